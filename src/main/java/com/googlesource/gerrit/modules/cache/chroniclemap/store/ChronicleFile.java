@@ -1,0 +1,287 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import net.openhft.chronicle.bytes.RandomDataInput;
+import net.openhft.chronicle.bytes.RandomDataOutput;
+import net.openhft.chronicle.hash.Data;
+import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
+import net.openhft.chronicle.map.ChronicleMap;
+import net.openhft.chronicle.map.ChronicleMapBuilder;
+import net.openhft.chronicle.map.ExternalMapQueryContext;
+import net.openhft.chronicle.map.MapEntry;
+import net.openhft.chronicle.map.MapSegmentContext;
+
+/**
+ * One Chronicle-Map file of byte strings, and the only class that touches Chronicle-Map.
+ *
+ * <p>All blocks of the file are taken when it is made, so that a disk that fills up later can't
+ * kill the process through a mapped hole. The file never grows.
+ *
+ * <p>Reads may run in any number of threads, and together with one writer. Writes are for one
+ * thread at a time: Chronicle-Map's locks spin, and several writers would spin against each other.
+ * Nothing may be called after {@link #close}; {@link Gate} sees to that.
+ */
+final class ChronicleFile {
+  /** A value's access time is rewritten at most this often, so that reads do not dirty pages. */
+  private static final long TOUCH_INTERVAL_MILLIS = 60_000;
+
+  private static final int SIZE_WORD_OFFSET = 8;
+  private static final int NOT_COMPLETE_BIT = 0x8000_0000;
+
+  private final Path path;
+  private final ChronicleMap<byte[], byte[]> map;
+  private final VanillaChronicleHash<?, ?, ?, ?> layout;
+  private final int maxPayload;
+
+  private ChronicleFile(Path path, ChronicleMap<byte[], byte[]> map, Geometry geometry) {
+    this.path = path;
+    this.map = map;
+    this.layout = (VanillaChronicleHash<?, ?, ?, ?>) map;
+    this.maxPayload = geometry.maxPayload();
+  }
+
+  /** Makes a file that only its owner can read. On failure nothing is left behind. */
+  static ChronicleFile create(Path path, Geometry geometry) throws IOException {
+    Files.createFile(
+        path, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+    try {
+      return new ChronicleFile(path, builder(geometry).createPersistedTo(path.toFile()), geometry);
+    } catch (IOException | RuntimeException | Error e) {
+      Files.deleteIfExists(path);
+      throw e;
+    }
+  }
+
+  /** Opens a file that was closed properly. */
+  static ChronicleFile open(Path path, Geometry geometry) throws IOException {
+    checkHeader(path);
+    return new ChronicleFile(path, builder(geometry).createPersistedTo(path.toFile()), geometry);
+  }
+
+  /** Opens a file whose last user died, and rebuilds its index from its entries. */
+  static ChronicleFile recover(Path path, Geometry geometry) throws IOException {
+    checkHeader(path);
+    ChronicleMap<byte[], byte[]> map =
+        builder(geometry).recoverPersistedTo(path.toFile(), true, corruption -> {});
+    ChronicleFile file = new ChronicleFile(path, map, geometry);
+    if (map.longSize() < 0) {
+      file.close();
+      throw new IOException("recovery left a size of " + map.longSize() + " entries");
+    }
+    return file;
+  }
+
+  private static ChronicleMapBuilder<byte[], byte[]> builder(Geometry geometry) {
+    ChronicleRuntime.prepare();
+    return ChronicleMapBuilder.of(byte[].class, byte[].class)
+        .actualSegments(geometry.segments())
+        .actualChunkSize(geometry.chunkSize())
+        .actualChunksPerSegmentTier(geometry.chunksPerSegment())
+        .entriesPerSegment(geometry.entriesPerSegment())
+        .entries(geometry.entriesPerSegment() * geometry.segments())
+        .allowSegmentTiering(false)
+        .sparseFile(false)
+        // Our own checksum leaves the access time out and is checked on each read, not only in
+        // recovery.
+        .checksumEntries(false)
+        // Gerrit stops the store; a second closer in a shutdown hook would unmap it under readers.
+        .skipCloseOnExitHook(true);
+  }
+
+  /**
+   * Refuses what Chronicle-Map would wait a minute for: a header that its writer never finished.
+   * Bytes 8 to 11 hold the header's length and, in the top bit, that it is not ready.
+   */
+  private static void checkHeader(Path path) throws IOException {
+    ByteBuffer word = ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN);
+    try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
+      while (word.hasRemaining()) {
+        if (channel.read(word, SIZE_WORD_OFFSET + word.position()) < 0) {
+          throw new IOException("the file is too short: " + channel.size() + " bytes");
+        }
+      }
+    }
+    int sizeWord = word.getInt(0);
+    if (sizeWord == 0 || (sizeWord & NOT_COMPLETE_BIT) != 0) {
+      throw new IOException("the header of the file was never finished");
+    }
+  }
+
+  Path path() {
+    return path;
+  }
+
+  /** Bytes of payload above which a value has to be split. */
+  int maxPayload() {
+    return maxPayload;
+  }
+
+  /** Bytes of the file, all of them allocated. */
+  long fileBytes() throws IOException {
+    return Files.size(path);
+  }
+
+  /**
+   * Reads a record, with one copy.
+   *
+   * @return null if there is none
+   * @throws DamagedEntryException if its bytes are not those that were stored
+   */
+  StoredValue read(byte[] storedKey, long nowMillis) throws DamagedEntryException {
+    int kind;
+    int crc;
+    long created;
+    byte[] payload;
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
+      query.readLock().lock();
+      MapEntry<byte[], byte[]> entry = query.entry();
+      if (entry == null) {
+        return null;
+      }
+      Data<byte[]> value = entry.value();
+      RandomDataInput in = value.bytes();
+      long offset = value.offset();
+      payload = new byte[payloadLength(value.size())];
+      kind = in.readInt(offset + Envelope.KIND_OFFSET);
+      crc = in.readInt(offset + Envelope.CRC_OFFSET);
+      created = in.readLong(offset + Envelope.CREATED_OFFSET);
+      if (nowMillis - in.readLong(offset + Envelope.ACCESSED_OFFSET) > TOUCH_INTERVAL_MILLIS) {
+        ((RandomDataOutput<?>) in).writeLong(offset + Envelope.ACCESSED_OFFSET, nowMillis);
+      }
+      in.read(offset + Envelope.HEADER_LENGTH, payload, 0, payload.length);
+    }
+    if (crc != Envelope.checksum(storedKey, kind, created, payload, 0, payload.length)) {
+      throw new DamagedEntryException("checksum differs");
+    }
+    return new StoredValue(kind, created, payload);
+  }
+
+  private int payloadLength(long size) throws DamagedEntryException {
+    long length = size - Envelope.HEADER_LENGTH;
+    if (length < 0 || length > maxPayload) {
+      throw new DamagedEntryException("length of " + size + " bytes");
+    }
+    return (int) length;
+  }
+
+  /** Bytes of the stored key and record; 0 if there is none. */
+  long sizeOf(byte[] storedKey) {
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
+      query.readLock().lock();
+      MapEntry<byte[], byte[]> entry = query.entry();
+      return entry == null ? 0 : storedKey.length + entry.value().size();
+    }
+  }
+
+  /**
+   * Stores a record made by {@link Envelope#wrap}. If it does not fit, any older record of the key
+   * is gone too, so that nobody takes it for the value.
+   *
+   * @return whether it fitted
+   */
+  boolean put(byte[] storedKey, byte[] record) {
+    try {
+      map.put(storedKey, record);
+      return true;
+    } catch (IllegalStateException | IllegalArgumentException e) {
+      // Chronicle-Map's way to say that the segment has no free run of chunks or no free slot.
+      map.remove(storedKey);
+      return false;
+    }
+  }
+
+  /** Removes a record. */
+  boolean remove(byte[] storedKey) {
+    return map.remove(storedKey) != null;
+  }
+
+  void clear() {
+    map.clear();
+  }
+
+  /** What {@link #forEach} hands each record to. */
+  interface Visitor {
+    /**
+     * Looks at a record.
+     *
+     * @param valid whether the checksum is right; if not, kind and payload mean nothing
+     */
+    void visit(byte[] storedKey, StoredValue value, boolean valid);
+  }
+
+  /**
+   * Visits every record, segment by segment. Readers go on meanwhile; writers of the one segment
+   * wait.
+   */
+  void forEach(Visitor visitor) {
+    for (int i = 0; i < map.segments(); i++) {
+      try (MapSegmentContext<byte[], byte[], ?> segment = map.segmentContext(i)) {
+        segment.forEachSegmentEntry(entry -> visit(entry, visitor));
+      }
+    }
+  }
+
+  private void visit(MapEntry<byte[], byte[]> entry, Visitor visitor) {
+    byte[] storedKey = entry.key().get();
+    Data<byte[]> data = entry.value();
+    StoredValue value = new StoredValue(-1, 0, new byte[0]);
+    boolean valid = false;
+    try {
+      RandomDataInput in = data.bytes();
+      long offset = data.offset();
+      byte[] payload = new byte[payloadLength(data.size())];
+      in.read(offset + Envelope.HEADER_LENGTH, payload, 0, payload.length);
+      value =
+          new StoredValue(
+              in.readInt(offset + Envelope.KIND_OFFSET),
+              in.readLong(offset + Envelope.CREATED_OFFSET),
+              payload);
+      valid =
+          in.readInt(offset + Envelope.CRC_OFFSET)
+              == Envelope.checksum(
+                  storedKey, value.kind(), value.created(), payload, 0, payload.length);
+    } catch (DamagedEntryException e) {
+      // valid says it
+    }
+    visitor.visit(storedKey, value, valid);
+  }
+
+  /** Where in the file the header, the locks and the index are. */
+  IndexArea indexArea() {
+    long segmentsOffset =
+        layout.sizeInBytesWithoutTiers() - layout.actualSegments * layout.tierSize;
+    return new IndexArea(
+        segmentsOffset,
+        layout.actualSegments,
+        layout.tierSize,
+        layout.tierHashLookupOuterSize
+            + VanillaChronicleHash.TIER_COUNTERS_AREA_SIZE
+            + layout.tierFreeListOuterSize);
+  }
+
+  /** Unmaps the file. */
+  void close() {
+    map.close();
+  }
+}

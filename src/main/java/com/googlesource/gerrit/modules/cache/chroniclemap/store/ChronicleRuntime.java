@@ -1,0 +1,40 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+/**
+ * Settings of the Chronicle libraries that are read once, when their classes load. Whoever touches
+ * a Chronicle class calls {@link #prepare} first.
+ */
+final class ChronicleRuntime {
+  private static final String LOCK_TIMEOUT = "net.openhft.chronicle.map.lockTimeoutSeconds";
+
+  static {
+    // No call home. The jar that would do it is left out; this keeps it so if another one brings
+    // it.
+    System.setProperty("chronicle.analytics.disable", "true");
+    // The default lets a reader spin for 60 s on a lock that nobody will ever release.
+    if (System.getProperty(LOCK_TIMEOUT) == null) {
+      System.setProperty(LOCK_TIMEOUT, "1");
+    }
+    // Chronicle announces itself on the console otherwise.
+    System.setProperty("chronicle.announcer.disable", "true");
+  }
+
+  private ChronicleRuntime() {}
+
+  /** Makes sure that the settings are in place. */
+  static void prepare() {}
+}

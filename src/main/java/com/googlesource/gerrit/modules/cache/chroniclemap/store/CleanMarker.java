@@ -1,0 +1,132 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import java.io.IOException;
+import java.io.StringReader;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.Optional;
+import java.util.Properties;
+
+/**
+ * The file beside a store's file that says: this was closed properly. It is written after the store
+ * was unmapped and removed before it is mapped again; where it is missing, the last user died and
+ * locks may be held for ever, so the store has to be recovered before anyone reads it.
+ *
+ * <p>The checksum of the index guards against what happens to the file in between: a disk that
+ * lied, a restore from a backup taken while the server ran, a power loss.
+ *
+ * @param fileBytes length of the store's file
+ * @param area where its index is
+ * @param indexChecksum checksum of that area
+ * @param entries values in the store
+ * @param liveBytes bytes of their keys and records
+ */
+record CleanMarker(
+    long fileBytes, IndexArea area, int indexChecksum, long entries, long liveBytes) {
+
+  /** Says that {@code store}, which nobody maps any more, is in order. */
+  static void write(Path store, IndexArea area, long entries, long liveBytes) throws IOException {
+    CleanMarker marker =
+        new CleanMarker(Files.size(store), area, area.checksum(store), entries, liveBytes);
+    Path temporary = store.resolveSibling(pathOf(store).getFileName() + ".tmp");
+    Files.writeString(temporary, marker.encode());
+    Files.move(temporary, pathOf(store), StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  /**
+   * Takes the marker away, and says whether the store is still as it was left.
+   *
+   * @return empty if there is no marker or the store differs from it
+   * @throws IOException if the marker is there but can't be removed: then the store must not be
+   *     used, because a crash would be taken for a proper stop
+   */
+  static Optional<CleanMarker> take(Path store) throws IOException {
+    Optional<CleanMarker> marker = read(store);
+    Files.deleteIfExists(pathOf(store));
+    return marker.filter(m -> m.matches(store));
+  }
+
+  static Path pathOf(Path store) {
+    return store.resolveSibling(store.getFileName() + ".clean");
+  }
+
+  private boolean matches(Path store) {
+    try {
+      return Files.size(store) == fileBytes && area.checksum(store) == indexChecksum;
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  private static Optional<CleanMarker> read(Path store) {
+    try {
+      Properties p = new Properties();
+      p.load(new StringReader(Files.readString(pathOf(store))));
+      IndexArea area =
+          new IndexArea(
+              number(p, "segmentsOffset"),
+              (int) number(p, "segments"),
+              number(p, "segmentBytes"),
+              number(p, "segmentIndexBytes"));
+      return Optional.of(
+          new CleanMarker(
+              number(p, "fileBytes"),
+              area,
+              (int) number(p, "indexChecksum"),
+              number(p, "entries"),
+              number(p, "liveBytes")));
+    } catch (NoSuchFileException e) {
+      return Optional.empty();
+    } catch (IOException | IllegalArgumentException e) {
+      // A marker that can't be read says nothing; the store is recovered as after a crash.
+      return Optional.empty();
+    }
+  }
+
+  private static long number(Properties properties, String name) {
+    String text = properties.getProperty(name);
+    if (text == null) {
+      throw new IllegalArgumentException("no " + name);
+    }
+    return Long.parseLong(text.trim());
+  }
+
+  private String encode() {
+    return """
+        # This store was closed properly. Removed while it is open.
+        fileBytes=%d
+        segmentsOffset=%d
+        segments=%d
+        segmentBytes=%d
+        segmentIndexBytes=%d
+        indexChecksum=%d
+        entries=%d
+        liveBytes=%d
+        """
+        .formatted(
+            fileBytes,
+            area.segmentsOffset(),
+            area.segments(),
+            area.segmentBytes(),
+            area.segmentIndexBytes(),
+            indexChecksum,
+            entries,
+            liveBytes);
+  }
+}

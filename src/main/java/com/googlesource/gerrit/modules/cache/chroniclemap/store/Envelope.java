@@ -1,0 +1,90 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+import java.util.zip.CRC32C;
+
+/**
+ * The bytes stored for one key: a header of {@value #HEADER_LENGTH} bytes, then the payload.
+ *
+ * <pre>
+ *    0        8        16    20    24
+ *   +--------+--------+-----+-----+---------------+
+ *   |created |accessed| crc |kind | payload ...   |
+ *   +--------+--------+-----+-----+---------------+
+ * </pre>
+ *
+ * <ul>
+ *   <li>created: milliseconds since the epoch at which the value was made
+ *   <li>accessed: milliseconds since the epoch of the last read; rewritten in place by readers, so
+ *       it is the one field that the checksum leaves out
+ *   <li>crc: CRC32C of the key as stored, created, kind and payload. The key is part of it so that
+ *       a damaged index, which leads a reader to another key's bytes, is noticed too
+ *   <li>kind: {@link #WHOLE}, {@link #HEAD} or {@link #PART}
+ * </ul>
+ *
+ * All numbers are little endian, as Chronicle-Map's own on every processor it runs on.
+ */
+final class Envelope {
+  static final int CREATED_OFFSET = 0;
+  static final int ACCESSED_OFFSET = 8;
+  static final int CRC_OFFSET = 16;
+  static final int KIND_OFFSET = 20;
+  static final int HEADER_LENGTH = 24;
+
+  /** The payload is the value. */
+  static final int WHOLE = 0;
+
+  /** The payload is the {@link PartList} of a value too large for one entry. */
+  static final int HEAD = 1;
+
+  /** The payload is a part of a value. */
+  static final int PART = 2;
+
+  private static final VarHandle LONG =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final VarHandle INT =
+      MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
+
+  private Envelope() {}
+
+  /** Wraps {@code payload[offset, offset + length)} for storing under {@code storedKey}. */
+  static byte[] wrap(
+      byte[] storedKey, int kind, long created, byte[] payload, int offset, int length) {
+    byte[] out = new byte[HEADER_LENGTH + length];
+    LONG.set(out, CREATED_OFFSET, created);
+    LONG.set(out, ACCESSED_OFFSET, created);
+    INT.set(out, KIND_OFFSET, kind);
+    System.arraycopy(payload, offset, out, HEADER_LENGTH, length);
+    INT.set(out, CRC_OFFSET, checksum(storedKey, kind, created, payload, offset, length));
+    return out;
+  }
+
+  /** The checksum of a record; equal to the stored one unless a bit of it has changed. */
+  static int checksum(
+      byte[] storedKey, int kind, long created, byte[] payload, int offset, int length) {
+    byte[] fields = new byte[12];
+    LONG.set(fields, 0, created);
+    INT.set(fields, 8, kind);
+    CRC32C crc = new CRC32C();
+    crc.update(storedKey, 0, storedKey.length);
+    crc.update(fields, 0, fields.length);
+    crc.update(payload, offset, length);
+    return (int) crc.getValue();
+  }
+}

@@ -1,0 +1,68 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import java.util.concurrent.locks.StampedLock;
+
+/**
+ * Keeps a mapped file mapped while anyone reads it. A reader passes through; whoever unmaps the
+ * file shuts the gate, which waits for the readers inside and turns later ones away.
+ *
+ * <p>Reading memory that was unmapped kills the whole process, so this does not rely on
+ * Chronicle-Map noticing. The gate is striped by thread, so that readers do not share a cache line.
+ */
+final class Gate {
+  private static final int STRIPES = 32;
+
+  private final StampedLock[] locks = new StampedLock[STRIPES];
+  private volatile boolean shut;
+
+  Gate() {
+    for (int i = 0; i < STRIPES; i++) {
+      locks[i] = new StampedLock();
+    }
+  }
+
+  /** Enters; returns a stamp for {@link #leave}, or 0 if the gate is shut. */
+  long enter() {
+    if (shut) {
+      return 0;
+    }
+    StampedLock lock = mine();
+    long stamp = lock.readLock();
+    if (shut) {
+      lock.unlockRead(stamp);
+      return 0;
+    }
+    return stamp;
+  }
+
+  /** Leaves; to be called by the thread that entered. */
+  void leave(long stamp) {
+    mine().unlockRead(stamp);
+  }
+
+  /** Shuts the gate for good and returns when nobody is inside. */
+  void shut() {
+    shut = true;
+    for (StampedLock lock : locks) {
+      lock.unlockWrite(lock.writeLock());
+    }
+  }
+
+  private StampedLock mine() {
+    return locks[(int) Thread.currentThread().threadId() & (STRIPES - 1)];
+  }
+}

@@ -1,0 +1,80 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+/**
+ * How a file of a given size is divided: the four numbers that fix a Chronicle-Map file's length.
+ *
+ * <p>A file is a row of equal segments, each with its own lock, hash slots, bit set of used chunks
+ * and chunks. An entry lies in consecutive chunks of the one segment its key hashes to.
+ *
+ * <p>The sizes of a cache's entries are not known before it is used, so the numbers serve any:
+ * chunks are small (an entry wastes half of one), and there is a slot for each {@value
+ * #BYTES_PER_SLOT} bytes (3 to 7 % of the file). Segments are about 1 MiB, because a slot then
+ * takes 4 bytes rather than 8 and because a lock is held for a part of the data only.
+ *
+ * @param segments a power of two
+ * @param chunkSize bytes
+ * @param chunksPerSegment chunks of one segment
+ * @param entriesPerSegment entries for which one segment's slots are laid out
+ */
+record Geometry(int segments, int chunkSize, long chunksPerSegment, long entriesPerSegment) {
+  static final int CHUNK_SIZE = 64;
+  static final int BYTES_PER_SLOT = 128;
+
+  /** The smallest file that is any use. */
+  static final long MIN_FILE_BYTES = 64 << 10;
+
+  private static final long SEGMENT_BYTES = 1 << 20;
+  private static final int MAX_SEGMENTS = 1024;
+
+  /** Chronicle-Map's header, global state and the rounding to pages. */
+  private static final long FILE_OVERHEAD = 16 << 10;
+
+  /** Segment header, counters and the rounding of each area to cache lines. */
+  private static final long SEGMENT_OVERHEAD = 512;
+
+  private static final double SLOT_LOAD = 0.6;
+
+  /** The largest geometry whose file takes at most {@code maxBytes}. */
+  static Geometry forFileOf(long maxBytes) {
+    if (maxBytes < MIN_FILE_BYTES) {
+      throw new IllegalArgumentException(
+          "a store needs at least " + MIN_FILE_BYTES + " bytes: maxBytes=" + maxBytes);
+    }
+    int segments =
+        (int) Math.min(MAX_SEGMENTS, Long.highestOneBit(Math.max(1, maxBytes / SEGMENT_BYTES)));
+    long segmentBytes = (maxBytes - FILE_OVERHEAD) / segments - SEGMENT_OVERHEAD;
+    long slots = Math.max(64, Long.highestOneBit(segmentBytes / BYTES_PER_SLOT));
+    int slotBytes = segmentBytes <= 2 * SEGMENT_BYTES ? 4 : 8;
+    long chunkAndBit = CHUNK_SIZE * 8 + 1;
+    long chunks = (segmentBytes - slots * slotBytes) * 8 / chunkAndBit;
+    long entries = Math.min(chunks, (long) (slots * SLOT_LOAD));
+    return new Geometry(segments, CHUNK_SIZE, chunks, entries);
+  }
+
+  /** Bytes of all chunks of one segment: the upper bound for an entry. */
+  long segmentDataBytes() {
+    return chunksPerSegment * chunkSize;
+  }
+
+  /**
+   * Bytes of payload above which a value is split: a sixteenth of a segment, so that a segment in
+   * use still has a free run of that length, and the parts spread evenly over the segments.
+   */
+  int maxPayload() {
+    return (int) Math.min(1 << 20, segmentDataBytes() / 16);
+  }
+}

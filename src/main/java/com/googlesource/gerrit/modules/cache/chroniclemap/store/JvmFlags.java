@@ -1,0 +1,73 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The flags of the Java virtual machine that Chronicle-Map needs, and whether they are set.
+ *
+ * <p>They are checked and never forced: opening the JDK is the administrator's decision. A manifest
+ * entry would not do, because Java reads it only from the jar that {@code java -jar} names.
+ */
+public final class JvmFlags {
+  private record Flag(String option, String packageName, boolean open) {
+    boolean isSet() {
+      Module base = Object.class.getModule();
+      Module self = JvmFlags.class.getModule();
+      return open ? base.isOpen(packageName, self) : base.isExported(packageName, self);
+    }
+  }
+
+  private static final List<Flag> FLAGS =
+      List.of(
+          new Flag("--add-exports=java.base/sun.nio.ch=ALL-UNNAMED", "sun.nio.ch", false),
+          new Flag(
+              "--add-opens=java.base/java.lang.reflect=ALL-UNNAMED", "java.lang.reflect", true));
+
+  private JvmFlags() {}
+
+  /** All flags, as one writes them on a command line. */
+  public static List<String> all() {
+    return FLAGS.stream().map(Flag::option).toList();
+  }
+
+  /**
+   * What an administrator has to do before the module can run.
+   *
+   * @return the message with the exact lines for {@code gerrit.config}; empty if nothing is missing
+   */
+  public static Optional<String> missing() {
+    List<String> missing = new ArrayList<>();
+    for (Flag flag : FLAGS) {
+      if (!flag.isSet()) {
+        missing.add(flag.option());
+      }
+    }
+    if (missing.isEmpty()) {
+      return Optional.empty();
+    }
+    StringBuilder message =
+        new StringBuilder(
+            "cache-chroniclemap needs flags that this Java virtual machine was started without."
+                + " Add these lines to etc/gerrit.config and start Gerrit again:\n\n[container]\n");
+    for (String option : missing) {
+      message.append("\tjavaOptions = ").append(option).append('\n');
+    }
+    return Optional.of(message.toString());
+  }
+}

@@ -1,0 +1,87 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiFunction;
+
+/**
+ * What was put and is not in the file yet, by key: the newest write of a key replaces an older one,
+ * so the queue holds at most one write of each key. Reads look here first.
+ *
+ * <p>Safe for any thread.
+ */
+final class PendingWrites {
+  private static final long BYTES_PER_WRITE = 128;
+
+  private final ConcurrentHashMap<HashedKey, PendingWrite> writes = new ConcurrentHashMap<>();
+  private final AtomicLong bytes = new AtomicLong();
+
+  boolean isEmpty() {
+    return writes.isEmpty();
+  }
+
+  int count() {
+    return writes.size();
+  }
+
+  /** Bytes of heap that the waiting writes keep, about. */
+  long bytes() {
+    return bytes.get();
+  }
+
+  PendingWrite get(HashedKey key) {
+    return writes.get(key);
+  }
+
+  Iterable<HashedKey> keys() {
+    return writes.keySet();
+  }
+
+  /**
+   * Sets or removes the write of a key. {@code change} gets the present one or null, and runs as
+   * one step with respect to other changes of the key.
+   */
+  void change(HashedKey key, BiFunction<HashedKey, PendingWrite, PendingWrite> change) {
+    writes.compute(
+        key,
+        (k, before) -> {
+          PendingWrite after = change.apply(k, before);
+          bytes.addAndGet(weight(k, after) - weight(k, before));
+          return after;
+        });
+  }
+
+  /** Removes a write unless a newer one has replaced it. */
+  void done(HashedKey key, PendingWrite write) {
+    if (writes.remove(key, write)) {
+      bytes.addAndGet(-weight(key, write));
+    }
+  }
+
+  void clear() {
+    for (HashedKey key : writes.keySet()) {
+      change(key, (k, before) -> null);
+    }
+  }
+
+  private static long weight(HashedKey key, PendingWrite write) {
+    if (write == null) {
+      return 0;
+    }
+    return BYTES_PER_WRITE + key.bytes.length + (write.value() == null ? 0 : write.value().length);
+  }
+}

@@ -1,0 +1,44 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+/**
+ * How a store's file was found when it was opened.
+ *
+ * @param kind what was found
+ * @param detail why a store was recovered or begun anew, for people; empty otherwise
+ * @param entries values found
+ * @param damaged records dropped in a recovery
+ * @param millis how long it took
+ */
+public record StartReport(Kind kind, String detail, long entries, long damaged, long millis) {
+  /** What was found. */
+  public enum Kind {
+    /** The file is not open yet. */
+    PENDING,
+    /** There was no file. */
+    NEW,
+    /** The file was closed properly. */
+    CLEAN,
+    /** The last user died; the file was recovered. */
+    RECOVERED,
+    /** The file was of no use and replaced by an empty one. */
+    REPLACED,
+    /** There is no file: it could neither be opened nor made. */
+    NONE
+  }
+
+  static final StartReport PENDING = new StartReport(Kind.PENDING, "", 0, 0, 0);
+}

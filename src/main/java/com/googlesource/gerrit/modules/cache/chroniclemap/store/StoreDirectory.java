@@ -1,0 +1,245 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import com.google.common.flogger.FluentLogger;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * The folder with all stores of a server, and the few threads that open and write them.
+ *
+ * <p>One process at a time: the folder is locked, since two processes that map the same file would
+ * each take the other's locks for those of a dead process. The folder and its files are readable by
+ * their owner only, because some caches hold secrets.
+ *
+ * <p>All methods may be called from any thread.
+ */
+public final class StoreDirectory implements AutoCloseable {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+  private static final int THREADS = 2;
+  private static final long STOP_SECONDS = 30;
+
+  private final Path path;
+  private final FileChannel lockChannel;
+  private final FileLock lock;
+  private final ExecutorService background = Executors.newFixedThreadPool(THREADS, newThreads());
+
+  /** Open stores by file, each with the number of its users. Guarded by this. */
+  private final Map<Path, Shared> stores = new HashMap<>();
+
+  private static final class Shared {
+    final Store store;
+    int users;
+
+    Shared(Store store) {
+      this.store = store;
+    }
+  }
+
+  private StoreDirectory(Path path, FileChannel lockChannel, FileLock lock) {
+    this.path = path;
+    this.lockChannel = lockChannel;
+    this.lock = lock;
+  }
+
+  /**
+   * Makes the folder where needed and locks it.
+   *
+   * @throws StoreUnavailableException if it can't be made or written, or another process uses it
+   */
+  public static StoreDirectory open(Path path) throws StoreUnavailableException {
+    FileChannel channel = null;
+    try {
+      createPrivate(path);
+      channel =
+          FileChannel.open(
+              path.resolve("lock"),
+              StandardOpenOption.CREATE,
+              StandardOpenOption.READ,
+              StandardOpenOption.WRITE);
+      FileLock lock = tryLock(channel);
+      if (lock == null) {
+        String owner = readOwner(channel);
+        channel.close();
+        throw new StoreUnavailableException(
+            path + " is in use by another process" + owner + "; only one server may use it");
+      }
+      writeOwner(channel);
+      return new StoreDirectory(path, channel, lock);
+    } catch (IOException e) {
+      closeQuietly(channel);
+      throw new StoreUnavailableException(
+          "cannot use "
+              + path
+              + ": "
+              + e.getClass().getSimpleName()
+              + ": "
+              + e.getMessage()
+              + "; check that its owner may write to it and that the disk has room",
+          e);
+    }
+  }
+
+  private static void createPrivate(Path path) throws IOException {
+    if (!Files.isDirectory(path)) {
+      Files.createDirectories(path.toAbsolutePath().getParent());
+      Files.createDirectory(
+          path, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+    }
+  }
+
+  private static FileLock tryLock(FileChannel channel) throws IOException {
+    try {
+      return channel.tryLock();
+    } catch (OverlappingFileLockException e) {
+      return null;
+    }
+  }
+
+  private static String readOwner(FileChannel channel) throws IOException {
+    ByteBuffer buffer = ByteBuffer.allocate(32);
+    channel.read(buffer, 0);
+    String pid = StandardCharsets.US_ASCII.decode(buffer.flip()).toString().trim();
+    return pid.isEmpty() ? "" : " (process " + pid + ")";
+  }
+
+  private static void writeOwner(FileChannel channel) throws IOException {
+    channel.truncate(0);
+    channel.write(StandardCharsets.US_ASCII.encode(ProcessHandle.current().pid() + "\n"), 0);
+  }
+
+  private static void closeQuietly(FileChannel channel) {
+    if (channel != null) {
+      try {
+        channel.close();
+      } catch (IOException e) {
+        logger.atFine().withCause(e).log("cannot close the lock file");
+      }
+    }
+  }
+
+  private static ThreadFactory newThreads() {
+    AtomicInteger count = new AtomicInteger();
+    return task -> {
+      Thread thread = new Thread(task, "cache-chroniclemap-" + count.incrementAndGet());
+      thread.setDaemon(true);
+      return thread;
+    };
+  }
+
+  /** The folder. */
+  public Path path() {
+    return path;
+  }
+
+  /**
+   * Opens a store in the background. A store that is open already is shared: a plugin that is being
+   * replaced has its caches open twice for a moment.
+   *
+   * @throws StoreUnavailableException if its bound is too small for any file
+   */
+  public synchronized Store openStore(StoreSettings settings) throws StoreUnavailableException {
+    if (settings.maxBytes() < Geometry.MIN_FILE_BYTES) {
+      throw new StoreUnavailableException(
+          "cache.%s.diskLimit is %d bytes; a store needs %d at least"
+              .formatted(settings.name(), settings.maxBytes(), Geometry.MIN_FILE_BYTES));
+    }
+    Geometry geometry = Geometry.forFileOf(settings.maxBytes());
+    StoreFiles files = new StoreFiles(path, settings, geometry);
+    Shared shared =
+        stores.computeIfAbsent(
+            files.store(),
+            file -> {
+              Store store = new Store(settings, files, geometry, background);
+              background.execute(store::open);
+              return new Shared(store);
+            });
+    shared.users++;
+    return shared.store;
+  }
+
+  /**
+   * Gives a store back; the last user's call closes it, which may take a moment. Nobody can open it
+   * again meanwhile: one mapping of a file at a time.
+   */
+  public synchronized void closeStore(Store store) {
+    stores
+        .values()
+        .removeIf(
+            shared -> {
+              if (shared.store != store || --shared.users > 0) {
+                return false;
+              }
+              store.close();
+              return true;
+            });
+  }
+
+  /** Figures of all open stores, by name. */
+  public List<StoreStats> stats() {
+    List<StoreStats> all = new ArrayList<>();
+    for (Store store : snapshot()) {
+      all.add(store.stats());
+    }
+    all.sort(Comparator.comparing(StoreStats::name));
+    return all;
+  }
+
+  private synchronized List<Store> snapshot() {
+    List<Store> all = new ArrayList<>();
+    stores.values().forEach(shared -> all.add(shared.store));
+    return all;
+  }
+
+  /** Closes all stores and unlocks the folder. */
+  @Override
+  public void close() {
+    synchronized (this) {
+      stores.values().forEach(shared -> shared.store.close());
+      stores.clear();
+    }
+    background.shutdown();
+    try {
+      if (!background.awaitTermination(STOP_SECONDS, TimeUnit.SECONDS)) {
+        logger.atWarning().log("the writers of %s did not stop in %d s", path, STOP_SECONDS);
+      }
+      lock.release();
+      lockChannel.close();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (IOException e) {
+      logger.atWarning().withCause(e).log("cannot unlock %s", path);
+    }
+  }
+}

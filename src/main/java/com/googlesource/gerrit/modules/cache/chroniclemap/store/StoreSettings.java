@@ -1,0 +1,38 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import static java.util.Objects.requireNonNull;
+
+import java.time.Duration;
+import java.util.Optional;
+
+/**
+ * What a store is for.
+ *
+ * @param name of the cache; names the file
+ * @param version of the keys and values; another version starts empty
+ * @param maxBytes hard bound on the disk the store takes, bytes
+ * @param maxAge values older than this are not found any more; empty for no limit
+ */
+public record StoreSettings(String name, int version, long maxBytes, Optional<Duration> maxAge) {
+  public StoreSettings {
+    requireNonNull(name, "name");
+    requireNonNull(maxAge, "maxAge");
+    if (name.isEmpty()) {
+      throw new IllegalArgumentException("name is empty");
+    }
+  }
+}

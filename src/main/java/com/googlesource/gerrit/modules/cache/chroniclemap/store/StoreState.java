@@ -1,0 +1,27 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+/** What a store is doing. */
+public enum StoreState {
+  /** Its file is being opened or recovered; what is put is kept in memory until then. */
+  OPENING,
+  /** Reads and writes go to its file. */
+  READY,
+  /** Its file could not be opened or failed; nothing is found and nothing stored. */
+  FAILED,
+  /** It was closed; nothing is found and nothing stored. */
+  CLOSED
+}

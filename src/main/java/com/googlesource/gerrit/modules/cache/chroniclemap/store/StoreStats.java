@@ -1,0 +1,51 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+/**
+ * Figures of a store, true at about the same moment. Counts are since the store was opened.
+ *
+ * @param name of the cache
+ * @param state what the store is doing
+ * @param start how its file was found
+ * @param entries values on disk
+ * @param liveBytes bytes of their keys and records
+ * @param diskBytes bytes of the file, all of them allocated
+ * @param maxBytes the bound on diskBytes
+ * @param hits reads that found a value
+ * @param misses reads that found none
+ * @param puts values stored
+ * @param notStored values left out because there was no room
+ * @param damaged entries found damaged by a read, and removed
+ * @param expired entries found too old by a read, and removed
+ * @param invalidated keys removed on request
+ * @param queued values that wait for being written
+ */
+public record StoreStats(
+    String name,
+    StoreState state,
+    StartReport start,
+    long entries,
+    long liveBytes,
+    long diskBytes,
+    long maxBytes,
+    long hits,
+    long misses,
+    long puts,
+    long notStored,
+    long damaged,
+    long expired,
+    long invalidated,
+    long queued) {}

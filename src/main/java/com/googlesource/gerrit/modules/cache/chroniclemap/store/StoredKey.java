@@ -1,0 +1,71 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+
+/**
+ * The keys as they stand in the file. The last byte says what the record is, so that no key a cache
+ * chooses can be taken for a part of another key's value:
+ *
+ * <pre>
+ *   value or head   key 00
+ *   part            key id(8) index(4) 01
+ * </pre>
+ */
+final class StoredKey {
+  private static final byte VALUE_MARK = 0;
+  private static final byte PART_MARK = 1;
+  private static final int PART_SUFFIX_LENGTH = 8 + 4 + 1;
+
+  private static final VarHandle LONG =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final VarHandle INT =
+      MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
+
+  private StoredKey() {}
+
+  static byte[] ofValue(byte[] key) {
+    byte[] out = Arrays.copyOf(key, key.length + 1);
+    out[key.length] = VALUE_MARK;
+    return out;
+  }
+
+  static byte[] ofPart(byte[] key, long id, int index) {
+    byte[] out = Arrays.copyOf(key, key.length + PART_SUFFIX_LENGTH);
+    LONG.set(out, key.length, id);
+    INT.set(out, key.length + 8, index);
+    out[out.length - 1] = PART_MARK;
+    return out;
+  }
+
+  static boolean isPart(byte[] storedKey) {
+    return storedKey.length >= PART_SUFFIX_LENGTH && storedKey[storedKey.length - 1] == PART_MARK;
+  }
+
+  /** The key whose value {@code storedKey} is, or is a part of. */
+  static byte[] keyOf(byte[] storedKey) {
+    int suffix = isPart(storedKey) ? PART_SUFFIX_LENGTH : 1;
+    return Arrays.copyOf(storedKey, storedKey.length - suffix);
+  }
+
+  /** The id of the value that a part belongs to. */
+  static long partId(byte[] storedKey) {
+    return (long) LONG.get(storedKey, storedKey.length - PART_SUFFIX_LENGTH);
+  }
+}

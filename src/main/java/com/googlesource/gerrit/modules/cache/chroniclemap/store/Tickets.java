@@ -1,0 +1,66 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import java.util.concurrent.atomic.AtomicLongArray;
+
+/**
+ * Tells whether a key was written or invalidated since somebody began to compute its value.
+ *
+ * <p>A key hashes to one of {@value #STRIPES} counters. A ticket is the number of the counter
+ * (upper 16 bits) and its count (lower 48 bits). Each change of a key counts its counter up, which
+ * ends all tickets of that counter: a loader that began before an invalidation can't bring the old
+ * value back. Tickets of other keys with the same counter end too; they only lose the benefit of
+ * one store.
+ *
+ * <p>Safe for any thread.
+ */
+final class Tickets {
+  private static final int STRIPES = 1024;
+  private static final int COUNT_BITS = 48;
+  private static final long COUNT_MASK = (1L << COUNT_BITS) - 1;
+
+  private final AtomicLongArray counts = new AtomicLongArray(STRIPES);
+
+  long current(int hash) {
+    int stripe = stripe(hash);
+    return ticket(stripe, counts.get(stripe));
+  }
+
+  boolean isCurrent(long ticket) {
+    return (counts.get((int) (ticket >>> COUNT_BITS)) & COUNT_MASK) == (ticket & COUNT_MASK);
+  }
+
+  /** Ends the tickets of a key; returns the new current one. */
+  long advance(int hash) {
+    int stripe = stripe(hash);
+    return ticket(stripe, counts.incrementAndGet(stripe));
+  }
+
+  void advanceAll() {
+    for (int i = 0; i < STRIPES; i++) {
+      counts.incrementAndGet(i);
+    }
+  }
+
+  private static long ticket(int stripe, long count) {
+    return ((long) stripe << COUNT_BITS) | (count & COUNT_MASK);
+  }
+
+  private static int stripe(int hash) {
+    int mixed = hash * 0x9E3779B9;
+    return (mixed >>> 16) & (STRIPES - 1);
+  }
+}

@@ -1,0 +1,324 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import static com.google.common.truth.Truth.assertThat;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.Random;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What {@link Store} promises to one caller, over clean stops. */
+class StoreTest {
+  private static final long LIMIT = 32 << 20;
+
+  @TempDir Path temp;
+  private StoreDirectory directory;
+  private Store store;
+
+  @BeforeEach
+  void open() throws Exception {
+    directory = StoreDirectory.open(temp.resolve("stores"));
+    store = directory.openStore(settings(1));
+  }
+
+  @AfterEach
+  void close() {
+    directory.close();
+  }
+
+  private static StoreSettings settings(int version) {
+    return new StoreSettings("cache", version, LIMIT, Optional.empty());
+  }
+
+  private void reopen() throws Exception {
+    reopen(settings(1));
+  }
+
+  private void reopen(StoreSettings settings) throws Exception {
+    directory.close();
+    directory = StoreDirectory.open(temp.resolve("stores"));
+    store = directory.openStore(settings);
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(UTF_8);
+  }
+
+  private static byte[] random(int length, long seed) {
+    byte[] out = new byte[length];
+    new Random(seed).nextBytes(out);
+    return out;
+  }
+
+  private static long now() {
+    return System.currentTimeMillis();
+  }
+
+  private String readText(String key) {
+    Value value = store.read(bytes(key));
+    return value == null ? null : new String(value.bytes(), UTF_8);
+  }
+
+  @Test
+  void absentKeyIsNotFound() {
+    assertThat(store.read(bytes("absent"))).isNull();
+    assertThat(store.stats().misses()).isEqualTo(1);
+  }
+
+  @Test
+  void putIsReadAtOnceAndAfterRestart() throws Exception {
+    store.put(bytes("k"), bytes("v"), 123456789012L);
+    assertThat(readText("k")).isEqualTo("v");
+    reopen();
+    assertThat(store.stats().start().kind())
+        .isAnyOf(StartReport.Kind.CLEAN, StartReport.Kind.PENDING);
+    assertThat(readText("k")).isEqualTo("v");
+    assertThat(store.read(bytes("k")).created()).isEqualTo(123456789012L);
+    assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
+    assertThat(store.stats().entries()).isEqualTo(1);
+  }
+
+  @Test
+  void emptyKeyAndEmptyValueAreKept() throws Exception {
+    store.put(new byte[0], new byte[0], now());
+    reopen();
+    assertThat(store.read(new byte[0]).bytes()).isEmpty();
+  }
+
+  @Test
+  void removedValueStaysAwayAfterRestart() throws Exception {
+    store.put(bytes("k"), bytes("v"), now());
+    store.remove(bytes("k"));
+    assertThat(readText("k")).isNull();
+    reopen();
+    assertThat(readText("k")).isNull();
+    assertThat(store.stats().entries()).isEqualTo(0);
+    assertThat(store.stats().liveBytes()).isEqualTo(0);
+  }
+
+  @Test
+  void clearRemovesAll() throws Exception {
+    for (int i = 0; i < 1000; i++) {
+      store.put(bytes("k" + i), bytes("v" + i), now());
+    }
+    store.clear();
+    assertThat(readText("k7")).isNull();
+    store.put(bytes("k7"), bytes("again"), now());
+    reopen();
+    assertThat(readText("k7")).isEqualTo("again");
+    assertThat(store.stats().entries()).isEqualTo(1);
+  }
+
+  @Test
+  void valuesOfAllSizesSurviveRestart() throws Exception {
+    int[] sizes = {1, 39, 40, 64, 1000, 10_000, 100_000, 131_072, 1 << 20, 3 << 20};
+    for (int size : sizes) {
+      store.put(bytes("size " + size), random(size, size), now());
+    }
+    reopen();
+    for (int size : sizes) {
+      assertThat(store.read(bytes("size " + size)).bytes()).isEqualTo(random(size, size));
+    }
+    assertThat(store.stats().entries()).isEqualTo(sizes.length);
+    assertThat(store.stats().notStored()).isEqualTo(0);
+  }
+
+  @Test
+  void replacingASplitValueLeavesNoParts() {
+    for (int i = 0; i < 20; i++) {
+      store.put(bytes("k"), random((2 << 20) + i, i), now());
+      assertThat(store.read(bytes("k")).bytes()).isEqualTo(random((2 << 20) + i, i));
+    }
+    store.put(bytes("k"), bytes("small"), now());
+    store.flush();
+    assertThat(readText("k")).isEqualTo("small");
+    assertThat(store.stats().liveBytes()).isLessThan(100);
+    assertThat(store.stats().entries()).isEqualTo(1);
+  }
+
+  @Test
+  void valueLargerThanTheStoreIsLeftOutCountedAndReplacesTheOldOne() {
+    store.put(bytes("k"), bytes("old"), now());
+    store.put(bytes("k"), new byte[(int) LIMIT], now());
+    assertThat(store.read(bytes("k"))).isNull();
+    assertThat(store.stats().notStored()).isEqualTo(1);
+    assertThat(store.stats().entries()).isEqualTo(0);
+  }
+
+  @Test
+  void fullStoreGoesOnAndNeverAnswersWrong() {
+    byte[] value = random(10_000, 1);
+    for (int i = 0; i < 6000; i++) {
+      store.put(bytes("k" + i), value, now());
+    }
+    store.flush();
+    int found = 0;
+    for (int i = 0; i < 6000; i++) {
+      Value read = store.read(bytes("k" + i));
+      if (read != null) {
+        assertThat(read.bytes()).isEqualTo(value);
+        found++;
+      }
+    }
+    StoreStats stats = store.stats();
+    assertThat(found).isAtLeast(2500);
+    assertThat(stats.notStored()).isGreaterThan(0);
+    assertThat(stats.diskBytes()).isAtMost(LIMIT);
+    assertThat(stats.state()).isEqualTo(StoreState.READY);
+  }
+
+  @Test
+  void keysThatLookLikePartsAreKeysLikeAnyOther() {
+    byte[] split = bytes("split");
+    store.put(split, random(2 << 20, 5), now());
+    for (int i = 0; i < 20; i++) {
+      byte[] odd = Arrays.copyOf(split, split.length + i);
+      odd[odd.length - 1] = 1;
+      store.put(odd, bytes("odd" + i), now());
+    }
+    assertThat(store.read(split)).isNotNull();
+    assertThat(store.stats().damaged()).isEqualTo(0);
+  }
+
+  @Test
+  void tooOldIsNotFoundAndGoes() throws Exception {
+    reopen(new StoreSettings("cache", 1, LIMIT, Optional.of(Duration.ofMinutes(1))));
+    store.put(bytes("old"), bytes("v"), now() - 61_000);
+    store.put(bytes("young"), bytes("v"), now() - 1_000);
+    assertThat(readText("old")).isNull();
+    assertThat(readText("young")).isEqualTo("v");
+    assertThat(store.stats().expired()).isEqualTo(1);
+  }
+
+  @Test
+  void anotherVersionStartsEmptyAndTakesTheOldFileAway() throws Exception {
+    store.put(bytes("k"), bytes("v"), now());
+    reopen(settings(2));
+    assertThat(readText("k")).isNull();
+    try (Stream<Path> files = Files.list(temp.resolve("stores"))) {
+      assertThat(files.filter(f -> f.toString().endsWith(".chm")).count()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void cachesWithSimilarNamesDoNotMeet() throws Exception {
+    Store other =
+        directory.openStore(new StoreSettings("cache-v1-00000000.chm", 1, LIMIT, Optional.empty()));
+    Store slashed =
+        directory.openStore(new StoreSettings("../plugin/cache", 1, LIMIT, Optional.empty()));
+    store.put(bytes("k"), bytes("one"), now());
+    other.put(bytes("k"), bytes("two"), now());
+    slashed.put(bytes("k"), bytes("three"), now());
+    assertThat(readText("k")).isEqualTo("one");
+    assertThat(new String(other.read(bytes("k")).bytes(), UTF_8)).isEqualTo("two");
+    try (Stream<Path> files = Files.list(temp.resolve("stores"))) {
+      assertThat(files.filter(f -> f.toString().endsWith(".chm")).count()).isEqualTo(3);
+    }
+  }
+
+  @Test
+  void conditionalPutIsVoidAfterRemoveOrPut() {
+    byte[] key = bytes("k");
+    long ticket = store.ticket(key);
+    store.remove(key);
+    store.putIfCurrent(key, bytes("stale"), now(), ticket);
+    assertThat(readText("k")).isNull();
+
+    ticket = store.ticket(key);
+    store.put(key, bytes("new"), now());
+    store.putIfCurrent(key, bytes("stale"), now(), ticket);
+    assertThat(readText("k")).isEqualTo("new");
+
+    ticket = store.ticket(key);
+    store.putIfCurrent(key, bytes("loaded"), now(), ticket);
+    assertThat(readText("k")).isEqualTo("loaded");
+
+    ticket = store.ticket(key);
+    store.clear();
+    store.putIfCurrent(key, bytes("stale"), now(), ticket);
+    assertThat(readText("k")).isNull();
+  }
+
+  @Test
+  void putReturnsATicketThatLastsUntilTheNextChange() {
+    long ticket = store.put(bytes("k"), bytes("v"), now());
+    assertThat(store.isCurrent(ticket)).isTrue();
+    store.put(bytes("k"), bytes("w"), now());
+    assertThat(store.isCurrent(ticket)).isFalse();
+  }
+
+  @Test
+  void onlyTheOwnerCanReadTheFiles() throws Exception {
+    store.put(bytes("k"), bytes("v"), now());
+    assertThat(readText("k")).isEqualTo("v");
+    Path folder = temp.resolve("stores");
+    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(folder)))
+        .isEqualTo("rwx------");
+    try (Stream<Path> files = Files.list(folder)) {
+      for (Path file : files.filter(f -> f.toString().endsWith(".chm")).toList()) {
+        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file)))
+            .isEqualTo("rw-------");
+      }
+    }
+  }
+
+  @Test
+  void allBlocksAreTakenAndTheBoundHolds() throws Exception {
+    assertThat(readText("k")).isNull();
+    try (Stream<Path> files = Files.list(temp.resolve("stores"))) {
+      Path file = files.filter(f -> f.toString().endsWith(".chm")).findFirst().orElseThrow();
+      Process stat =
+          new ProcessBuilder("stat", "-c", "%b %B", file.toString())
+              .redirectErrorStream(true)
+              .start();
+      String[] out = new String(stat.getInputStream().readAllBytes(), UTF_8).trim().split(" ", -1);
+      long allocated = Long.parseLong(out[0]) * Long.parseLong(out[1]);
+      assertThat(allocated).isAtLeast(store.stats().diskBytes() / 4096 * 4096);
+      assertThat(allocated).isAtMost(LIMIT);
+    }
+  }
+
+  @Test
+  void aStoreOpenedTwiceIsShared() throws Exception {
+    Store second = directory.openStore(settings(1));
+    assertThat(second).isSameInstanceAs(store);
+    directory.closeStore(second);
+    store.put(bytes("k"), bytes("v"), now());
+    assertThat(readText("k")).isEqualTo("v");
+  }
+
+  @Test
+  void nothingFailsAfterClose() {
+    store.put(bytes("k"), bytes("v"), now());
+    directory.close();
+    assertThat(store.read(bytes("k"))).isNull();
+    store.put(bytes("k"), bytes("v"), now());
+    store.putIfCurrent(bytes("k"), bytes("v"), now(), store.ticket(bytes("k")));
+    store.remove(bytes("k"));
+    store.clear();
+    assertThat(store.stats().state()).isEqualTo(StoreState.CLOSED);
+  }
+}
