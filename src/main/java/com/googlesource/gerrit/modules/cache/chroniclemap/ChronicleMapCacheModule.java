@@ -14,13 +14,26 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap;
 
-import com.google.gerrit.lifecycle.LifecycleModule;
 import com.google.gerrit.server.ModuleImpl;
 import com.google.gerrit.server.cache.CacheModule;
+import com.google.inject.AbstractModule;
+import com.googlesource.gerrit.modules.cache.chroniclemap.admin.AdminModule;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CachesModule;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.JvmFlags;
 
-/** Replaces Gerrit's H2 disk caches: the entrance of {@code gerrit.installModule}. */
+/**
+ * Replaces Gerrit's H2 disk caches: the entrance of {@code gerrit.installModule}.
+ *
+ * <p>If the Java virtual machine lacks a flag that Chronicle-Map needs, Gerrit does not start and
+ * the message holds the lines to add to {@code gerrit.config}.
+ */
 @ModuleImpl(name = CacheModule.PERSISTENT_MODULE)
-public class ChronicleMapCacheModule extends LifecycleModule {
+public class ChronicleMapCacheModule extends AbstractModule {
   @Override
-  protected void configure() {}
+  protected void configure() {
+    // Guice takes the text for a format.
+    JvmFlags.missing().ifPresent(message -> addError("%s", message));
+    install(new CachesModule());
+    install(new AdminModule());
+  }
 }

@@ -21,7 +21,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
  * @param created milliseconds since the epoch at which the value was made
  * @param conditional whether the write is void once {@code ticket} has ended
  */
-@SuppressWarnings("ArrayRecordComponent") // never compared but with itself
 record PendingWrite(byte[] value, long created, boolean conditional, long ticket) {
   static PendingWrite put(byte[] value, long created) {
     return new PendingWrite(value, created, false, 0);

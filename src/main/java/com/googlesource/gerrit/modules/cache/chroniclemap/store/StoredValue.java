@@ -15,5 +15,4 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 /** A record read from a file, its checksum found right. The payload belongs to the reader. */
-@SuppressWarnings("ArrayRecordComponent") // never compared
 record StoredValue(int kind, long created, byte[] payload) {}

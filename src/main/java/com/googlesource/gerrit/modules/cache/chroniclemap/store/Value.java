@@ -20,5 +20,4 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
  * @param bytes the value; belongs to the reader
  * @param created milliseconds since the epoch at which the value was made
  */
-@SuppressWarnings("ArrayRecordComponent") // never compared
 public record Value(byte[] bytes, long created) {}

@@ -1,0 +1,71 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import com.google.common.flogger.FluentLogger;
+import com.google.gerrit.extensions.events.LifecycleListener;
+import com.google.gerrit.server.PluginUser;
+import com.google.gerrit.server.config.GerritRuntime;
+import com.google.gerrit.server.config.SitePaths;
+import com.google.gerrit.server.plugins.PluginGuiceEnvironment;
+import com.google.inject.Inject;
+import com.google.inject.Provider;
+import com.google.inject.Singleton;
+
+/** Starts and stops {@link AdminPlugin} with the server. The caches work without it. */
+@Singleton
+final class AdminLifecycle implements LifecycleListener {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  // Asked for at the start only: while modules are configured Gerrit is not ready to make it.
+  private final Provider<PluginGuiceEnvironment> environment;
+  private final PluginUser.Factory users;
+  private final SitePaths site;
+  private final GerritRuntime runtime;
+
+  private AdminPlugin plugin;
+
+  @Inject
+  AdminLifecycle(
+      Provider<PluginGuiceEnvironment> environment,
+      PluginUser.Factory users,
+      SitePaths site,
+      GerritRuntime runtime) {
+    this.environment = environment;
+    this.users = users;
+    this.site = site;
+    this.runtime = runtime;
+  }
+
+  @Override
+  public void start() {
+    try {
+      AdminPlugin starting = new AdminPlugin(users.create(AdminPlugin.NAME), site, runtime);
+      starting.begin(environment.get());
+      plugin = starting;
+    } catch (Exception e) {
+      logger.atSevere().withCause(e).log(
+          "The SSH commands of %s are not available; the caches are", AdminPlugin.NAME);
+    }
+  }
+
+  @Override
+  public void stop() {
+    if (plugin != null) {
+      plugin.end(environment.get());
+      plugin = null;
+    }
+  }
+}

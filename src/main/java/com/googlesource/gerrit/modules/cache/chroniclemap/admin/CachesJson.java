@@ -1,0 +1,82 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import com.google.gson.Gson;
+import com.google.gson.GsonBuilder;
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+
+/** The caches as JSON; the names of its fields are documented and stay. */
+final class CachesJson {
+  private static final Gson GSON = new GsonBuilder().setPrettyPrinting().create();
+
+  private CachesJson() {}
+
+  static String of(Optional<Path> directory, List<CacheReport> reports) {
+    JsonObject root = new JsonObject();
+    directory.ifPresent(path -> root.addProperty("directory", path.toString()));
+    JsonArray caches = new JsonArray();
+    reports.forEach(report -> caches.add(cache(report)));
+    root.add("caches", caches);
+    return GSON.toJson(root);
+  }
+
+  private static JsonObject cache(CacheReport report) {
+    StoreStats stats = report.disk();
+    JsonObject out = new JsonObject();
+    out.addProperty("name", report.name());
+    out.addProperty("state", lower(stats.state()));
+    out.addProperty("entries", stats.entries());
+    out.addProperty("live_bytes", stats.liveBytes());
+    out.addProperty("disk_bytes", stats.diskBytes());
+    out.addProperty("limit_bytes", stats.maxBytes());
+    out.addProperty("disk_hits", stats.hits());
+    out.addProperty("disk_misses", stats.misses());
+    out.addProperty("puts", stats.puts());
+    out.addProperty("not_stored", stats.notStored());
+    out.addProperty("damaged", stats.damaged());
+    out.addProperty("expired", stats.expired());
+    out.addProperty("invalidated", stats.invalidated());
+    out.addProperty("queued", stats.queued());
+    out.addProperty("serializer_errors", report.serializerErrors());
+    out.addProperty("heap_entries", report.heapEntries());
+    out.addProperty("heap_hits", report.heap().hitCount());
+    out.addProperty("heap_misses", report.heap().missCount());
+    out.add("last_start", start(stats.start()));
+    return out;
+  }
+
+  private static JsonObject start(StartReport start) {
+    JsonObject out = new JsonObject();
+    out.addProperty("kind", lower(start.kind()));
+    out.addProperty("detail", start.detail());
+    out.addProperty("entries", start.entries());
+    out.addProperty("damaged", start.damaged());
+    out.addProperty("millis", start.millis());
+    return out;
+  }
+
+  private static String lower(Enum<?> value) {
+    return value.name().toLowerCase(Locale.ROOT);
+  }
+}

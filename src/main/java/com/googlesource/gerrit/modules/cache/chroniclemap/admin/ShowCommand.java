@@ -1,0 +1,84 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import static com.google.gerrit.common.data.GlobalCapability.MAINTAIN_SERVER;
+import static com.google.gerrit.common.data.GlobalCapability.VIEW_CACHES;
+import static com.google.gerrit.sshd.CommandMetaData.Mode.MASTER_OR_SLAVE;
+
+import com.google.gerrit.extensions.annotations.CapabilityScope;
+import com.google.gerrit.extensions.annotations.RequiresAnyCapability;
+import com.google.gerrit.sshd.CommandMetaData;
+import com.google.gerrit.sshd.SshCommand;
+import com.google.inject.Inject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.kohsuke.args4j.Argument;
+import org.kohsuke.args4j.Option;
+
+/** {@code ssh HOST cache-chroniclemap show}: the caches and what became of them. */
+@RequiresAnyCapability(
+    value = {VIEW_CACHES, MAINTAIN_SERVER},
+    scope = CapabilityScope.CORE)
+@CommandMetaData(
+    name = "show",
+    description = "Show the caches kept in Chronicle-Map",
+    runsAt = MASTER_OR_SLAVE)
+final class ShowCommand extends SshCommand {
+  @Option(name = "--json", usage = "print JSON, all figures in bytes and counts")
+  private boolean json;
+
+  @Argument(metaVar = "CACHE", usage = "caches to show; all if none is named")
+  private List<String> names = new ArrayList<>();
+
+  private final CacheInventory inventory;
+
+  @Inject
+  ShowCommand(CacheInventory inventory) {
+    this.inventory = inventory;
+  }
+
+  @Override
+  protected void run() throws UnloggedFailure {
+    enableGracefulStop();
+    List<CacheReport> reports = select(inventory.reports());
+    if (json) {
+      stdout.println(CachesJson.of(inventory.directory(), reports));
+    } else {
+      CachesTable.print(stdout, inventory.directory(), reports);
+    }
+    stdout.flush();
+  }
+
+  private List<CacheReport> select(List<CacheReport> all) throws UnloggedFailure {
+    if (names.isEmpty()) {
+      return all;
+    }
+    List<String> known = all.stream().map(CacheReport::name).toList();
+    for (String name : names) {
+      if (!known.contains(name)) {
+        throw die("no cache \"" + name + "\" on disk; there are: " + join(known));
+      }
+    }
+    return all.stream().filter(report -> names.contains(report.name())).toList();
+  }
+
+  private static String join(List<String> names) {
+    return names.isEmpty() ? "none" : names.stream().collect(Collectors.joining(", "));
+  }
+}

@@ -1,0 +1,47 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import java.util.Locale;
+
+/** Figures as people read them, at most 8 characters wide. */
+final class Units {
+  private static final String[] BYTES = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  private static final String[] COUNTS = {"", "k", "M", "G", "T", "P", "E"};
+
+  private Units() {}
+
+  /** A number of bytes, such as {@code 1.5 MiB}. */
+  static String bytes(long bytes) {
+    return scaled(bytes, 1024, BYTES, " ");
+  }
+
+  /** A count: exact up to 99,999, then such as {@code 1.5M}. */
+  static String count(long count) {
+    return count < 100_000 ? Long.toString(count) : scaled(count, 1000, COUNTS, "");
+  }
+
+  private static String scaled(long value, int step, String[] units, String space) {
+    double scaled = value;
+    int unit = 0;
+    // Rounding to "1000 KiB" rather than "0.98 MiB" keeps the width.
+    while (scaled >= (unit == 0 ? step : step - 0.5) && unit < units.length - 1) {
+      scaled /= step;
+      unit++;
+    }
+    String format = unit == 0 || scaled >= 99.95 ? "%.0f%s%s" : "%.1f%s%s";
+    return String.format(Locale.ROOT, format, scaled, space, units[unit]);
+  }
+}

@@ -1,0 +1,30 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
+
+import com.google.common.cache.CacheStats;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
+
+/**
+ * Figures of a cache, both tiers, at about the same moment.
+ *
+ * @param name of the cache, with its plugin's where it has one
+ * @param heapEntries values on the heap
+ * @param heap hits and misses of the heap tier and loads behind it, since the server's start
+ * @param disk figures of the store
+ * @param serializerErrors keys and values that their serializer refused
+ */
+public record CacheReport(
+    String name, long heapEntries, CacheStats heap, StoreStats disk, long serializerErrors) {}

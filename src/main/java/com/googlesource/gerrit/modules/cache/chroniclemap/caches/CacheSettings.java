@@ -1,0 +1,90 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
+
+import static java.util.concurrent.TimeUnit.SECONDS;
+
+import com.google.common.base.Strings;
+import com.google.gerrit.server.cache.PersistentCacheDef;
+import com.google.gerrit.server.config.ConfigUtil;
+import com.google.gerrit.server.config.GerritServerConfig;
+import com.google.gerrit.server.config.SitePaths;
+import com.google.inject.Inject;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import org.eclipse.jgit.lib.Config;
+
+/** What {@code gerrit.config} says of the caches; the only place that reads it. */
+final class CacheSettings {
+  private static final String SECTION = "cache";
+
+  /** Gerrit's own default for a persistent cache. */
+  private static final long DEFAULT_DISK_LIMIT = 128 << 20;
+
+  /**
+   * The cache that Gerrit keeps in memory only by default, because H2's compaction took a site
+   * down. It is the one whose values cost most to make, and what it is kept from does not happen
+   * here.
+   */
+  private static final String CHANGE_NOTES = "change_notes";
+
+  /** Where stores live within {@code cache.directory}, beside the files of H2. */
+  private static final String FOLDER = "cache-chroniclemap";
+
+  private final Config config;
+  private final SitePaths site;
+
+  @Inject
+  CacheSettings(@GerritServerConfig Config config, SitePaths site) {
+    this.config = config;
+    this.site = site;
+  }
+
+  /** The folder for the stores; empty if {@code cache.directory} is not set. */
+  Optional<Path> directory() {
+    return Optional.ofNullable(site.resolve(config.getString(SECTION, null, "directory")))
+        .map(directory -> directory.resolve(FOLDER));
+  }
+
+  /** Bound on a cache's disk, bytes; 0 or less if it is to be kept in memory only. */
+  long diskLimit(PersistentCacheDef<?, ?> def) {
+    long byDefault = def.diskLimit();
+    if (byDefault <= 0 && def.name().equals(CHANGE_NOTES)) {
+      byDefault = DEFAULT_DISK_LIMIT;
+    }
+    return config.getLong(SECTION, def.configKey(), "diskLimit", byDefault);
+  }
+
+  /** Age after which a value is not used any more. */
+  Optional<Duration> maxAge(PersistentCacheDef<?, ?> def) {
+    return duration(def.configKey(), "maxAge", def.expireAfterWrite());
+  }
+
+  /** Age after which a value that is asked for is computed anew in the background. */
+  Optional<Duration> refreshAfterWrite(PersistentCacheDef<?, ?> def) {
+    return duration(def.configKey(), "refreshAfterWrite", def.refreshAfterWrite());
+  }
+
+  private Optional<Duration> duration(String cache, String name, Duration byDefault) {
+    if (!Strings.isNullOrEmpty(config.getString(SECTION, cache, name))) {
+      long seconds = ConfigUtil.getTimeUnit(config, SECTION, cache, name, 0, SECONDS);
+      if (seconds > 0) {
+        return Optional.of(Duration.ofSeconds(seconds));
+      }
+    }
+    return Optional.ofNullable(byDefault);
+  }
+}

@@ -1,0 +1,243 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
+
+import static java.util.Objects.requireNonNull;
+
+import com.google.common.cache.AbstractLoadingCache;
+import com.google.common.cache.Cache;
+import com.google.common.cache.CacheLoader.InvalidCacheLoadException;
+import com.google.common.cache.CacheStats;
+import com.google.common.cache.LoadingCache;
+import com.google.common.collect.ImmutableMap;
+import com.google.gerrit.common.Nullable;
+import com.google.gerrit.server.cache.PersistentCache;
+import com.google.inject.TypeLiteral;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+
+/**
+ * A persistent cache of Gerrit: the heap tier in front, a store behind.
+ *
+ * <p>How it works: a read asks the heap tier; what is not there is read from disk, and what is not
+ * there either is computed by the loader, once however many threads ask. What was computed or put
+ * goes to both. An invalidation first ends all tickets of the key and removes it from disk, then
+ * from the heap; {@link Held} tells why a value that is on its way to the heap meanwhile does no
+ * harm.
+ *
+ * <p>Nothing here fails because of the disk. Safe for any thread. Like Gerrit's own disk caches, it
+ * can't be viewed as a map.
+ */
+final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implements PersistentCache {
+  /** How often a get starts over because its key was changed meanwhile. */
+  private static final int ATTEMPTS = 8;
+
+  private interface HeapRead<T> {
+    @Nullable
+    T read() throws ExecutionException;
+  }
+
+  private final String name;
+  private final TypeLiteral<K> keyType;
+  private final DiskTier<K, V> disk;
+  private final Cache<K, Held<V>> heap;
+
+  ChronicleMapCache(
+      String name, TypeLiteral<K> keyType, DiskTier<K, V> disk, Cache<K, Held<V>> heap) {
+    this.name = name;
+    this.keyType = keyType;
+    this.disk = disk;
+    this.heap = heap;
+  }
+
+  DiskTier<K, V> disk() {
+    return disk;
+  }
+
+  @Override
+  public V get(K key) throws ExecutionException {
+    LoadingCache<K, Held<V>> loading = loading();
+    Held<V> held = obtain(key, () -> loading.get(key));
+    if (disk.needsRefresh(held)) {
+      loading.refresh(key);
+    }
+    return held.value;
+  }
+
+  @Override
+  public V get(K key, Callable<? extends V> source) throws ExecutionException {
+    requireNonNull(source);
+    return obtain(key, () -> heap.get(key, () -> HeldLoader.load(disk, key, source))).value;
+  }
+
+  /** Asks the heap tier, which loads, until it answers with a value that may be used. */
+  private Held<V> obtain(K key, HeapRead<Held<V>> read) throws ExecutionException {
+    requireNonNull(key);
+    for (int attempt = 1; ; attempt++) {
+      Held<V> held = read.read();
+      if (held == null) {
+        throw new InvalidCacheLoadException("the loader returned no value for key " + key);
+      }
+      if (isUsable(held) || attempt == ATTEMPTS) {
+        return held;
+      }
+      heap.asMap().remove(key, held);
+    }
+  }
+
+  private boolean isUsable(Held<V> held) {
+    return held.confirm(disk) && !disk.isExpired(held);
+  }
+
+  @Override
+  public ImmutableMap<K, V> getAll(Iterable<? extends K> keys) throws ExecutionException {
+    LoadingCache<K, Held<V>> loading = loading();
+    Map<K, V> result = new LinkedHashMap<>();
+    for (Map.Entry<K, Held<V>> entry : loading.getAll(keys).entrySet()) {
+      K key = entry.getKey();
+      Held<V> held = entry.getValue();
+      if (!isUsable(held)) {
+        heap.asMap().remove(key, held);
+        result.put(key, get(key));
+        continue;
+      }
+      result.put(key, held.value);
+      if (disk.needsRefresh(held)) {
+        loading.refresh(key);
+      }
+    }
+    return ImmutableMap.copyOf(result);
+  }
+
+  private LoadingCache<K, Held<V>> loading() {
+    if (heap instanceof LoadingCache) {
+      return (LoadingCache<K, Held<V>>) heap;
+    }
+    throw new UnsupportedOperationException("the cache was made without a loader");
+  }
+
+  @Override
+  @Nullable
+  public V getIfPresent(Object object) {
+    if (!isKey(object)) {
+      return null;
+    }
+    K key = asKey(object);
+    Held<V> held = heap.getIfPresent(key);
+    if (held != null) {
+      if (isUsable(held)) {
+        return held.value;
+      }
+      heap.asMap().remove(key, held);
+    }
+    held = readFromDisk(key);
+    return held == null ? null : held.value;
+  }
+
+  @Nullable
+  private Held<V> readFromDisk(K key) {
+    byte[] keyBytes = disk.keyBytes(key);
+    if (keyBytes == null) {
+      return null;
+    }
+    Held<V> found = disk.read(keyBytes, disk.ticket(keyBytes));
+    if (found == null) {
+      return null;
+    }
+    // Never in place of what is there: that was put later than what this thread read.
+    Held<V> present = heap.asMap().putIfAbsent(key, found);
+    if (present != null && isUsable(present)) {
+      return present;
+    }
+    if (!found.confirm(disk)) {
+      heap.asMap().remove(key, found);
+    }
+    return found;
+  }
+
+  @Override
+  public void put(K key, V value) {
+    requireNonNull(key);
+    requireNonNull(value);
+    Held<V> held = disk.put(disk.keyBytes(key), value);
+    heap.put(key, held);
+    if (!held.confirm(disk)) {
+      heap.asMap().remove(key, held);
+    }
+  }
+
+  @Override
+  public void refresh(K key) {
+    loading().refresh(key);
+  }
+
+  @Override
+  public void invalidate(Object object) {
+    if (isKey(object)) {
+      byte[] keyBytes = disk.keyBytes(asKey(object));
+      if (keyBytes != null) {
+        disk.store().remove(keyBytes);
+      }
+      heap.invalidate(object);
+    }
+  }
+
+  @Override
+  public void invalidateAll() {
+    disk.store().clear();
+    heap.invalidateAll();
+  }
+
+  private boolean isKey(Object object) {
+    return keyType.getRawType().isInstance(object);
+  }
+
+  @SuppressWarnings("unchecked")
+  private K asKey(Object object) {
+    return (K) object;
+  }
+
+  @Override
+  public void cleanUp() {
+    heap.cleanUp();
+  }
+
+  /** Entries of the heap tier, as Gerrit expects. */
+  @Override
+  public long size() {
+    return heap.size();
+  }
+
+  /** Figures of the heap tier, as Gerrit expects. */
+  @Override
+  public CacheStats stats() {
+    return heap.stats();
+  }
+
+  CacheReport report() {
+    return new CacheReport(
+        name, heap.size(), heap.stats(), disk.store().stats(), disk.serializerErrors());
+  }
+
+  @Override
+  public DiskStats diskStats() {
+    StoreStats stats = disk.store().stats();
+    return new DiskStats(
+        stats.entries(), stats.liveBytes(), stats.hits(), stats.misses(), stats.invalidated());
+  }
+}

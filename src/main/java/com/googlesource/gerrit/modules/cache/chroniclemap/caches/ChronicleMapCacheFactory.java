@@ -1,0 +1,168 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
+
+import com.google.common.cache.Cache;
+import com.google.common.cache.CacheLoader;
+import com.google.common.cache.LoadingCache;
+import com.google.common.flogger.FluentLogger;
+import com.google.gerrit.extensions.events.LifecycleListener;
+import com.google.gerrit.extensions.registration.DynamicMap;
+import com.google.gerrit.server.cache.MemoryCacheFactory;
+import com.google.gerrit.server.cache.PersistentCacheDef;
+import com.google.gerrit.server.cache.PersistentCacheFactory;
+import com.google.gerrit.server.cache.mem.PassthroughLoadingCache;
+import com.google.inject.Inject;
+import com.google.inject.Provider;
+import com.google.inject.Singleton;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/**
+ * Makes Gerrit's persistent caches. A cache whose {@code diskLimit} is 0 or less, and all of them
+ * if the cache folder is not set or can't be used, are made by Gerrit's memory cache factory alone.
+ */
+@Singleton
+final class ChronicleMapCacheFactory
+    implements PersistentCacheFactory, CacheInventory, LifecycleListener {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  private final MemoryCacheFactory memory;
+  private final CacheSettings settings;
+  private final DynamicMap<Cache<?, ?>> bound;
+  private final Optional<StoreDirectory> directory;
+  private final List<ChronicleMapCache<?, ?>> caches = new CopyOnWriteArrayList<>();
+
+  @Inject
+  ChronicleMapCacheFactory(
+      MemoryCacheFactory memory, CacheSettings settings, DynamicMap<Cache<?, ?>> bound) {
+    this.memory = memory;
+    this.settings = settings;
+    this.bound = bound;
+    this.directory = openDirectory(settings);
+  }
+
+  private static Optional<StoreDirectory> openDirectory(CacheSettings settings) {
+    Optional<Path> path = settings.directory();
+    if (path.isEmpty()) {
+      logger.atWarning().log(
+          "cache.directory is not set in gerrit.config: all caches are kept in memory only");
+      return Optional.empty();
+    }
+    try {
+      return Optional.of(StoreDirectory.open(path.get()));
+    } catch (StoreUnavailableException e) {
+      logger.atSevere().log("All caches are kept in memory only: %s", e.getMessage());
+      return Optional.empty();
+    }
+  }
+
+  @Override
+  public Optional<Path> directory() {
+    return directory.map(StoreDirectory::path);
+  }
+
+  @Override
+  public List<CacheReport> reports() {
+    return caches.stream()
+        .map(ChronicleMapCache::report)
+        .sorted(Comparator.comparing(CacheReport::name))
+        .toList();
+  }
+
+  @Override
+  public <K, V> Cache<K, V> build(PersistentCacheDef<K, V> def) {
+    Optional<DiskTier<K, V>> disk = disk(def);
+    if (disk.isEmpty()) {
+      return memory.build(def);
+    }
+    return add(def, disk.get(), memory.build(new HeldCacheDef<>(def)));
+  }
+
+  @Override
+  public <K, V> LoadingCache<K, V> build(PersistentCacheDef<K, V> def, CacheLoader<K, V> loader) {
+    Optional<DiskTier<K, V>> disk = disk(def);
+    if (disk.isEmpty()) {
+      return memory.build(def, loader);
+    }
+    return add(def, disk.get(), heap(def, disk.get(), loader));
+  }
+
+  private <K, V> ChronicleMapCache<K, V> add(
+      PersistentCacheDef<K, V> def, DiskTier<K, V> disk, Cache<K, Held<V>> heap) {
+    ChronicleMapCache<K, V> cache = new ChronicleMapCache<>(def.name(), def.keyType(), disk, heap);
+    caches.add(cache);
+    return cache;
+  }
+
+  private <K, V> LoadingCache<K, Held<V>> heap(
+      PersistentCacheDef<K, V> def, DiskTier<K, V> disk, CacheLoader<K, V> loader) {
+    HeldCacheDef<K, V> heldDef = new HeldCacheDef<>(def);
+    LoadingCache<K, Held<V>> heap =
+        memory.build(heldDef, new HeldLoader<>(disk, loader, /* shareFlights= */ false));
+    if (heap instanceof PassthroughLoadingCache) {
+      return new PassthroughLoadingCache<>(
+          new HeldLoader<>(disk, loader, /* shareFlights= */ true));
+    }
+    return heap;
+  }
+
+  /** The disk tier of a cache; empty if it is to be kept in memory only. */
+  private <K, V> Optional<DiskTier<K, V>> disk(PersistentCacheDef<K, V> def) {
+    long limit = settings.diskLimit(def);
+    if (limit <= 0 || directory.isEmpty()) {
+      return Optional.empty();
+    }
+    try {
+      Store store =
+          directory
+              .get()
+              .openStore(new StoreSettings(def.name(), def.version(), limit, settings.maxAge(def)));
+      return Optional.of(
+          new DiskTier<>(def, store, settings.maxAge(def), settings.refreshAfterWrite(def)));
+    } catch (StoreUnavailableException e) {
+      logger.atWarning().log("Cache %s is kept in memory only: %s", def.name(), e.getMessage());
+      return Optional.empty();
+    }
+  }
+
+  /** Closes the caches of a plugin that is being stopped. */
+  @Override
+  public void onStop(String plugin) {
+    if (directory.isEmpty()) {
+      return;
+    }
+    for (Provider<Cache<?, ?>> provider : bound.byPlugin(plugin).values()) {
+      if (provider.get() instanceof ChronicleMapCache<?, ?> cache && caches.remove(cache)) {
+        directory.get().closeStore(cache.disk().store());
+      }
+    }
+  }
+
+  @Override
+  public void start() {}
+
+  @Override
+  public void stop() {
+    directory.ifPresent(StoreDirectory::close);
+  }
+}

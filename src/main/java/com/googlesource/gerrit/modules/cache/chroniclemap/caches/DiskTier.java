@@ -1,0 +1,166 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
+
+import com.google.common.flogger.FluentLogger;
+import com.google.gerrit.common.Nullable;
+import com.google.gerrit.server.cache.PersistentCacheDef;
+import com.google.gerrit.server.cache.serialize.CacheSerializer;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Value;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * A cache's store, seen through its serializers. A key or value that its serializer refuses is not
+ * kept on disk; that is counted and said in the log, and never fails a request.
+ */
+final class DiskTier<K, V> {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  private final String name;
+  private final Store store;
+  private final CacheSerializer<K> keySerializer;
+  private final CacheSerializer<V> valueSerializer;
+  private final long maxAgeMillis;
+  private final long refreshAfterMillis;
+  private final LongAdder serializerErrors = new LongAdder();
+
+  DiskTier(
+      PersistentCacheDef<K, V> def,
+      Store store,
+      Optional<Duration> maxAge,
+      Optional<Duration> refreshAfterWrite) {
+    this.name = def.name();
+    this.store = store;
+    this.keySerializer = def.keySerializer();
+    this.valueSerializer = def.valueSerializer();
+    this.maxAgeMillis = maxAge.map(Duration::toMillis).orElse(Long.MAX_VALUE);
+    this.refreshAfterMillis = refreshAfterWrite.map(Duration::toMillis).orElse(Long.MAX_VALUE);
+  }
+
+  Store store() {
+    return store;
+  }
+
+  long serializerErrors() {
+    return serializerErrors.sum();
+  }
+
+  /** The stored form of a key; null if there is none. */
+  @Nullable
+  byte[] keyBytes(K key) {
+    try {
+      return keySerializer.serialize(key);
+    } catch (RuntimeException | StackOverflowError | LinkageError e) {
+      count("cannot write a key", e);
+      return null;
+    }
+  }
+
+  boolean isExpired(Held<V> held) {
+    return isOlder(held, maxAgeMillis);
+  }
+
+  boolean needsRefresh(Held<V> held) {
+    return isOlder(held, refreshAfterMillis);
+  }
+
+  private static boolean isOlder(Held<?> held, long millis) {
+    return millis != Long.MAX_VALUE && System.currentTimeMillis() - held.created > millis;
+  }
+
+  long ticket(byte[] keyBytes) {
+    return store.ticket(keyBytes);
+  }
+
+  boolean isCurrent(long ticket) {
+    return store.isCurrent(ticket);
+  }
+
+  /** Reads a value; null if there is none. The ticket was taken before. */
+  @Nullable
+  Held<V> read(byte[] keyBytes, long ticket) {
+    Value stored = store.read(keyBytes);
+    if (stored == null) {
+      return null;
+    }
+    try {
+      V value = valueSerializer.deserialize(stored.bytes());
+      if (value != null) {
+        return new Held<>(value, stored.created(), ticket);
+      }
+    } catch (RuntimeException | StackOverflowError | LinkageError e) {
+      count("cannot read a value", e);
+    }
+    // It was written by a serializer that was changed without a new version.
+    store.remove(keyBytes);
+    return null;
+  }
+
+  /**
+   * Stores a value.
+   *
+   * @return the value as it goes to the heap
+   */
+  Held<V> put(@Nullable byte[] keyBytes, V value) {
+    long now = System.currentTimeMillis();
+    if (keyBytes == null) {
+      return Held.confirmed(value, now);
+    }
+    byte[] bytes = valueBytes(value);
+    if (bytes != null) {
+      return new Held<>(value, now, store.put(keyBytes, bytes, now));
+    }
+    // The value it replaces must not be found again when this one leaves the heap.
+    store.remove(keyBytes);
+    return new Held<>(value, now, store.ticket(keyBytes));
+  }
+
+  /**
+   * Stores a value that was computed after the ticket was taken, unless the key was changed since.
+   *
+   * @return the value as it goes to the heap
+   */
+  Held<V> putLoaded(@Nullable byte[] keyBytes, V value, long ticket) {
+    long now = System.currentTimeMillis();
+    if (keyBytes == null) {
+      return Held.confirmed(value, now);
+    }
+    byte[] bytes = valueBytes(value);
+    if (bytes != null) {
+      store.putIfCurrent(keyBytes, bytes, now, ticket);
+    }
+    return new Held<>(value, now, ticket);
+  }
+
+  @Nullable
+  private byte[] valueBytes(V value) {
+    try {
+      return valueSerializer.serialize(value);
+    } catch (RuntimeException | StackOverflowError | LinkageError e) {
+      count("cannot write a value", e);
+      return null;
+    }
+  }
+
+  private void count(String what, Throwable e) {
+    serializerErrors.increment();
+    logger.atWarning().withCause(e).atMostEvery(10, TimeUnit.MINUTES).log(
+        "Cache %s: its serializer %s; it is kept in memory only", name, what);
+  }
+}

@@ -1,0 +1,128 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
+
+import static com.google.common.util.concurrent.MoreExecutors.directExecutor;
+
+import com.google.common.cache.CacheLoader;
+import com.google.common.util.concurrent.Futures;
+import com.google.common.util.concurrent.ListenableFuture;
+import com.google.gerrit.common.Nullable;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+
+/**
+ * Answers what the heap tier does not have: from disk, and where it is not there from the source.
+ */
+final class HeldLoader<K, V> extends CacheLoader<K, Held<V>> {
+  private final DiskTier<K, V> disk;
+  private final CacheLoader<K, V> source;
+
+  /** Not null if the heap tier keeps nothing and so does not see that two callers want one key. */
+  @Nullable private final SingleFlight<K, Held<V>> flights;
+
+  HeldLoader(DiskTier<K, V> disk, CacheLoader<K, V> source, boolean shareFlights) {
+    this.disk = disk;
+    this.source = source;
+    this.flights = shareFlights ? new SingleFlight<>() : null;
+  }
+
+  @Override
+  @Nullable
+  public Held<V> load(K key) throws Exception {
+    if (flights == null) {
+      return load(disk, key, () -> source.load(key));
+    }
+    return flights.join(key, () -> load(disk, key, () -> source.load(key)));
+  }
+
+  /**
+   * Reads a key from disk, or computes and stores it.
+   *
+   * @return null if the source has no value
+   */
+  @Nullable
+  static <K, V> Held<V> load(DiskTier<K, V> disk, K key, Callable<? extends V> source)
+      throws Exception {
+    byte[] keyBytes = disk.keyBytes(key);
+    long ticket = keyBytes == null ? 0 : disk.ticket(keyBytes);
+    Held<V> found = keyBytes == null ? null : disk.read(keyBytes, ticket);
+    if (found != null) {
+      return found;
+    }
+    V value = source.call();
+    return value == null ? null : disk.putLoaded(keyBytes, value, ticket);
+  }
+
+  @Override
+  public Map<K, Held<V>> loadAll(Iterable<? extends K> keys) throws Exception {
+    Map<K, Held<V>> result = new HashMap<>();
+    // What is not on disk, with what to store it under.
+    Map<K, Absent> absent = new LinkedHashMap<>();
+    for (K key : keys) {
+      byte[] keyBytes = disk.keyBytes(key);
+      long ticket = keyBytes == null ? 0 : disk.ticket(keyBytes);
+      Held<V> found = keyBytes == null ? null : disk.read(keyBytes, ticket);
+      if (found != null) {
+        result.put(key, found);
+      } else {
+        absent.put(key, new Absent(keyBytes, ticket));
+      }
+    }
+    if (!absent.isEmpty()) {
+      loadAbsent(absent, result);
+    }
+    return result;
+  }
+
+  private record Absent(@Nullable byte[] keyBytes, long ticket) {}
+
+  private void loadAbsent(Map<K, Absent> absent, Map<K, Held<V>> result) throws Exception {
+    List<K> keys = new ArrayList<>(absent.keySet());
+    Map<K, V> loaded;
+    try {
+      loaded = source.loadAll(keys);
+    } catch (UnsupportedLoadingOperationException e) {
+      for (K key : keys) {
+        Held<V> held = load(key);
+        if (held != null) {
+          result.put(key, held);
+        }
+      }
+      return;
+    }
+    for (K key : keys) {
+      V value = loaded.get(key);
+      if (value != null) {
+        Absent place = absent.get(key);
+        result.put(key, disk.putLoaded(place.keyBytes(), value, place.ticket()));
+      }
+    }
+  }
+
+  @Override
+  public ListenableFuture<Held<V>> reload(K key, Held<V> old) throws Exception {
+    byte[] keyBytes = disk.keyBytes(key);
+    long ticket = keyBytes == null ? 0 : disk.ticket(keyBytes);
+    return Futures.transform(
+        source.reload(key, old.value),
+        value -> disk.putLoaded(keyBytes, value, ticket),
+        directExecutor());
+  }
+}

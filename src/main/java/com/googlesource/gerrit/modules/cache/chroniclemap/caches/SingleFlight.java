@@ -1,0 +1,75 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
+
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+
+/**
+ * Lets concurrent callers of one key share one computation. Needed only where the heap tier is off:
+ * Gerrit then answers with a cache that calls its loader each time.
+ */
+final class SingleFlight<K, T> {
+  private static final class Flight<T> {
+    final CompletableFuture<T> result = new CompletableFuture<>();
+    final Thread pilot = Thread.currentThread();
+  }
+
+  private final ConcurrentHashMap<K, Flight<T>> flights = new ConcurrentHashMap<>();
+
+  /**
+   * Computes, or waits for the caller that is computing.
+   *
+   * @throws Exception what the computation threw
+   */
+  T join(K key, Callable<T> computation) throws Exception {
+    Flight<T> mine = new Flight<>();
+    Flight<T> other = flights.putIfAbsent(key, mine);
+    if (other == null) {
+      return fly(key, mine, computation);
+    }
+    if (other.pilot == mine.pilot) {
+      // A loader that asks for the key it loads: waiting for itself would never end.
+      return computation.call();
+    }
+    return await(other);
+  }
+
+  private T fly(K key, Flight<T> flight, Callable<T> computation) throws Exception {
+    try {
+      T result = computation.call();
+      flight.result.complete(result);
+      return result;
+    } catch (Exception | Error e) {
+      flight.result.completeExceptionally(e);
+      throw e;
+    } finally {
+      flights.remove(key, flight);
+    }
+  }
+
+  private T await(Flight<T> flight) throws Exception {
+    try {
+      return flight.result.get();
+    } catch (ExecutionException e) {
+      if (e.getCause() instanceof Error error) {
+        throw error;
+      }
+      throw (Exception) e.getCause();
+    }
+  }
+}
