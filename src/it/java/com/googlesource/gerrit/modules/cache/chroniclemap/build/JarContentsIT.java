@@ -22,6 +22,7 @@ import static java.util.stream.Collectors.toCollection;
 import com.googlesource.gerrit.modules.cache.chroniclemap.ChronicleMapCacheModule;
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
@@ -188,7 +189,7 @@ class JarContentsIT {
               .getCodeSource()
               .getLocation()
               .toURI());
-    } catch (java.net.URISyntaxException e) {
+    } catch (URISyntaxException e) {
       throw new AssertionError(e);
     }
   }

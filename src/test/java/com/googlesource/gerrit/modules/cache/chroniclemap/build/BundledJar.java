@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.build;
 
+import java.io.File;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -40,7 +41,7 @@ record BundledJar(String group, String artifact, String version, String classifi
 
   /** The compile-scope dependencies of {@code pom.xml}, in its order. */
   static List<BundledJar> fromPom() throws Exception {
-    Document pom = DocumentBuilderFactory.newInstance().newDocumentBuilder().parse(POM.toFile());
+    Document pom = parsePom();
     XPath xpath = XPathFactory.newInstance().newXPath();
     NodeList dependencies =
         (NodeList)
@@ -55,7 +56,7 @@ record BundledJar(String group, String artifact, String version, String classifi
           new BundledJar(
               xpath.evaluate("groupId", dependency),
               xpath.evaluate("artifactId", dependency),
-              resolve(pom, xpath, xpath.evaluate("version", dependency)),
+              resolve(pom, xpath.evaluate("version", dependency)),
               xpath.evaluate("classifier", dependency)));
     }
     return jars;
@@ -78,17 +79,32 @@ record BundledJar(String group, String artifact, String version, String classifi
   }
 
   static List<Path> classPath() {
-    return Arrays.stream(
-            System.getProperty("java.class.path").split(java.io.File.pathSeparator, -1))
+    return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator, -1))
         .map(Path::of)
         .filter(Files::exists)
         .toList();
   }
 
-  private static String resolve(Document pom, XPath xpath, String text) throws Exception {
+  /** The value of a property of {@code pom.xml}. */
+  static String property(String name) throws Exception {
+    return property(parsePom(), name);
+  }
+
+  private static Document parsePom() throws Exception {
+    return DocumentBuilderFactory.newInstance().newDocumentBuilder().parse(POM.toFile());
+  }
+
+  private static String property(Document pom, String name) throws Exception {
+    XPath xpath = XPathFactory.newInstance().newXPath();
+    String value = xpath.evaluate("/project/properties/*[name() = '" + name + "']", pom);
+    if (value.isEmpty()) {
+      throw new AssertionError("not in pom.xml: property=" + name);
+    }
+    return value;
+  }
+
+  private static String resolve(Document pom, String text) throws Exception {
     Matcher property = PROPERTY.matcher(text);
-    return property.matches()
-        ? xpath.evaluate("/project/properties/" + property.group(1), pom)
-        : text;
+    return property.matches() ? property(pom, property.group(1)) : text;
   }
 }
