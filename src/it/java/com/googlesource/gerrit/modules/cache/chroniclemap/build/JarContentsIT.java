@@ -1,0 +1,262 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.build;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.stream.Collectors.toCollection;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.ChronicleMapCacheModule;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.jar.Attributes;
+import java.util.jar.JarEntry;
+import java.util.jar.JarFile;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.objectweb.asm.ClassReader;
+import org.objectweb.asm.ClassWriter;
+import org.objectweb.asm.commons.ClassRemapper;
+import org.objectweb.asm.commons.Remapper;
+
+/** The jar that users install holds what it needs, and nothing that a released Gerrit has. */
+class JarContentsIT {
+  private static final String CLASS = ".class";
+
+  /**
+   * Packages that bundled code names and nobody provides: each belongs to a part of Chronicle that
+   * a map of byte strings does not reach.
+   */
+  private static final List<String> NOT_REACHED =
+      List.of(
+          "com/sun/jna/", // the second way to call fallocate; jnr-ffi is the first
+          "com/thoughtworks/xstream/", // export of a map as JSON
+          "net/openhft/affinity/", // event loops bound to a CPU
+          "org/jetbrains/annotations/", // annotations without an effect at run time
+          "shaded/org/apache/maven/", // version of a Chronicle-Map run from its source tree
+          "sun/misc/Cleaner"); // Java 8
+
+  private JarFile jar;
+
+  @BeforeEach
+  void openJar() throws IOException {
+    jar = new JarFile(jarPath().toFile());
+  }
+
+  @AfterEach
+  void closeJar() throws IOException {
+    jar.close();
+  }
+
+  @Test
+  void jarIsTheOnlyOneInItsFolder() throws IOException {
+    try (Stream<Path> files = Files.list(jarPath().getParent())) {
+      assertThat(files.filter(f -> f.toString().endsWith(".jar")).toList())
+          .containsExactly(jarPath());
+    }
+    assertThat(jarPath().getFileName().toString()).isEqualTo("cache-chroniclemap.jar");
+  }
+
+  @Test
+  void classesOfTheBundledJarsAreThereUnchanged() throws Exception {
+    for (BundledJar bundled : BundledJar.fromPom()) {
+      try (JarFile original = new JarFile(bundled.file().toFile())) {
+        for (JarEntry entry : files(original)) {
+          if (!entry.getName().startsWith("META-INF/")) {
+            assertWithMessage("%s of %s", entry.getName(), bundled.coordinates())
+                .that(bytes(jar, entry.getName()))
+                .isEqualTo(bytes(original, entry.getName()));
+          }
+        }
+      }
+    }
+  }
+
+  @Test
+  void otherClassesAreOursOrReplaceTheCompiler() throws Exception {
+    Set<String> others = classes(jar);
+    for (BundledJar bundled : BundledJar.fromPom()) {
+      others.removeAll(classes(bundled.file()));
+    }
+    others.removeIf(name -> name.startsWith("com/googlesource/gerrit/modules/cache/chroniclemap/"));
+
+    assertThat(others)
+        .containsExactly(
+            "net/openhft/chronicle/hash/VanillaGlobalMutableState$$Native",
+            "net/openhft/compiler/CachedCompiler",
+            "net/openhft/compiler/CompilerUtils",
+            "net/openhft/compiler/MyJavaFileManager",
+            "net/openhft/compiler/package-info");
+  }
+
+  @Test
+  void noAnalytics() {
+    Set<String> analytics = classes(jar);
+    analytics.removeIf(name -> !name.startsWith("net/openhft/chronicle/analytics/"));
+
+    assertThat(analytics).isEmpty();
+  }
+
+  @Test
+  void nothingThatGerritHas() throws IOException {
+    Set<String> overlaps = classes(jar);
+    overlaps.retainAll(gerritClasses());
+
+    assertWithMessage("classes that both Gerrit and the jar hold").that(overlaps).isEmpty();
+  }
+
+  @Test
+  void whatBundledCodeNamesExists() throws IOException {
+    Set<String> missing = references();
+    missing.removeAll(classes(jar));
+    missing.removeAll(gerritClasses());
+    missing.removeIf(JarContentsIT::isInJdk);
+    missing.removeIf(name -> NOT_REACHED.stream().anyMatch(name::startsWith));
+
+    assertWithMessage("classes that bundled code names and neither jar, Gerrit nor JDK holds")
+        .that(missing)
+        .isEmpty();
+  }
+
+  @Test
+  void bytecodeLibraryOfJnrIsGerrits() throws IOException {
+    Set<String> asm = references();
+    asm.removeIf(name -> !name.startsWith("org/objectweb/asm/"));
+
+    assertThat(asm).contains("org/objectweb/asm/ClassWriter");
+    assertThat(gerritClasses()).containsAtLeastElementsIn(asm);
+  }
+
+  @Test
+  void noLitter() {
+    assertThat(
+            files(jar).stream()
+                .map(JarEntry::getName)
+                .filter(name -> name.startsWith("META-INF/") || name.contains("module-info")))
+        .containsExactly(
+            "META-INF/MANIFEST.MF",
+            "META-INF/LICENSE",
+            "META-INF/NOTICE",
+            "META-INF/services/net.openhft.chronicle.core.cleaner.spi.ByteBufferCleanerService");
+  }
+
+  @Test
+  void manifestNamesTheModule() throws IOException {
+    Attributes manifest = jar.getManifest().getMainAttributes();
+
+    assertThat(manifest.getValue("Implementation-Title")).isEqualTo("cache-chroniclemap");
+    assertThat(manifest.getValue("Implementation-Version")).isNotEmpty();
+    assertThat(manifest.getValue("Class-Path")).isNull();
+    assertThat(manifest.getValue("Multi-Release")).isNull();
+  }
+
+  @Test
+  void noticeNamesEveryBundledJar() throws Exception {
+    String notice = new String(bytes(jar, "META-INF/NOTICE"), UTF_8);
+    for (BundledJar bundled : BundledJar.fromPom()) {
+      assertThat(notice).contains("  " + bundled.coordinates() + " ");
+    }
+  }
+
+  /** Failsafe runs with the packaged jar in place of the folder of classes. */
+  private static Path jarPath() {
+    try {
+      return Path.of(
+          ChronicleMapCacheModule.class
+              .getProtectionDomain()
+              .getCodeSource()
+              .getLocation()
+              .toURI());
+    } catch (URISyntaxException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  /** What a released gerrit.war holds: the assembled one is made of the same two jars. */
+  private static Set<String> gerritClasses() throws IOException {
+    Set<String> classes = new TreeSet<>();
+    for (String name : List.of("gerrit-plugin-api-", "gerrit-acceptance-framework-")) {
+      Path gerritJar =
+          BundledJar.classPath().stream()
+              .filter(file -> file.getFileName().toString().startsWith(name))
+              .findAny()
+              .orElseThrow(() -> new AssertionError("not on the class path: jar=" + name));
+      classes.addAll(classes(gerritJar));
+    }
+    return classes;
+  }
+
+  private Set<String> references() throws IOException {
+    Set<String> names = new TreeSet<>();
+    Remapper collector =
+        new Remapper() {
+          @Override
+          public String map(String internalName) {
+            names.add(internalName);
+            return internalName;
+          }
+        };
+    for (JarEntry entry : files(jar)) {
+      if (entry.getName().endsWith(CLASS)) {
+        new ClassReader(bytes(jar, entry.getName()))
+            .accept(new ClassRemapper(new ClassWriter(0), collector), 0);
+      }
+    }
+    return names;
+  }
+
+  private static boolean isInJdk(String name) {
+    return ClassLoader.getPlatformClassLoader().getResource(name + CLASS) != null;
+  }
+
+  private static Set<String> classes(Path file) throws IOException {
+    try (JarFile jarFile = new JarFile(file.toFile())) {
+      return classes(jarFile);
+    }
+  }
+
+  /** The internal names of a jar's classes. */
+  private static Set<String> classes(JarFile jarFile) {
+    return files(jarFile).stream()
+        .map(JarEntry::getName)
+        .filter(name -> name.endsWith(CLASS))
+        .map(name -> name.substring(0, name.length() - CLASS.length()))
+        .collect(toCollection(TreeSet::new));
+  }
+
+  private static List<JarEntry> files(JarFile jarFile) {
+    return Collections.list(jarFile.entries()).stream()
+        .filter(entry -> !entry.isDirectory())
+        .toList();
+  }
+
+  private static byte[] bytes(JarFile jarFile, String name) throws IOException {
+    JarEntry entry = jarFile.getJarEntry(name);
+    assertWithMessage("entry %s of %s", name, jarFile.getName()).that(entry).isNotNull();
+    try (InputStream in = jarFile.getInputStream(entry)) {
+      return in.readAllBytes();
+    }
+  }
+}

