@@ -57,6 +57,7 @@ final class CachesJson {
     out.addProperty("damaged", stats.damaged());
     out.addProperty("expired", stats.expired());
     out.addProperty("invalidated", stats.invalidated());
+    out.addProperty("growths", stats.growths());
     out.addProperty("queued", stats.queued());
     out.addProperty("serializer_errors", report.serializerErrors());
     out.addProperty("heap_entries", report.heapEntries());

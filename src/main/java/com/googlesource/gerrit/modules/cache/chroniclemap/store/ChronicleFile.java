@@ -49,16 +49,18 @@ final class ChronicleFile {
   private static final int SIZE_WORD_OFFSET = 8;
   private static final int NOT_COMPLETE_BIT = 0x8000_0000;
 
-  private final Path path;
   private final ChronicleMap<byte[], byte[]> map;
   private final VanillaChronicleHash<?, ?, ?, ?> layout;
   private final int maxPayload;
+  private final long dataBytes;
+  private final long fileBytes;
 
-  private ChronicleFile(Path path, ChronicleMap<byte[], byte[]> map, Geometry geometry) {
-    this.path = path;
+  private ChronicleFile(ChronicleMap<byte[], byte[]> map, Geometry geometry) {
     this.map = map;
     this.layout = (VanillaChronicleHash<?, ?, ?, ?>) map;
     this.maxPayload = geometry.maxPayload();
+    this.dataBytes = geometry.dataBytes();
+    this.fileBytes = layout.dataStoreSize();
   }
 
   /** Makes a file that only its owner can read. On failure nothing is left behind. */
@@ -66,7 +68,7 @@ final class ChronicleFile {
     Files.createFile(
         path, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
     try {
-      return new ChronicleFile(path, builder(geometry).createPersistedTo(path.toFile()), geometry);
+      return new ChronicleFile(builder(geometry).createPersistedTo(path.toFile()), geometry);
     } catch (IOException | RuntimeException | Error e) {
       Files.deleteIfExists(path);
       throw e;
@@ -76,7 +78,7 @@ final class ChronicleFile {
   /** Opens a file that was closed properly. */
   static ChronicleFile open(Path path, Geometry geometry) throws IOException {
     checkHeader(path);
-    return new ChronicleFile(path, builder(geometry).createPersistedTo(path.toFile()), geometry);
+    return new ChronicleFile(builder(geometry).createPersistedTo(path.toFile()), geometry);
   }
 
   /** Opens a file whose last user died, and rebuilds its index from its entries. */
@@ -84,7 +86,7 @@ final class ChronicleFile {
     checkHeader(path);
     ChronicleMap<byte[], byte[]> map =
         builder(geometry).recoverPersistedTo(path.toFile(), true, corruption -> {});
-    ChronicleFile file = new ChronicleFile(path, map, geometry);
+    ChronicleFile file = new ChronicleFile(map, geometry);
     if (map.longSize() < 0) {
       file.close();
       throw new IOException("recovery left a size of " + map.longSize() + " entries");
@@ -128,18 +130,19 @@ final class ChronicleFile {
     }
   }
 
-  Path path() {
-    return path;
-  }
-
   /** Bytes of payload above which a value has to be split. */
   int maxPayload() {
     return maxPayload;
   }
 
+  /** Bytes that records can take. */
+  long dataBytes() {
+    return dataBytes;
+  }
+
   /** Bytes of the file, all of them allocated. */
-  long fileBytes() throws IOException {
-    return Files.size(path);
+  long fileBytes() {
+    return fileBytes;
   }
 
   /**
@@ -220,6 +223,33 @@ final class ChronicleFile {
     map.clear();
   }
 
+  int segments() {
+    return map.segments();
+  }
+
+  /** Number of records. */
+  long records() {
+    return map.longSize();
+  }
+
+  /** Whether there is a record. */
+  boolean contains(byte[] storedKey) {
+    return map.containsKey(storedKey);
+  }
+
+  /** What {@link #copySegment} hands each record to. */
+  interface RecordSink {
+    /** Takes a record as it stands, checked or not. The record is valid during the call only. */
+    void accept(byte[] storedKey, byte[] record);
+  }
+
+  /** Hands out each record of a segment; readers go on meanwhile, writers of the segment wait. */
+  void copySegment(int index, RecordSink sink) {
+    try (MapSegmentContext<byte[], byte[], ?> segment = map.segmentContext(index)) {
+      segment.forEachSegmentEntry(entry -> sink.accept(keyOf(entry), entry.value().get()));
+    }
+  }
+
   /** What {@link #forEach} hands each record to. */
   interface Visitor {
     /**
@@ -242,8 +272,13 @@ final class ChronicleFile {
     }
   }
 
+  /** A copy: Chronicle-Map reads the next key of the same length into the same array. */
+  private static byte[] keyOf(MapEntry<byte[], byte[]> entry) {
+    return entry.key().get().clone();
+  }
+
   private void visit(MapEntry<byte[], byte[]> entry, Visitor visitor) {
-    byte[] storedKey = entry.key().get();
+    byte[] storedKey = keyOf(entry);
     Data<byte[]> data = entry.value();
     StoredValue value = new StoredValue(-1, 0, new byte[0]);
     boolean valid = false;

@@ -75,6 +75,11 @@ final class Envelope {
     return out;
   }
 
+  /** The kind of a record; -1 if it is too short to be one. */
+  static int kindOf(byte[] record) {
+    return record.length < HEADER_LENGTH ? -1 : (int) INT.get(record, KIND_OFFSET);
+  }
+
   /** The checksum of a record; equal to the stored one unless a bit of it has changed. */
   static int checksum(
       byte[] storedKey, int kind, long created, byte[] payload, int offset, int length) {

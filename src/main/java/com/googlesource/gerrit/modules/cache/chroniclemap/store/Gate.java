@@ -49,6 +49,10 @@ final class Gate {
     return stamp;
   }
 
+  boolean isShut() {
+    return shut;
+  }
+
   /** Leaves; to be called by the thread that entered. */
   void leave(long stamp) {
     mine().unlockRead(stamp);

@@ -20,10 +20,11 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
  * <p>A file is a row of equal segments, each with its own lock, hash slots, bit set of used chunks
  * and chunks. An entry lies in consecutive chunks of the one segment its key hashes to.
  *
- * <p>The sizes of a cache's entries are not known before it is used, so the numbers serve any:
- * chunks are small (an entry wastes half of one), and there is a slot for each {@value
- * #BYTES_PER_SLOT} bytes (3 to 7 % of the file). Segments are about 1 MiB, because a slot then
- * takes 4 bytes rather than 8 and because a lock is held for a part of the data only.
+ * <p>The sizes of a cache's entries are not known before it is used, so the first file serves any:
+ * chunks are small (an entry wastes half of one), and there is a slot for each 128 bytes (3 to 7 %
+ * of the file). A later generation has slots for the sizes really seen. Segments are 1 to 2 MiB,
+ * because a slot then takes 4 bytes rather than 8 and because a lock is held for a part of the data
+ * only.
  *
  * @param segments a power of two
  * @param chunkSize bytes
@@ -31,11 +32,18 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
  * @param entriesPerSegment entries for which one segment's slots are laid out
  */
 record Geometry(int segments, int chunkSize, long chunksPerSegment, long entriesPerSegment) {
-  static final int CHUNK_SIZE = 64;
-  static final int BYTES_PER_SLOT = 128;
-
-  /** The smallest file that is any use. */
+  /** The smallest file that is any use, bytes. */
   static final long MIN_FILE_BYTES = 64 << 10;
+
+  /** Bytes of a file per slot where nothing is known of the entries. */
+  static final int DEFAULT_BYTES_PER_SLOT = 128;
+
+  private static final int CHUNK_SIZE = 64;
+  private static final int MIN_BYTES_PER_SLOT = 64;
+  private static final int MAX_BYTES_PER_SLOT = 1024;
+
+  /** Bytes of payload above which a value is split, in a file of more than one segment. */
+  private static final int MAX_PAYLOAD = 64 << 10;
 
   private static final long SEGMENT_BYTES = 1 << 20;
   private static final int MAX_SEGMENTS = 1024;
@@ -48,8 +56,12 @@ record Geometry(int segments, int chunkSize, long chunksPerSegment, long entries
 
   private static final double SLOT_LOAD = 0.6;
 
-  /** The largest geometry whose file takes at most {@code maxBytes}. */
-  static Geometry forFileOf(long maxBytes) {
+  /**
+   * The geometry of a file of at most {@code maxBytes}, and not much less.
+   *
+   * @param bytesPerSlot bytes of the file per hash slot, see {@link #bytesPerSlot}
+   */
+  static Geometry forFileOf(long maxBytes, int bytesPerSlot) {
     if (maxBytes < MIN_FILE_BYTES) {
       throw new IllegalArgumentException(
           "a store needs at least " + MIN_FILE_BYTES + " bytes: maxBytes=" + maxBytes);
@@ -57,7 +69,7 @@ record Geometry(int segments, int chunkSize, long chunksPerSegment, long entries
     int segments =
         (int) Math.min(MAX_SEGMENTS, Long.highestOneBit(Math.max(1, maxBytes / SEGMENT_BYTES)));
     long segmentBytes = (maxBytes - FILE_OVERHEAD) / segments - SEGMENT_OVERHEAD;
-    long slots = Math.max(64, Long.highestOneBit(segmentBytes / BYTES_PER_SLOT));
+    long slots = Math.max(64, Long.highestOneBit(segmentBytes / bytesPerSlot));
     int slotBytes = segmentBytes <= 2 * SEGMENT_BYTES ? 4 : 8;
     long chunkAndBit = CHUNK_SIZE * 8 + 1;
     long chunks = (segmentBytes - slots * slotBytes) * 8 / chunkAndBit;
@@ -65,16 +77,24 @@ record Geometry(int segments, int chunkSize, long chunksPerSegment, long entries
     return new Geometry(segments, CHUNK_SIZE, chunks, entries);
   }
 
-  /** Bytes of all chunks of one segment: the upper bound for an entry. */
-  long segmentDataBytes() {
-    return chunksPerSegment * chunkSize;
+  /** The bytes per slot that suit records of this size on average: a power of two. */
+  static int bytesPerSlot(long averageRecordBytes) {
+    long suitable = Long.highestOneBit(Math.max(1, averageRecordBytes / 2));
+    return Math.clamp(suitable, MIN_BYTES_PER_SLOT, MAX_BYTES_PER_SLOT);
+  }
+
+  /** Bytes of all chunks. */
+  long dataBytes() {
+    return segments * chunksPerSegment * chunkSize;
   }
 
   /**
-   * Bytes of payload above which a value is split: a sixteenth of a segment, so that a segment in
-   * use still has a free run of that length, and the parts spread evenly over the segments.
+   * Bytes of payload above which a value is split: a sixteenth of a segment at most, so that a
+   * segment in use still has a free run of that length, and the parts spread evenly over the
+   * segments. The same for all files of more than one segment, so that a record of one generation
+   * fits the next.
    */
   int maxPayload() {
-    return (int) Math.min(1 << 20, segmentDataBytes() / 16);
+    return (int) Math.min(MAX_PAYLOAD, chunksPerSegment * chunkSize / 16);
   }
 }

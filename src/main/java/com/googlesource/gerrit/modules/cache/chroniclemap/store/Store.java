@@ -55,36 +55,31 @@ public final class Store {
   /** Heap that waiting writes of one store may take; beyond it, putters write themselves. */
   private static final long MAX_PENDING_BYTES = 16 << 20;
 
-  /** How long, from the store's making, a reader may wait for the file to be opened. */
+  /** How long, from the store's making, a caller may wait for the file to be opened. */
   private static final long OPEN_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final StoreSettings settings;
   private final StoreFiles files;
-  private final Geometry geometry;
   private final Executor background;
+  private final StoreGrowth growth;
   private final long openDeadline = System.nanoTime() + OPEN_WAIT_NANOS;
   private final long maxAgeMillis;
 
   private final Tickets tickets = new Tickets();
   private final PendingWrites pending = new PendingWrites();
   private final StoreCounters counters = new StoreCounters();
-  private final Gate gate = new Gate();
   private final CountDownLatch opened = new CountDownLatch(1);
   private final AtomicBoolean draining = new AtomicBoolean();
+  private final AtomicBoolean failed = new AtomicBoolean();
 
-  /**
-   * Held by whoever writes to {@link #values}, and to change {@link #state}. Fair: no putter
-   * starves.
-   */
+  /** Held by whoever writes to {@link #file}. Fair, so that no putter starves. */
   private final ReentrantLock writer = new ReentrantLock(true);
 
   private volatile StoreState state = StoreState.OPENING;
   private volatile StartReport start = StartReport.PENDING;
 
-  /**
-   * Null unless the state is READY. Readers use it inside {@link #gate}, the writer under its lock.
-   */
-  private volatile ValueFile values;
+  /** Null unless the state is READY. */
+  private volatile Generations file;
 
   /** The key whose waiting write is being applied; null most of the time. */
   private volatile HashedKey writing;
@@ -92,14 +87,34 @@ public final class Store {
   /** Whether all values were removed before the file was open. Guarded by {@link #writer}. */
   private boolean clearWhenOpen;
 
-  private final AtomicBoolean failed = new AtomicBoolean();
-
-  Store(StoreSettings settings, StoreFiles files, Geometry geometry, Executor background) {
+  Store(StoreSettings settings, StoreFiles files, Executor background) {
     this.settings = settings;
     this.files = files;
-    this.geometry = geometry;
     this.background = background;
     this.maxAgeMillis = settings.maxAge().map(age -> age.toMillis()).orElse(Long.MAX_VALUE);
+    this.growth = new StoreGrowth(settings, writer, counters, new GrowthHost());
+  }
+
+  private final class GrowthHost implements StoreGrowth.Host {
+    @Override
+    public boolean inBackground(Runnable task) {
+      return Store.this.inBackground(task);
+    }
+
+    @Override
+    public boolean uses(Generations generations) {
+      return file == generations;
+    }
+
+    @Override
+    public void grown() {
+      writeSoon();
+    }
+
+    @Override
+    public void fail(Throwable cause) {
+      Store.this.fail(cause);
+    }
   }
 
   /** Name of the cache. */
@@ -112,23 +127,9 @@ public final class Store {
   /** Opens the file; returns when that is done or has failed. */
   void open() {
     try {
-      StoreOpener.Opened result = new StoreOpener(settings, geometry, files).open();
-      takeOver(result);
+      takeOver(new StoreOpener(settings, files).open());
     } catch (IOException | RuntimeException | Error e) {
-      writer.lock();
-      try {
-        start = new StartReport(StartReport.Kind.NONE, StoreOpener.reasonOf(e), 0, 0, 0);
-        if (state == StoreState.OPENING) {
-          state = StoreState.FAILED;
-        }
-        pending.clear();
-      } finally {
-        writer.unlock();
-      }
-      logger.atSevere().withCause(e).log(
-          "Cache %s is kept in memory only: %s could not be made. Free disk or mend the folder's"
-              + " rights and restart, or lower cache.%s.diskLimit",
-          settings.name(), files.store(), settings.name());
+      giveUp(e);
     } finally {
       opened.countDown();
     }
@@ -139,22 +140,38 @@ public final class Store {
     try {
       start = result.report();
       if (state != StoreState.OPENING) {
-        result.values().file().close();
+        result.generation().unmap();
         return;
       }
+      Generations opening = new Generations(settings, files, result.generation());
       if (clearWhenOpen) {
-        result.values().clear();
+        opening.clear();
       }
-      values = result.values();
+      file = opening;
       state = StoreState.READY;
       // Applied before anyone else writes: after that the marker is not needed any more.
-      for (HashedKey key : pending.keys()) {
-        writeWaiting(key);
-      }
+      writeAllWaiting();
       removeDiscardMarker();
     } finally {
       writer.unlock();
     }
+  }
+
+  private void giveUp(Throwable cause) {
+    writer.lock();
+    try {
+      start = new StartReport(StartReport.Kind.NONE, StoreOpener.reasonOf(cause), 0, 0, 0);
+      if (state == StoreState.OPENING) {
+        state = StoreState.FAILED;
+      }
+      pending.clear();
+    } finally {
+      writer.unlock();
+    }
+    logger.atSevere().withCause(cause).log(
+        "Cache %s is kept in memory only: no file could be made for it. Free disk or mend the"
+            + " folder's rights and restart, or lower cache.%s.diskLimit",
+        settings.name(), settings.name());
   }
 
   private void removeDiscardMarker() {
@@ -204,55 +221,44 @@ public final class Store {
       value = waiting.value() == null ? null : new Value(waiting.value(), waiting.created());
     }
     if (value != null && now - value.created() > maxAgeMillis) {
-      dropExpired(key);
+      counters.expired.increment();
+      inBackground(() -> removeIf(key, this::isExpired));
       return null;
     }
     return value;
   }
 
   private Value findInFile(byte[] key, long now) {
-    long stamp = gate.enter();
-    if (stamp == 0) {
+    Generations generations = file;
+    if (generations == null) {
       return null;
     }
     try {
-      ValueFile file = values;
-      return file == null ? null : file.read(key, now);
+      return generations.read(key, now);
     } catch (DamagedEntryException e) {
-      dropDamaged(key, e);
-      return null;
+      counters.damaged.increment();
+      logger.atWarning().atMostEvery(1, TimeUnit.MINUTES).log(
+          "Cache %s: a damaged entry was found and is dropped: %s",
+          settings.name(), e.getMessage());
+      inBackground(() -> removeIf(key, this::isDamaged));
     } catch (RuntimeException | InternalError e) {
       fail(e);
-      return null;
-    } finally {
-      gate.leave(stamp);
     }
-  }
-
-  private void dropDamaged(byte[] key, DamagedEntryException e) {
-    counters.damaged.increment();
-    logger.atWarning().atMostEvery(1, TimeUnit.MINUTES).log(
-        "Cache %s: a damaged entry was found and is dropped: %s", settings.name(), e.getMessage());
-    inBackground(() -> removeIf(key, this::isDamaged));
-  }
-
-  private void dropExpired(byte[] key) {
-    counters.expired.increment();
-    inBackground(() -> removeIf(key, this::isExpired));
+    return null;
   }
 
   private interface FileCheck {
-    boolean holds(ValueFile file, byte[] key) throws DamagedEntryException;
+    boolean holds(Generations generations, byte[] key) throws DamagedEntryException;
   }
 
-  private boolean isExpired(ValueFile file, byte[] key) throws DamagedEntryException {
+  private boolean isExpired(Generations generations, byte[] key) throws DamagedEntryException {
     long now = System.currentTimeMillis();
-    Value value = file.read(key, now);
+    Value value = generations.read(key, now);
     return value != null && now - value.created() > maxAgeMillis;
   }
 
-  private boolean isDamaged(ValueFile file, byte[] key) throws DamagedEntryException {
-    var unused = file.read(key, System.currentTimeMillis());
+  private boolean isDamaged(Generations generations, byte[] key) throws DamagedEntryException {
+    var unused = generations.read(key, System.currentTimeMillis());
     return false;
   }
 
@@ -260,23 +266,22 @@ public final class Store {
   private void removeIf(byte[] key, FileCheck check) {
     writer.lock();
     try {
-      ValueFile file = values;
-      if (file == null) {
-        return;
-      }
-      boolean remove;
-      try {
-        remove = check.holds(file, key);
-      } catch (DamagedEntryException e) {
-        remove = true;
-      }
-      if (remove) {
-        file.remove(key);
+      Generations generations = file;
+      if (generations != null && holds(check, generations, key)) {
+        generations.remove(key);
       }
     } catch (RuntimeException | InternalError e) {
       fail(e);
     } finally {
       writer.unlock();
+    }
+  }
+
+  private static boolean holds(FileCheck check, Generations generations, byte[] key) {
+    try {
+      return check.holds(generations, key);
+    } catch (DamagedEntryException e) {
+      return true;
     }
   }
 
@@ -307,12 +312,12 @@ public final class Store {
    */
   public long put(byte[] keyBytes, byte[] value, long created) {
     HashedKey key = new HashedKey(keyBytes);
-    long[] ticket = new long[1];
+    awaitOpen();
     if (isOver()) {
       return tickets.advance(key.hash);
     }
-    awaitOpen();
     boolean roomLeft = hasRoom();
+    long[] ticket = new long[1];
     pending.change(
         key,
         (k, before) -> {
@@ -323,9 +328,11 @@ public final class Store {
         });
     if (state == StoreState.OPENING) {
       forgetOlderAfterCrash(key);
-    } else if (!roomLeft || key.equals(writing) || isInFile(keyBytes)) {
+    } else if (!roomLeft) {
+      writeOrDrop(key);
+    } else if (key.equals(writing) || isInFile(keyBytes)) {
       // An older value is, or is just being, written to the file: it must be gone on return.
-      writeNow(key);
+      var unused = writeNow(key);
     } else {
       writeSoon();
     }
@@ -339,11 +346,11 @@ public final class Store {
    * @param created milliseconds since the epoch at which the value was made
    */
   public void putIfCurrent(byte[] keyBytes, byte[] value, long created, long ticket) {
-    if (isOver() || (state == StoreState.OPENING && !hasRoom())) {
+    boolean roomLeft = hasRoom();
+    if (isOver() || (state == StoreState.OPENING && !roomLeft)) {
       return;
     }
     HashedKey key = new HashedKey(keyBytes);
-    boolean roomLeft = hasRoom();
     pending.change(
         key,
         (k, before) ->
@@ -351,7 +358,7 @@ public final class Store {
     if (roomLeft) {
       writeSoon();
     } else {
-      writeNow(key);
+      writeOrDrop(key);
     }
   }
 
@@ -365,12 +372,12 @@ public final class Store {
       tickets.advance(key.hash);
       if (state == StoreState.OPENING) {
         pending.change(key, (k, before) -> PendingWrite.remove());
-        forgetOlderAfterCrash(key);
+        markForDiscard();
         return;
       }
-      ValueFile file = values;
-      if (file != null) {
-        file.remove(keyBytes);
+      Generations generations = file;
+      if (generations != null) {
+        generations.remove(keyBytes);
       }
       pending.change(key, (k, before) -> null);
     } catch (RuntimeException | InternalError e) {
@@ -387,9 +394,9 @@ public final class Store {
     writer.lock();
     try {
       tickets.advanceAll();
-      ValueFile file = values;
-      if (file != null) {
-        file.clear();
+      Generations generations = file;
+      if (generations != null) {
+        generations.clear();
       } else if (state == StoreState.OPENING) {
         clearWhenOpen = true;
         markForDiscard();
@@ -411,18 +418,12 @@ public final class Store {
   }
 
   private boolean isInFile(byte[] key) {
-    long stamp = gate.enter();
-    if (stamp == 0) {
-      return false;
-    }
+    Generations generations = file;
     try {
-      ValueFile file = values;
-      return file != null && file.contains(key);
+      return generations != null && generations.contains(key);
     } catch (RuntimeException | InternalError e) {
       fail(e);
       return false;
-    } finally {
-      gate.leave(stamp);
     }
   }
 
@@ -450,98 +451,160 @@ public final class Store {
       }
     } catch (IOException e) {
       logger.atWarning().withCause(e).log(
-          "Cache %s: cannot make %s", settings.name(), files.discardMarker());
-    }
-  }
-
-  private void writeNow(HashedKey key) {
-    writer.lock();
-    try {
-      writeWaiting(key);
-    } finally {
-      writer.unlock();
+          "Cache %s: cannot make %s; entries that were invalidated may come back at the next start",
+          settings.name(), files.discardMarker());
     }
   }
 
   private void writeSoon() {
-    if (state == StoreState.READY && draining.compareAndSet(false, true)) {
+    if (state == StoreState.READY && !pending.isEmpty() && draining.compareAndSet(false, true)) {
       inBackground(this::drain);
     }
   }
 
   /** Writes what waits, until nothing does. One thread at a time; others come in between. */
   private void drain() {
+    boolean again;
     do {
-      flush();
+      boolean all = writeAllWaiting();
       draining.set(false);
-    } while (!pending.isEmpty() && draining.compareAndSet(false, true));
+      // What waits for the file to grow is written when it has.
+      again = all || !growth.isRunning();
+    } while (again && !pending.isEmpty() && draining.compareAndSet(false, true));
   }
 
-  /** Writes what waits for a key. Under the writer's lock. */
-  private void writeWaiting(HashedKey key) {
-    if (state == StoreState.OPENING) {
+  /** Writes what waited when this was called; returns when it is in the file. */
+  public void flush() {
+    while (!writeAllWaiting()) {
+      growth.await();
+    }
+  }
+
+  /** Writes what waits; returns false if some of it has to wait for the file to grow. */
+  private boolean writeAllWaiting() {
+    boolean all = true;
+    for (HashedKey key : pending.keys()) {
+      all &= writeNow(key);
+    }
+    return all;
+  }
+
+  /** Writes what waits for a key where nothing more can wait; leaves it out if that takes long. */
+  private void writeOrDrop(HashedKey key) {
+    if (writeNow(key)) {
       return;
+    }
+    growth.awaitBriefly();
+    writer.lock();
+    try {
+      if (!writeWaiting(key)) {
+        // The older value is gone since the first attempt.
+        pending.change(key, (k, before) -> null);
+        countNotStored(0);
+      }
+    } finally {
+      writer.unlock();
+    }
+  }
+
+  private boolean writeNow(HashedKey key) {
+    writer.lock();
+    try {
+      return writeWaiting(key);
+    } finally {
+      writer.unlock();
+    }
+  }
+
+  /**
+   * Writes what waits for a key. Under the writer's lock.
+   *
+   * @return false if it has to wait for the file to grow
+   */
+  private boolean writeWaiting(HashedKey key) {
+    if (state == StoreState.OPENING) {
+      return true;
     }
     // Set before the write is taken: a putter that replaces it afterwards sees that, and waits.
     writing = key;
-    PendingWrite write = pending.get(key);
-    if (write == null) {
+    try {
+      PendingWrite write = pending.get(key);
+      if (write == null) {
+        return true;
+      }
+      boolean applied = apply(key, write);
+      if (applied) {
+        pending.done(key, write);
+      }
+      return applied;
+    } finally {
       writing = null;
-      return;
+    }
+  }
+
+  /** Returns false if the write has to wait for the file to grow. */
+  private boolean apply(HashedKey key, PendingWrite write) {
+    Generations generations = file;
+    if (generations == null || write.isVoid(tickets)) {
+      return true;
     }
     try {
-      ValueFile file = values;
-      if (file != null && !write.isVoid(tickets)) {
-        apply(file, key, write);
+      if (write.value() == null) {
+        generations.remove(key.bytes);
+        return true;
+      }
+      int length = write.value().length;
+      switch (generations.put(key.bytes, write.value(), write.created())) {
+        case STORED -> {
+          counters.puts.increment();
+          if (generations.isFilling()) {
+            var unused = growth.request(generations, 0);
+          }
+          return true;
+        }
+        case NO_ROOM -> {
+          if (growth.request(generations, length)) {
+            return false;
+          }
+          countNotStored(length);
+        }
+        case TOO_LARGE -> countNotStored(length);
       }
     } catch (RuntimeException | InternalError e) {
       fail(e);
-    } finally {
-      pending.done(key, write);
-      writing = null;
     }
+    return true;
   }
 
-  private void apply(ValueFile file, HashedKey key, PendingWrite write) {
-    if (write.value() == null) {
-      file.remove(key.bytes);
-    } else if (file.put(key.bytes, write.value(), write.created())) {
-      counters.puts.increment();
-    } else {
-      counters.notStored.increment();
-      logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
-          "Cache %s has no room for a value of %d bytes and keeps it in memory only;"
-              + " cache.%s.diskLimit is %d bytes",
-          settings.name(), write.value().length, settings.name(), settings.maxBytes());
-    }
-  }
-
-  /** Writes what waits; returns when it is in the file. */
-  public void flush() {
-    for (HashedKey key : pending.keys()) {
-      writeNow(key);
-    }
+  private void countNotStored(int length) {
+    counters.notStored.increment();
+    logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
+        "Cache %s has no room for a value of %d bytes and keeps it in memory only;"
+            + " cache.%s.diskLimit is %d bytes",
+        settings.name(), length, settings.name(), settings.maxBytes());
   }
 
   // ---- the end
 
-  /** Runs a task on a writer thread; not at all once those were stopped. */
-  private void inBackground(Runnable task) {
+  /** Runs a task on a writer thread; returns false if those were stopped. */
+  private boolean inBackground(Runnable task) {
     try {
       background.execute(task);
+      return true;
     } catch (RejectedExecutionException e) {
       logger.atFine().log("Cache %s: the writers have stopped", settings.name());
+      return false;
     }
   }
 
   /** Gives the file up after an error that Chronicle-Map should not have thrown. */
   private void fail(Throwable cause) {
-    ValueFile file = values;
-    if (state != StoreState.READY || file == null || !failed.compareAndSet(false, true)) {
+    Generations generations = file;
+    if (state != StoreState.READY || generations == null || !failed.compareAndSet(false, true)) {
       return;
     }
     state = StoreState.FAILED;
-    values = null;
+    file = null;
     logger.atSevere().withCause(cause).log(
         "Cache %s is kept in memory only until the next start: its file failed", settings.name());
     try {
@@ -551,18 +614,14 @@ public final class Store {
       markForDiscard();
     }
     // Not here: the caller may be a reader inside the gate.
-    inBackground(
-        () -> {
-          pending.clear();
-          unmap(file);
-        });
+    inBackground(() -> unmap(generations));
   }
 
-  private void unmap(ValueFile file) {
+  private void unmap(Generations generations) {
     writer.lock();
     try {
-      gate.shut();
-      file.file().close();
+      pending.clear();
+      generations.unmap();
     } catch (RuntimeException | InternalError e) {
       logger.atWarning().withCause(e).log("Cache %s: cannot unmap its file", settings.name());
     } finally {
@@ -572,30 +631,21 @@ public final class Store {
 
   /** Writes what waits, unmaps the file and says on disk that it is in order. */
   void close() {
-    boolean interrupted = false;
-    while (true) {
-      try {
-        opened.await();
-        break;
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
+    boolean interrupted = awaitOpenForever();
+    flush();
+    // What did not fit the old file is in the next one only.
+    growth.await();
     writer.lock();
     try {
-      for (HashedKey key : pending.keys()) {
-        writeWaiting(key);
-      }
-      ValueFile file = values;
+      writeAllWaiting();
+      Generations generations = file;
       if (state != StoreState.FAILED) {
         state = StoreState.CLOSED;
       }
-      values = null;
-      if (file != null) {
-        IndexArea area = file.file().indexArea();
-        gate.shut();
-        file.file().close();
-        writeMarker(file, area);
+      file = null;
+      pending.clear();
+      if (generations != null) {
+        generations.closeCleanly();
       }
     } catch (IOException | RuntimeException | InternalError e) {
       logger.atWarning().withCause(e).log(
@@ -609,10 +659,16 @@ public final class Store {
     }
   }
 
-  private void writeMarker(ValueFile file, IndexArea area) throws IOException {
-    // A newer version of a plugin's cache may have removed the file of this one.
-    if (Files.exists(files.store())) {
-      CleanMarker.write(files.store(), area, file.entries(), file.liveBytes());
+  /** Returns whether the thread was interrupted meanwhile. */
+  private boolean awaitOpenForever() {
+    boolean interrupted = false;
+    while (true) {
+      try {
+        opened.await();
+        return interrupted;
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
     }
   }
 
@@ -620,22 +676,14 @@ public final class Store {
 
   /** The store's figures. */
   public StoreStats stats() {
-    ValueFile file = values;
-    long diskBytes = 0;
-    try {
-      if (file != null) {
-        diskBytes = file.file().fileBytes();
-      }
-    } catch (IOException e) {
-      logger.atFine().withCause(e).log("Cache %s: no length of its file", settings.name());
-    }
+    Generations generations = file;
     return new StoreStats(
         settings.name(),
         state,
         start,
-        file == null ? 0 : file.entries(),
-        file == null ? 0 : file.liveBytes(),
-        diskBytes,
+        generations == null ? 0 : generations.entries(),
+        generations == null ? 0 : generations.liveBytes(),
+        generations == null ? 0 : generations.diskBytes(),
         settings.maxBytes(),
         counters.hits.sum(),
         counters.misses.sum(),
@@ -644,6 +692,7 @@ public final class Store {
         counters.damaged.sum(),
         counters.expired.sum(),
         counters.invalidated.sum(),
+        counters.growths.sum(),
         pending.count());
   }
 }

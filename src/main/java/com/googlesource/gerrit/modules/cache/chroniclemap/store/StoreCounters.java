@@ -25,4 +25,5 @@ final class StoreCounters {
   final LongAdder damaged = new LongAdder();
   final LongAdder expired = new LongAdder();
   final LongAdder invalidated = new LongAdder();
+  final LongAdder growths = new LongAdder();
 }

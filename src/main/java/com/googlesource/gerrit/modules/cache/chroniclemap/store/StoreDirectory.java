@@ -55,8 +55,8 @@ public final class StoreDirectory implements AutoCloseable {
   private final FileLock lock;
   private final ExecutorService background = Executors.newFixedThreadPool(THREADS, newThreads());
 
-  /** Open stores by file, each with the number of its users. Guarded by this. */
-  private final Map<Path, Shared> stores = new HashMap<>();
+  /** Open stores, each with the number of its users. Guarded by this. */
+  private final Map<StoreSettings, Shared> stores = new HashMap<>();
 
   private static final class Shared {
     final Store store;
@@ -175,13 +175,12 @@ public final class StoreDirectory implements AutoCloseable {
           "cache.%s.diskLimit is %d bytes; a store needs %d at least"
               .formatted(settings.name(), settings.maxBytes(), Geometry.MIN_FILE_BYTES));
     }
-    Geometry geometry = Geometry.forFileOf(settings.maxBytes());
-    StoreFiles files = new StoreFiles(path, settings, geometry);
+    StoreFiles files = new StoreFiles(path, settings);
     Shared shared =
         stores.computeIfAbsent(
-            files.store(),
-            file -> {
-              Store store = new Store(settings, files, geometry, background);
+            settings,
+            opened -> {
+              Store store = new Store(settings, files, background);
               background.execute(store::open);
               return new Shared(store);
             });

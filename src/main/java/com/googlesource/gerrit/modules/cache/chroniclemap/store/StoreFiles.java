@@ -20,41 +20,79 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.zip.CRC32C;
 
 /**
- * Names of a store's files: {@code NAME-vVERSION-FINGERPRINT.chm} and, beside it, {@code .clean}
- * and {@code .discard}.
+ * Names of a store's files:
  *
- * <p>The fingerprint is 8 hexadecimal digits over all that decides how the bytes of the file are
- * read. Chronicle-Map lets the settings within a file win over those it is opened with, so a file
- * of other settings must never be opened at all.
+ * <pre>
+ *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm           a generation
+ *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.clean     it was closed properly
+ *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.growing   it is being filled, and means nothing
+ *   NAME-vVERSION.discard                                      see {@link #discardMarker}
+ * </pre>
+ *
+ * <p>BYTES and SLOT (bytes per slot) fix the geometry. The fingerprint is 8 hexadecimal digits over
+ * all that decides how the bytes of the file are read: Chronicle-Map lets the settings within a
+ * file win over those it is opened with, so a file of other settings must never be opened at all.
  */
 final class StoreFiles {
   /** Counts up when the layout of keys, envelopes or parts changes. */
   private static final int FORMAT = 1;
 
+  private static final Pattern GENERATION =
+      Pattern.compile("-g(\\d{1,9})-(\\d{1,15})-(\\d{1,6})-([0-9a-f]{8})\\.chm");
+
   private final Path directory;
   private final String prefix;
-  private final String fileName;
+  private final String versioned;
+  private final int version;
 
-  StoreFiles(Path directory, StoreSettings settings, Geometry geometry) {
+  StoreFiles(Path directory, StoreSettings settings) {
     this.directory = directory;
     this.prefix = escape(settings.name());
-    this.fileName =
-        "%s-v%d-%08x.chm"
-            .formatted(prefix, settings.version(), fingerprint(settings.version(), geometry));
+    this.version = settings.version();
+    this.versioned = prefix + "-v" + version;
   }
 
-  private static int fingerprint(int version, Geometry geometry) {
-    CRC32C crc = new CRC32C();
-    crc.update(
+  /**
+   * One generation of the store.
+   *
+   * @param path of its file
+   * @param number counts up with each generation
+   * @param bytes the most its file may take
+   * @param bytesPerSlot see {@link Geometry#bytesPerSlot}
+   */
+  record Generation(Path path, int number, long bytes, int bytesPerSlot) {
+    Geometry geometry() {
+      return Geometry.forFileOf(bytes, bytesPerSlot);
+    }
+
+    /** Where the generation is made before it is whole. */
+    Path growingPath() {
+      return path.resolveSibling(path.getFileName() + ".growing");
+    }
+  }
+
+  Generation generation(int number, long bytes, int bytesPerSlot) {
+    String name =
+        "%s-g%d-%d-%d-%08x.chm"
+            .formatted(versioned, number, bytes, bytesPerSlot, fingerprint(bytes, bytesPerSlot));
+    return new Generation(directory.resolve(name), number, bytes, bytesPerSlot);
+  }
+
+  private int fingerprint(long bytes, int bytesPerSlot) {
+    String all =
         "format=%d version=%d %s"
-            .formatted(FORMAT, version, geometry)
-            .getBytes(StandardCharsets.UTF_8));
+            .formatted(FORMAT, version, Geometry.forFileOf(bytes, bytesPerSlot));
+    CRC32C crc = new CRC32C();
+    crc.update(all.getBytes(StandardCharsets.UTF_8));
     return (int) crc.getValue();
   }
 
@@ -79,26 +117,50 @@ final class StoreFiles {
     return out.toString();
   }
 
-  Path store() {
-    return directory.resolve(fileName);
-  }
-
   /**
    * The file whose presence says: what the store holds must not be used, because something that had
    * to be removed from it may still be there.
    */
   Path discardMarker() {
-    return directory.resolve(fileName + ".discard");
+    return directory.resolve(versioned + ".discard");
   }
 
-  /** Files of the same cache with another version or fingerprint. */
-  List<Path> outdated() throws IOException {
-    Pattern ours = Pattern.compile(Pattern.quote(prefix) + "-v-?\\d+-[0-9a-f]{8}\\.chm(\\.\\w+)*");
+  /** The newest generation there is that may take at most {@code maxBytes}. */
+  Optional<Generation> newest(long maxBytes) throws IOException {
+    return list().stream()
+        .map(this::parse)
+        .flatMap(Optional::stream)
+        .filter(generation -> generation.bytes() <= maxBytes)
+        .max(Comparator.comparingInt(Generation::number));
+  }
+
+  private Optional<Generation> parse(Path file) {
+    String name = file.getFileName().toString();
+    if (!name.startsWith(versioned)) {
+      return Optional.empty();
+    }
+    Matcher matcher = GENERATION.matcher(name.substring(versioned.length()));
+    if (!matcher.matches()) {
+      return Optional.empty();
+    }
+    long bytes = Long.parseLong(matcher.group(2));
+    int bytesPerSlot = Integer.parseInt(matcher.group(3));
+    if (bytes < Geometry.MIN_FILE_BYTES || bytesPerSlot < 1) {
+      return Optional.empty();
+    }
+    // Built anew from its numbers, the name differs if the fingerprint does.
+    Generation generation = generation(Integer.parseInt(matcher.group(1)), bytes, bytesPerSlot);
+    return generation.path().equals(file) ? Optional.of(generation) : Optional.empty();
+  }
+
+  /** All files of the cache, of any version, markers and what a crash left included. */
+  private List<Path> list() throws IOException {
+    Pattern ours =
+        Pattern.compile(Pattern.quote(prefix) + "-v-?\\d+(-g[-0-9a-f]+)?\\.(chm|discard).*");
     List<Path> found = new ArrayList<>();
     try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
       for (Path file : files) {
-        String name = file.getFileName().toString();
-        if (ours.matcher(name).matches() && !name.startsWith(fileName)) {
+        if (ours.matcher(file.getFileName().toString()).matches()) {
           found.add(file);
         }
       }
@@ -106,12 +168,33 @@ final class StoreFiles {
     return found;
   }
 
-  /** Deletes the store and all that stands beside it. */
+  /**
+   * Deletes all files of the cache but those of one generation; returns the generations deleted.
+   */
+  List<Path> deleteAllBut(Generation kept) throws IOException {
+    List<Path> generations = new ArrayList<>();
+    String name = kept.path().getFileName().toString();
+    for (Path file : list()) {
+      String other = file.getFileName().toString();
+      if (other.equals(name) || other.equals(name + ".clean") || file.equals(discardMarker())) {
+        continue;
+      }
+      Files.deleteIfExists(file);
+      if (other.endsWith(".chm")) {
+        generations.add(file);
+      }
+    }
+    return generations;
+  }
+
+  /** Deletes all files of the cache. */
   void deleteAll() throws IOException {
-    // The store goes first: a marker without a store says nothing, a store without one is
-    // recovered.
-    Files.deleteIfExists(store());
-    Files.deleteIfExists(CleanMarker.pathOf(store()));
+    for (Path file : list()) {
+      if (!file.equals(discardMarker())) {
+        Files.deleteIfExists(file);
+      }
+    }
+    // Last: while any generation is there, it must not be used.
     Files.deleteIfExists(discardMarker());
   }
 }

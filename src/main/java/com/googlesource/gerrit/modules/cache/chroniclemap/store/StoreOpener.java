@@ -28,17 +28,22 @@ final class StoreOpener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** An open file and how it was found. */
-  record Opened(ValueFile values, StartReport report) {}
+  record Opened(Generation generation, StartReport report) {}
 
   private final StoreSettings settings;
-  private final Geometry geometry;
   private final StoreFiles files;
   private final long begun = System.nanoTime();
 
-  StoreOpener(StoreSettings settings, Geometry geometry, StoreFiles files) {
+  StoreOpener(StoreSettings settings, StoreFiles files) {
     this.settings = settings;
-    this.geometry = geometry;
     this.files = files;
+  }
+
+  /**
+   * Bytes above which a value is not stored: half of a full-grown file, so that it can be replaced.
+   */
+  static long maxValue(StoreSettings settings) {
+    return Geometry.forFileOf(settings.maxBytes(), Geometry.DEFAULT_BYTES_PER_SLOT).dataBytes() / 2;
   }
 
   /**
@@ -47,37 +52,38 @@ final class StoreOpener {
    * @throws IOException if there is no file and none can be made
    */
   Opened open() throws IOException {
-    deleteOutdated();
-    Path store = files.store();
     if (Files.exists(files.discardMarker())) {
       return replace("it may hold entries that were invalidated just before a crash");
     }
-    if (!Files.exists(store)) {
+    Optional<StoreFiles.Generation> newest = files.newest(settings.maxBytes());
+    if (newest.isEmpty()) {
       files.deleteAll();
       return create(StartReport.Kind.NEW, "");
     }
-    Optional<CleanMarker> marker = CleanMarker.take(store);
+    StoreFiles.Generation found = newest.get();
+    deleteAllBut(found);
+    Optional<CleanMarker> marker = CleanMarker.take(found.path());
     try {
-      return marker.isPresent() ? openClean(marker.get()) : recover();
+      return marker.isPresent() ? openClean(found, marker.get()) : recover(found);
     } catch (IOException | RuntimeException | InternalError e) {
       return replace(reasonOf(e));
     }
   }
 
-  private Opened openClean(CleanMarker marker) throws IOException {
-    ChronicleFile file = ChronicleFile.open(files.store(), geometry);
-    ValueFile values = values(file, marker.entries(), marker.liveBytes());
-    return new Opened(values, report(StartReport.Kind.CLEAN, "", values.entries(), 0));
+  private Opened openClean(StoreFiles.Generation found, CleanMarker marker) throws IOException {
+    ChronicleFile file = ChronicleFile.open(found.path(), found.geometry());
+    Generation generation = generation(found, file, marker.entries(), marker.liveBytes());
+    return new Opened(generation, report(StartReport.Kind.CLEAN, "", marker.entries(), 0));
   }
 
-  private Opened recover() throws IOException {
-    ChronicleFile file = ChronicleFile.recover(files.store(), geometry);
-    ValueFile values = values(file, 0, 0);
+  private Opened recover(StoreFiles.Generation found) throws IOException {
+    ChronicleFile file = ChronicleFile.recover(found.path(), found.geometry());
+    Generation generation = generation(found, file, 0, 0);
     ValueFile.Sweep sweep;
     try {
-      sweep = values.sweep();
+      sweep = generation.values().sweep();
     } catch (RuntimeException | InternalError e) {
-      file.close();
+      generation.unmap();
       throw e;
     }
     String detail = "the last process that used it did not close it";
@@ -85,7 +91,7 @@ final class StoreOpener {
         "Cache %s was recovered, because %s: %d entries kept, %d damaged ones dropped",
         settings.name(), detail, sweep.kept(), sweep.damaged());
     return new Opened(
-        values, report(StartReport.Kind.RECOVERED, detail, sweep.kept(), sweep.damaged()));
+        generation, report(StartReport.Kind.RECOVERED, detail, sweep.kept(), sweep.damaged()));
   }
 
   private Opened replace(String reason) throws IOException {
@@ -95,14 +101,15 @@ final class StoreOpener {
   }
 
   private Opened create(StartReport.Kind kind, String detail) throws IOException {
-    ChronicleFile file = ChronicleFile.create(files.store(), geometry);
-    return new Opened(values(file, 0, 0), report(kind, detail, 0, 0));
+    long bytes = new GrowthPlan(settings.maxBytes()).first();
+    StoreFiles.Generation first = files.generation(1, bytes, Geometry.DEFAULT_BYTES_PER_SLOT);
+    ChronicleFile file = ChronicleFile.create(first.path(), first.geometry());
+    return new Opened(generation(first, file, 0, 0), report(kind, detail, 0, 0));
   }
 
-  private ValueFile values(ChronicleFile file, long entries, long liveBytes) {
-    // One value may take half of the store; more would leave no room to replace it.
-    long maxValue = geometry.segments() * geometry.segmentDataBytes() / 2;
-    return new ValueFile(file, maxValue, entries, liveBytes);
+  private Generation generation(
+      StoreFiles.Generation name, ChronicleFile file, long entries, long liveBytes) {
+    return new Generation(name, new ValueFile(file, maxValue(settings), entries, liveBytes));
   }
 
   private StartReport report(StartReport.Kind kind, String detail, long entries, long damaged) {
@@ -110,14 +117,11 @@ final class StoreOpener {
   }
 
   /** Files of older versions are of no use to anyone and would take disk for ever. */
-  private void deleteOutdated() throws IOException {
-    for (Path outdated : files.outdated()) {
-      Files.deleteIfExists(outdated);
-      if (outdated.getFileName().toString().endsWith(".chm")) {
-        logger.atInfo().log(
-            "Cache %s: deleted %s, which is of another version or size",
-            settings.name(), outdated.getFileName());
-      }
+  private void deleteAllBut(StoreFiles.Generation found) throws IOException {
+    for (Path deleted : files.deleteAllBut(found)) {
+      logger.atInfo().log(
+          "Cache %s: deleted %s, which is of another version or size",
+          settings.name(), deleted.getFileName());
     }
   }
 

@@ -31,6 +31,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
  * @param damaged entries found damaged by a read, and removed
  * @param expired entries found too old by a read, and removed
  * @param invalidated keys removed on request
+ * @param growths times the file was replaced by a larger one
  * @param queued values that wait for being written
  */
 public record StoreStats(
@@ -48,4 +49,5 @@ public record StoreStats(
     long damaged,
     long expired,
     long invalidated,
+    long growths,
     long queued) {}

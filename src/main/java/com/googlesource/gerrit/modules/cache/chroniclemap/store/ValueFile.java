@@ -32,6 +32,12 @@ import java.util.concurrent.atomic.AtomicLong;
  * <p>Threads: as {@link ChronicleFile}, any number of readers and one writer.
  */
 final class ValueFile {
+  /**
+   * Share of the chunks in use above which a file is filling. Segments do not fill evenly: at 70 %
+   * of the whole the fullest of a hundred is about to overflow.
+   */
+  private static final double FILLING = 0.7;
+
   /** Of a value that is replaced while it is read, the new one is tried this often. */
   private static final int READ_ATTEMPTS = 3;
 
@@ -54,6 +60,17 @@ final class ValueFile {
 
   ChronicleFile file() {
     return file;
+  }
+
+  /** Whether the file is so full that a larger one should be made. */
+  boolean isFilling() {
+    return !hasRoomFor(0);
+  }
+
+  /** Bytes of the average record. */
+  long averageRecordBytes() {
+    long count = file.records();
+    return count == 0 ? 0 : liveBytes.get() / count;
   }
 
   /** Values in the file. */
@@ -111,12 +128,27 @@ final class ValueFile {
     return file.sizeOf(StoredKey.ofValue(key)) > 0;
   }
 
+  /** What became of a put. */
+  enum Outcome {
+    STORED,
+    /** There was no room; a larger file may have it. */
+    NO_ROOM,
+    /** The value is too large for this store, whatever the size of its file. */
+    TOO_LARGE
+  }
+
   /**
-   * Stores a value in place of any older one.
-   *
-   * @return false if there was no room; then the older one is gone as well
+   * Stores a value in place of any older one. If it is not stored, the older one is gone as well.
    */
-  boolean put(byte[] key, byte[] value, long created) {
+  Outcome put(byte[] key, byte[] value, long created) {
+    if (value.length > maxValue) {
+      remove(key);
+      return Outcome.TOO_LARGE;
+    }
+    return replace(key, value, created) ? Outcome.STORED : Outcome.NO_ROOM;
+  }
+
+  private boolean replace(byte[] key, byte[] value, long created) {
     PartList oldParts = partListOf(key);
     if (putOnce(key, value, created)) {
       removeParts(key, oldParts);
@@ -135,9 +167,6 @@ final class ValueFile {
   }
 
   private boolean putParts(byte[] key, byte[] value, long created) {
-    if (value.length > maxValue) {
-      return false;
-    }
     PartList list =
         new PartList(ThreadLocalRandom.current().nextLong(), value.length, file.maxPayload());
     int offset = 0;
@@ -163,6 +192,60 @@ final class ValueFile {
     PartList oldParts = partListOf(key);
     removeRecord(StoredKey.ofValue(key));
     removeParts(key, oldParts);
+  }
+
+  /**
+   * Copies the values of one segment of another file, but for those that are here already: they are
+   * newer. A split value is copied with its head, wherever its parts are.
+   *
+   * @return how many values did not fit
+   */
+  int copySegment(ValueFile source, int segment) {
+    List<byte[]> heads = new ArrayList<>();
+    int[] lost = {0};
+    source.file.copySegment(
+        segment,
+        (storedKey, record) -> {
+          if (StoredKey.isPart(storedKey)) {
+            return;
+          }
+          if (Envelope.kindOf(record) == Envelope.HEAD) {
+            heads.add(storedKey);
+          } else if (!copyRecord(storedKey, record)) {
+            lost[0]++;
+          }
+        });
+    for (byte[] head : heads) {
+      if (!file.contains(head) && !copySplit(source, StoredKey.keyOf(head))) {
+        lost[0]++;
+      }
+    }
+    return lost[0];
+  }
+
+  private boolean copyRecord(byte[] storedKey, byte[] record) {
+    if (file.contains(storedKey)) {
+      return true;
+    }
+    boolean fitted = file.put(storedKey, record);
+    if (fitted) {
+      account(storedKey, 0, storedKey.length + (long) record.length);
+    }
+    return fitted;
+  }
+
+  private boolean copySplit(ValueFile source, byte[] key) {
+    try {
+      Value value = source.read(key, 0);
+      return value == null || put(key, value.bytes(), value.created()) == Outcome.STORED;
+    } catch (DamagedEntryException e) {
+      return false;
+    }
+  }
+
+  /** Whether there would be room for that many bytes more without filling the file. */
+  boolean hasRoomFor(long bytes) {
+    return liveBytes.get() + bytes <= file.dataBytes() * FILLING;
   }
 
   void clear() {

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.nio.file.Files;
@@ -140,7 +141,9 @@ class StoreTest {
     }
     reopen();
     for (int size : sizes) {
-      assertThat(store.read(bytes("size " + size)).bytes()).isEqualTo(random(size, size));
+      Value read = store.read(bytes("size " + size));
+      assertWithMessage("value of %s bytes, %s", size, store.stats()).that(read).isNotNull();
+      assertThat(read.bytes()).isEqualTo(random(size, size));
     }
     assertThat(store.stats().entries()).isEqualTo(sizes.length);
     assertThat(store.stats().notStored()).isEqualTo(0);
@@ -188,6 +191,41 @@ class StoreTest {
     assertThat(stats.notStored()).isGreaterThan(0);
     assertThat(stats.diskBytes()).isAtMost(LIMIT);
     assertThat(stats.state()).isEqualTo(StoreState.READY);
+  }
+
+  @Test
+  void growsFromSmallToItsLimitAndKeepsAll() throws Exception {
+    assertThat(readText("k0")).isNull();
+    long before = store.stats().diskBytes();
+    for (int i = 0; i < 1500; i++) {
+      store.put(bytes("k" + i), random(10_000, i), now());
+    }
+    store.flush();
+    StoreStats stats = store.stats();
+    assertThat(before).isAtMost(LIMIT / 4);
+    assertThat(stats.diskBytes()).isGreaterThan(LIMIT / 2);
+    assertThat(stats.diskBytes()).isAtMost(LIMIT);
+    assertThat(stats.growths()).isAtLeast(2);
+    assertThat(stats.notStored()).isEqualTo(0);
+    assertThat(stats.entries()).isEqualTo(1500);
+    reopen();
+    for (int i = 0; i < 1500; i++) {
+      assertThat(store.read(bytes("k" + i)).bytes()).isEqualTo(random(10_000, i));
+    }
+    assertThat(store.stats().entries()).isEqualTo(1500);
+    try (Stream<Path> files = Files.list(temp.resolve("stores"))) {
+      assertThat(files.filter(f -> f.toString().contains(".chm")).count()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void tinyEntriesDoNotRunOutOfSlots() {
+    for (int i = 0; i < 150_000; i++) {
+      store.put(bytes("key number " + i), new byte[] {1}, now());
+    }
+    store.flush();
+    assertThat(store.stats().entries()).isEqualTo(150_000);
+    assertThat(store.stats().notStored()).isEqualTo(0);
   }
 
   @Test

@@ -1,0 +1,60 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import java.util.OptionalLong;
+
+/**
+ * The sizes a store's file goes through: its limit, halved until it is small. A generation is at
+ * least doubled in one step, so while both files exist they take at most one and a half times the
+ * limit.
+ *
+ * @param maxBytes the store's limit
+ */
+record GrowthPlan(long maxBytes) {
+  private static final long FIRST_BYTES = 4 << 20;
+
+  /**
+   * Room that a value needs in a file, as a multiple of its length, to find free runs of chunks.
+   */
+  private static final int ROOM_FACTOR = 4;
+
+  /** Bytes of the first file. */
+  long first() {
+    long bytes = maxBytes;
+    while (bytes / 2 >= FIRST_BYTES) {
+      bytes /= 2;
+    }
+    return bytes;
+  }
+
+  /**
+   * Bytes of the file after one of {@code current} bytes.
+   *
+   * @param valueLength bytes of the value that did not fit, or 0
+   * @return empty if it can't grow
+   */
+  OptionalLong next(long current, long valueLength) {
+    if (current > maxBytes / 2) {
+      return OptionalLong.empty();
+    }
+    long wanted = Math.max(current * 2, valueLength * ROOM_FACTOR);
+    long bytes = maxBytes;
+    while (bytes / 2 >= wanted) {
+      bytes /= 2;
+    }
+    return OptionalLong.of(bytes);
+  }
+}

@@ -1,0 +1,191 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import com.google.common.flogger.FluentLogger;
+import java.io.IOException;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.Lock;
+
+/**
+ * Replaces a store's file by a larger one when it fills, in the background: {@link Generations}
+ * tells how. The writer's lock is taken for one segment at a time, so that an invalidation waits
+ * for milliseconds at most.
+ */
+final class StoreGrowth {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /** After a growth failed, the next one is tried no earlier. */
+  private static final long RETRY_NANOS = TimeUnit.MINUTES.toNanos(1);
+
+  /** How long a putter may wait for a growth when no more writes can wait. */
+  private static final long BRIEF_MILLIS = 500;
+
+  /** What growth needs of its store. */
+  interface Host {
+    /** Runs a task on a background thread; returns false if those were stopped. */
+    boolean inBackground(Runnable task);
+
+    /** Whether the store still uses these files. Under the writer's lock. */
+    boolean uses(Generations generations);
+
+    /** There is more room, or there will be none. */
+    void grown();
+
+    void fail(Throwable cause);
+  }
+
+  private final StoreSettings settings;
+  private final GrowthPlan plan;
+  private final Lock writer;
+  private final Host host;
+  private final StoreCounters counters;
+
+  /** Done unless a growth is running or about to. */
+  private final AtomicReference<CompletableFuture<Void>> run =
+      new AtomicReference<>(CompletableFuture.completedFuture(null));
+
+  private volatile long refusedUntil = System.nanoTime();
+
+  StoreGrowth(StoreSettings settings, Lock writer, StoreCounters counters, Host host) {
+    this.settings = settings;
+    this.plan = new GrowthPlan(settings.maxBytes());
+    this.writer = writer;
+    this.counters = counters;
+    this.host = host;
+  }
+
+  /** Whether the file is growing, or about to. */
+  boolean isRunning() {
+    return !run.get().isDone();
+  }
+
+  /** Returns when no growth is running. Not under the writer's lock. */
+  void await() {
+    run.get().join();
+  }
+
+  /** Returns when no growth is running, or after a while. Not under the writer's lock. */
+  void awaitBriefly() {
+    try {
+      run.get().get(BRIEF_MILLIS, TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (ExecutionException | TimeoutException e) {
+      // Then the caller goes on without.
+    }
+  }
+
+  /**
+   * Sees to it that the file grows. Under the writer's lock.
+   *
+   * @param valueLength bytes of a value that did not fit, or 0
+   * @return whether there will be more room soon
+   */
+  boolean request(Generations generations, int valueLength) {
+    if (generations.isGrowing()) {
+      // The value did not fit the next file either; that one may grow in its turn.
+      return plan.next(generations.nextBytes(), valueLength).isPresent();
+    }
+    OptionalLong bytes = plan.next(generations.current().name().bytes(), valueLength);
+    if (bytes.isEmpty() || System.nanoTime() - refusedUntil < 0) {
+      return false;
+    }
+    CompletableFuture<Void> last = run.get();
+    CompletableFuture<Void> mine = new CompletableFuture<>();
+    if (last.isDone() && run.compareAndSet(last, mine)) {
+      boolean accepted = host.inBackground(() -> grow(generations, bytes.getAsLong(), mine));
+      if (!accepted) {
+        mine.complete(null);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private void grow(Generations generations, long bytes, CompletableFuture<Void> mine) {
+    try {
+      Generation made = generations.make(bytes);
+      if (begin(generations, made)) {
+        for (int i = 0; i < generations.segments(); i++) {
+          copy(generations, i);
+        }
+        finish(generations);
+      }
+    } catch (IOException e) {
+      refuse(e);
+    } catch (RuntimeException | InternalError e) {
+      host.fail(e);
+    } finally {
+      mine.complete(null);
+      host.grown();
+    }
+  }
+
+  private boolean begin(Generations generations, Generation made) {
+    writer.lock();
+    try {
+      if (!host.uses(generations)) {
+        Generations.discard(made);
+        return false;
+      }
+      generations.beginGrowth(made);
+      return true;
+    } finally {
+      writer.unlock();
+    }
+  }
+
+  private void copy(Generations generations, int segment) {
+    writer.lock();
+    try {
+      if (host.uses(generations)) {
+        counters.notStored.add(generations.copySegment(segment));
+      }
+    } finally {
+      writer.unlock();
+    }
+  }
+
+  private void finish(Generations generations) throws IOException {
+    Generation old;
+    writer.lock();
+    try {
+      if (!host.uses(generations)) {
+        return;
+      }
+      old = generations.finishGrowth();
+      counters.growths.increment();
+    } catch (IOException e) {
+      generations.abandonGrowth();
+      throw e;
+    } finally {
+      writer.unlock();
+    }
+    // Waits for readers; writers need not.
+    old.unmap();
+  }
+
+  private void refuse(IOException cause) {
+    refusedUntil = System.nanoTime() + RETRY_NANOS;
+    logger.atWarning().withCause(cause).atMostEvery(1, TimeUnit.HOURS).log(
+        "Cache %s cannot grow; what does not fit is kept in memory only", settings.name());
+  }
+}
