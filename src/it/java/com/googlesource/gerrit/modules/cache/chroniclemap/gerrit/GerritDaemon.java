@@ -258,6 +258,6 @@ final class GerritDaemon implements AutoCloseable {
     return "the daemon did not start; it printed:\n"
         + read(output).orElse("(nothing)")
         + "\nits error_log:\n"
-        + read(site.errorLog()).orElse("(nothing)");
+        + read(site.path().resolve("logs/error_log")).orElse("(nothing)");
   }
 }

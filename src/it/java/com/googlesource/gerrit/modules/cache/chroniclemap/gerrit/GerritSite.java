@@ -210,10 +210,6 @@ final class GerritSite implements AutoCloseable {
     return path().resolve("cache");
   }
 
-  Path errorLog() {
-    return path().resolve("logs/error_log");
-  }
-
   String url() {
     return "http://127.0.0.1:" + httpPort + "/";
   }
