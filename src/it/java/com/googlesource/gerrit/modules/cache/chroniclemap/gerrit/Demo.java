@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSortedMap;
+import com.google.common.collect.MapDifference;
 import com.google.common.collect.Maps;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -40,7 +41,6 @@ final class Demo {
           "gerrit_file_diff",
           "modified_files",
           "diff_summary",
-          "comment_context",
           "accounts",
           "persisted_projects");
 
@@ -217,13 +217,10 @@ final class Demo {
     long begin = System.nanoTime();
     Map<String, String> answers = readAll(signedIn);
     story.passed(answers.size() + " answers read again in " + since(begin));
-    List<String> different =
-        Maps.difference(expected, answers).entriesDiffering().keySet().stream().toList();
+    MapDifference<String, String> difference = Maps.difference(expected, answers);
     story.check(
-        expected.equals(answers),
-        expected.equals(answers)
-            ? "each is what it was before"
-            : different.size() + " are not what they were before: " + different);
+        difference.areEqual(),
+        difference.areEqual() ? "each is what it was before" : "not as before: " + difference);
     ImmutableMap<String, CacheFigures> figures = tell("answered since the start", Map.of());
     long fromDisk = figures.values().stream().mapToLong(CacheFigures::diskHits).sum();
     List<String> loaded =

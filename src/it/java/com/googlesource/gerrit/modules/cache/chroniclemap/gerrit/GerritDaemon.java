@@ -173,6 +173,8 @@ final class GerritDaemon implements AutoCloseable {
     AtExit.remove(this);
     process.destroyForcibly();
     awaitEnd();
+    // The start script takes it for running until process 1 has asked for its exit status.
+    Files.deleteIfExists(pidPath(site));
     // A killed daemon leaves its unpacked jars behind, 95 MB each time.
     Folders.delete(site.path().resolve("tmp"));
   }
@@ -230,9 +232,11 @@ final class GerritDaemon implements AutoCloseable {
   }
 
   private static Optional<ProcessHandle> processOf(GerritSite site) {
-    return read(site.path().resolve("logs/gerrit.pid"))
-        .map(Long::parseLong)
-        .flatMap(ProcessHandle::of);
+    return read(pidPath(site)).map(Long::parseLong).flatMap(ProcessHandle::of);
+  }
+
+  private static Path pidPath(GerritSite site) {
+    return site.path().resolve("logs/gerrit.pid");
   }
 
   private static Path runPath(GerritSite site) {
@@ -256,8 +260,13 @@ final class GerritDaemon implements AutoCloseable {
 
   private static String said(GerritSite site, Path output) {
     return "the daemon did not start; it printed:\n"
-        + read(output).orElse("(nothing)")
-        + "\nits error_log:\n"
-        + read(site.path().resolve("logs/error_log")).orElse("(nothing)");
+        + end(output)
+        + "\nits error_log ends with:\n"
+        + end(site.path().resolve("logs/error_log"));
+  }
+
+  private static String end(Path file) {
+    List<String> lines = read(file).orElse("(nothing)").lines().toList();
+    return String.join("\n", lines.subList(Math.max(0, lines.size() - 60), lines.size()));
   }
 }

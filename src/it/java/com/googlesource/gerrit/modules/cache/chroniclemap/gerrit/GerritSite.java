@@ -122,6 +122,9 @@ final class GerritSite implements AutoCloseable {
           config.setBoolean("sendemail", null, "enable", false);
           config.setString("container", null, "javaHome", javaHome.toString());
           config.setString("container", null, "heapLimit", "1g");
+          // Gerrit itself needs 4 s to stop; gerrit.sh looks after 4 s and then waits for this
+          // long.
+          config.setString("container", null, "shutdownTimeout", "10 s");
           List<String> options = new ArrayList<>(javaOptions(config));
           options.removeIf(o -> o.startsWith("-Duser.home="));
           options.add("-Duser.home=" + home());

@@ -33,6 +33,9 @@ final class Workload {
   private final Gerrit gerrit;
   private final String project;
 
+  /** Remembered, because a SIGKILL takes from Gerrit's search index what it has not written yet. */
+  private ImmutableList<Integer> changes = ImmutableList.of();
+
   Workload(Gerrit gerrit, String project) {
     this.gerrit = gerrit;
     this.project = project;
@@ -40,7 +43,7 @@ final class Workload {
 
   /** Pushes changes for review, in chains of three, each with some files. */
   void push(int count) throws IOException {
-    int first = changes().size();
+    int first = changes.size();
     try (GitUser git = gerrit.git(project)) {
       ObjectId master = git.fetch("refs/heads/master");
       ObjectId tip = master;
@@ -52,6 +55,7 @@ final class Workload {
         }
       }
     }
+    changes = gerrit.changes(project);
   }
 
   private static List<GitUser.Content> files(int change) {
@@ -66,8 +70,9 @@ final class Workload {
     return files;
   }
 
-  ImmutableList<Integer> changes() throws IOException {
-    return gerrit.changes(project);
+  /** The numbers of all changes pushed, the oldest first. */
+  ImmutableList<Integer> changes() {
+    return changes;
   }
 
   /** Leaves a comment on a file of each change. */
@@ -94,7 +99,7 @@ final class Workload {
     ImmutableSortedMap.Builder<String, String> answers = ImmutableSortedMap.naturalOrder();
     answers.put(read(reader, "/projects/" + project));
     answers.put(read(reader, "/accounts/self/detail"));
-    for (int change : changes()) {
+    for (int change : changes) {
       String path = "/changes/" + change;
       answers.put(read(reader, path + "/detail"));
       answers.put(read(reader, path + "/comments"));
@@ -122,6 +127,8 @@ final class Workload {
   }
 
   private static Map.Entry<String, String> read(RestClient reader, String path) throws IOException {
-    return Map.entry(path, reader.get(path).body());
+    // Gerrit forgets that a label has no description when it reads the project from its disk cache,
+    // with H2 too.
+    return Map.entry(path, reader.get(path).body().replace("\"description\":\"\",", ""));
   }
 }
