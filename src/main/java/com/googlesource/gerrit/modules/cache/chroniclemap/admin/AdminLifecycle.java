@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.gerrit.server.PluginUser;
+import com.google.gerrit.server.config.CanonicalWebUrl;
 import com.google.gerrit.server.config.GerritRuntime;
 import com.google.gerrit.server.config.SitePaths;
 import com.google.gerrit.server.plugins.PluginGuiceEnvironment;
@@ -31,6 +32,7 @@ final class AdminLifecycle implements LifecycleListener {
 
   // Asked for at the start only: while modules are configured Gerrit is not ready to make it.
   private final Provider<PluginGuiceEnvironment> environment;
+  private final Provider<String> webUrl;
   private final PluginUser.Factory users;
   private final SitePaths site;
   private final GerritRuntime runtime;
@@ -40,10 +42,12 @@ final class AdminLifecycle implements LifecycleListener {
   @Inject
   AdminLifecycle(
       Provider<PluginGuiceEnvironment> environment,
+      @CanonicalWebUrl Provider<String> webUrl,
       PluginUser.Factory users,
       SitePaths site,
       GerritRuntime runtime) {
     this.environment = environment;
+    this.webUrl = webUrl;
     this.users = users;
     this.site = site;
     this.runtime = runtime;
@@ -52,7 +56,8 @@ final class AdminLifecycle implements LifecycleListener {
   @Override
   public void start() {
     try {
-      AdminPlugin starting = new AdminPlugin(users.create(AdminPlugin.NAME), site, runtime);
+      AdminPlugin starting =
+          new AdminPlugin(webUrl.get(), users.create(AdminPlugin.NAME), site, runtime);
       starting.begin(environment.get());
       plugin = starting;
     } catch (Exception e) {

@@ -33,11 +33,11 @@ import com.google.gerrit.server.plugins.ServerPlugin;
 final class AdminPlugin extends ServerPlugin {
   static final String NAME = "cache-chroniclemap";
 
-  AdminPlugin(PluginUser user, SitePaths site, GerritRuntime runtime)
+  AdminPlugin(String webUrl, PluginUser user, SitePaths site, GerritRuntime runtime)
       throws InvalidPluginException {
     super(
         NAME,
-        /* pluginCanonicalWebUrl= */ null,
+        webUrl + "plugins/" + NAME + "/",
         user,
         /* srcJar= */ null,
         /* snapshot= */ null,

@@ -1,0 +1,338 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSortedMap;
+import com.google.common.collect.MapDifference;
+import com.google.common.collect.Maps;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Shows the module at work in a real Gerrit: caches that survive a restart and a SIGKILL. Started
+ * by {@code bin/demo}.
+ */
+final class Demo {
+  private static final String PROJECT = "demo";
+  private static final int CHANGES = 30;
+
+  /** The caches of the story: what the requests of {@link Workload} ask most. */
+  private static final ImmutableList<String> WATCHED =
+      ImmutableList.of(
+          "change_notes",
+          "gerrit_file_diff",
+          "modified_files",
+          "diff_summary",
+          "accounts",
+          "persisted_projects");
+
+  private final Story story;
+  private final boolean keep;
+
+  private GerritSite site;
+  private GerritDaemon daemon;
+  private Gerrit gerrit;
+  private Workload team;
+  private H2Files h2;
+
+  private Demo(Story story, boolean keep) {
+    this.story = story;
+    this.keep = keep;
+  }
+
+  public static void main(String[] args) {
+    Story story = new Story(Boolean.getBoolean("demo.terminal"));
+    boolean good = new Demo(story, List.of(args).contains("--keep")).run();
+    System.exit(good ? 0 : 1);
+  }
+
+  private boolean run() {
+    try {
+      makeSite();
+      start();
+      work();
+      String signedIn = gerrit.signIn();
+      String signedOut = gerrit.signIn();
+      gerrit.signOut(signedOut);
+      Map<String, String> answers = firstReads(signedIn);
+      restart(answers, signedIn, signedOut);
+      answers = moreWork(signedIn);
+      kill(answers, signedIn, signedOut);
+      look();
+      end();
+    } catch (Exception e) {
+      story.failed(e.toString());
+      saveLogs();
+    }
+    boolean good = story.end();
+    if (keep && daemon != null && daemon.isRunning()) {
+      leaveRunning();
+    } else {
+      cleanUp();
+    }
+    return good;
+  }
+
+  private void makeSite() throws Exception {
+    story.chapter("A Gerrit site with the module in lib/");
+    Path war = story.slowly("assembling gerrit.war", GerritWar::assemble);
+    story.passed(
+        String.format(
+            "Gerrit %s from the jars of Maven Central (%d MB)",
+            GerritWar.version(), Files.size(war) >> 20));
+    Path root = Files.createTempDirectory("cache-chroniclemap-demo-");
+    site = story.slowly("making the site", () -> GerritSite.init(root));
+    site.installModule(BuildFolder.moduleJar());
+    h2 = H2Files.of(site);
+    gerrit = new Gerrit(site);
+    team = new Workload(gerrit, PROJECT);
+    story.passed("site made by Gerrit's init: " + site.path());
+    story.line("lib/cache-chroniclemap.jar and these lines in etc/gerrit.config:");
+    story.line("  [gerrit]    installModule = " + GerritSite.MODULE);
+    for (String flag : GerritSite.MODULE_FLAGS) {
+      story.line("  [container] javaOptions = " + flag);
+    }
+  }
+
+  private void start() throws Exception {
+    story.chapter("Start");
+    startDaemon();
+  }
+
+  private void startDaemon() throws Exception {
+    ImmutableList<String> missing = GerritDaemon.missingForScript();
+    boolean script = missing.isEmpty();
+    if (!script) {
+      story.line("bin/gerrit.sh needs " + missing + ", not here: starting the daemon without it");
+    }
+    daemon =
+        story.slowly(
+            "starting Gerrit",
+            () -> script ? GerritDaemon.startByScript(site) : GerritDaemon.start(site));
+    story.passed(
+        String.format(
+            "%s: ready after %s, pid %d",
+            script ? "bin/gerrit.sh start" : "java -jar gerrit.war daemon",
+            Story.seconds(daemon.readyAfter()),
+            daemon.pid()));
+  }
+
+  private void work() throws Exception {
+    story.chapter("Work: push, comment, review, submit");
+    gerrit.createProject(PROJECT);
+    long begin = System.nanoTime();
+    story.slowly(
+        "pushing",
+        () -> {
+          team.push(CHANGES);
+          return null;
+        });
+    List<Integer> changes = team.changes();
+    story.check(changes.size() == CHANGES, changes.size() + " changes pushed in " + since(begin));
+    begin = System.nanoTime();
+    List<Integer> approved = changes.subList(0, CHANGES / 2);
+    List<Integer> submitted = changes.subList(0, CHANGES / 3);
+    story.slowly(
+        "reviewing",
+        () -> {
+          team.comment(changes);
+          team.approve(approved);
+          team.submit(submitted);
+          return null;
+        });
+    story.passed(
+        String.format(
+            "%d comments, %d votes, %d submitted in %s",
+            changes.size(), approved.size(), submitted.size(), since(begin)));
+  }
+
+  private Map<String, String> firstReads(String cookie) throws Exception {
+    story.chapter("Read it all back over REST");
+    ImmutableSortedMap<String, CacheFigures> before = CacheFigures.of(gerrit.ssh());
+    long begin = System.nanoTime();
+    Map<String, String> answers = readAll(cookie);
+    story.passed(answers.size() + " answers in " + since(begin));
+    tell("answered while reading", before);
+    return answers;
+  }
+
+  private void restart(Map<String, String> answers, String signedIn, String signedOut)
+      throws Exception {
+    story.chapter("Restart");
+    long begin = System.nanoTime();
+    story.slowly(
+        "stopping Gerrit",
+        () -> {
+          daemon.stop();
+          return null;
+        });
+    story.passed("stopped in " + since(begin));
+    startDaemon();
+    compare(answers, signedIn, signedOut);
+  }
+
+  private Map<String, String> moreWork(String cookie) throws Exception {
+    story.chapter("More work, then SIGKILL");
+    List<Integer> old = team.changes();
+    team.push(3);
+    List<Integer> all = team.changes();
+    List<Integer> added = all.subList(old.size(), all.size());
+    team.comment(added);
+    team.approve(added);
+    story.passed(added.size() + " more changes pushed and reviewed");
+    return readAll(cookie);
+  }
+
+  private void kill(Map<String, String> answers, String signedIn, String signedOut)
+      throws Exception {
+    daemon.kill();
+    story.passed("killed with SIGKILL");
+    startDaemon();
+    compare(answers, signedIn, signedOut);
+  }
+
+  /** Reads all again in a daemon whose heap was empty a moment ago. */
+  private void compare(Map<String, String> expected, String signedIn, String signedOut)
+      throws Exception {
+    story.check(gerrit.isSignedIn(signedIn), "who was signed in still is");
+    story.check(!gerrit.isSignedIn(signedOut), "who had signed out still is out");
+    long begin = System.nanoTime();
+    Map<String, String> answers = readAll(signedIn);
+    story.passed(answers.size() + " answers read again in " + since(begin));
+    MapDifference<String, String> difference = Maps.difference(expected, answers);
+    story.check(
+        difference.areEqual(),
+        difference.areEqual() ? "each is what it was before" : "not as before: " + difference);
+    ImmutableMap<String, CacheFigures> figures = tell("answered since the start", Map.of());
+    long fromDisk = figures.values().stream().mapToLong(CacheFigures::diskHits).sum();
+    List<String> loaded =
+        figures.values().stream().filter(c -> c.diskMisses() > 0).map(CacheFigures::name).toList();
+    story.check(fromDisk > 0, fromDisk + " values came from disk");
+    story.check(
+        loaded.isEmpty(),
+        loaded.isEmpty() ? "nothing had to be loaded again" : "loaded again: " + loaded);
+  }
+
+  /** Prints from where the watched caches were answered. */
+  private ImmutableMap<String, CacheFigures> tell(String title, Map<String, CacheFigures> before)
+      throws IOException {
+    ImmutableSortedMap<String, CacheFigures> now = CacheFigures.of(gerrit.ssh());
+    ImmutableMap.Builder<String, CacheFigures> watched = ImmutableMap.builder();
+    story.line(String.format("%-24s %8s %8s %8s", title, "heap", "disk", "loaded"));
+    for (String name : WATCHED) {
+      CacheFigures figures = now.get(name).since(before);
+      watched.put(name, figures);
+      story.line(
+          String.format(
+              "  %-22s %8d %8d %8d",
+              name, figures.heapHits(), figures.diskHits(), figures.diskMisses()));
+    }
+    return watched.buildOrThrow();
+  }
+
+  private void look() throws IOException {
+    story.chapter("ssh -p PORT admin@HOST cache-chroniclemap show");
+    gerrit.ssh().run("cache-chroniclemap show").lines().forEach(story::line);
+  }
+
+  private void end() throws Exception {
+    story.chapter("The traces");
+    List<Path> written = h2.writtenSince();
+    story.check(
+        written.isEmpty(),
+        written.isEmpty()
+            ? "the daemon wrote no H2 file (*.mv.db)"
+            : "H2 files were written: " + written);
+    List<String> errors = ErrorLog.of(site).errors();
+    story.check(
+        errors.isEmpty(),
+        errors.isEmpty() ? "no error in logs/error_log" : "errors in logs/error_log: " + errors);
+    if (keep) {
+      return;
+    }
+    story.slowly(
+        "stopping Gerrit",
+        () -> {
+          daemon.stop();
+          return null;
+        });
+    story.passed("stopped");
+  }
+
+  private Map<String, String> readAll(String cookie) throws Exception {
+    return story.slowly("reading", () -> team.readAll(RestClient.withCookie(site.url(), cookie)));
+  }
+
+  private void leaveRunning() {
+    daemon.keep();
+    site.keep();
+    Path key = site.home().resolve(".ssh/id_rsa");
+    System.out.printf(
+        """
+
+        Gerrit is still running (pid %d):
+          URL    %s  REST, Git; user admin, password secret. There are no web pages.
+          SSH    ssh -p %d -i %s -o IdentitiesOnly=yes -o UserKnownHostsFile=/dev/null \\
+                   -o StrictHostKeyChecking=no admin@127.0.0.1 cache-chroniclemap show
+          site   %s
+          stop   kill %d && rm -rf %s
+        """,
+        daemon.pid(),
+        site.url(),
+        site.sshPort(),
+        key,
+        site.path(),
+        daemon.pid(),
+        site.path().getParent());
+  }
+
+  /** Keeps what helps to see what went wrong. */
+  private void saveLogs() {
+    if (site == null) {
+      return;
+    }
+    Path to = BuildFolder.path().resolve("demo-logs");
+    try {
+      Folders.delete(to);
+      Folders.copy(site.path().resolve("logs"), to);
+      story.line("the logs of the daemon: " + to);
+    } catch (IOException e) {
+      story.line("the logs are lost: " + e);
+    }
+  }
+
+  private void cleanUp() {
+    try {
+      if (daemon != null) {
+        daemon.close();
+      }
+      if (site != null) {
+        site.close();
+      }
+    } catch (IOException e) {
+      story.failed("clean up: " + e);
+    }
+  }
+
+  private static String since(long begin) {
+    return Story.seconds(Duration.ofNanos(System.nanoTime() - begin));
+  }
+}

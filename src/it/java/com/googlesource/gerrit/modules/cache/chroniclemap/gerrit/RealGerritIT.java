@@ -1,0 +1,229 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
+import com.google.gson.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
+import java.security.KeyPair;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestInstance.Lifecycle;
+import org.junit.jupiter.api.io.TempDir;
+
+/** One real Gerrit with the jar in {@code lib/}, through restarts and crashes. */
+@TestInstance(Lifecycle.PER_CLASS)
+class RealGerritIT {
+  /** What reading all of the workload asks on disk when the heap is empty. */
+  private static final ImmutableList<String> READ =
+      ImmutableList.of("change_notes", "gerrit_file_diff", "accounts", "persisted_projects");
+
+  private GerritSite site;
+  private H2Files h2;
+  private GerritDaemon daemon;
+  private Gerrit gerrit;
+  private Workload team;
+  private RestClient reader;
+  private String cookie;
+
+  @BeforeAll
+  void start(@TempDir Path tmp) throws Exception {
+    site = SiteTemplate.siteWithModule(tmp.resolve("gerrit"));
+    site.edit(config -> config.setBoolean("plugins", null, "allowRemoteAdmin", true));
+    h2 = H2Files.of(site);
+    daemon = GerritDaemon.start(site);
+    gerrit = new Gerrit(site);
+    gerrit.createProject("work");
+    team = new Workload(gerrit, "work");
+    team.push(6);
+    List<Integer> changes = team.changes();
+    team.comment(changes);
+    team.approve(changes.subList(0, 3));
+    team.submit(changes.subList(0, 3));
+    cookie = gerrit.signIn();
+    reader = RestClient.withCookie(site.url(), cookie);
+  }
+
+  @AfterAll
+  void stop() throws Exception {
+    if (daemon != null) {
+      daemon.close();
+    }
+    if (site != null) {
+      site.close();
+    }
+  }
+
+  private void restart() throws IOException {
+    daemon.stop();
+    daemon = GerritDaemon.start(site);
+  }
+
+  private void crash() throws IOException {
+    daemon.kill();
+    daemon = GerritDaemon.start(site);
+  }
+
+  @Test
+  void answersComeFromDiskAfterARestart() throws Exception {
+    Map<String, String> before = team.readAll(reader);
+    restart();
+    Map<String, String> after = team.readAll(reader);
+    assertThat(after).isEqualTo(before);
+    assertReadFromDisk();
+  }
+
+  @Test
+  void answersComeFromDiskAfterSigkill() throws Exception {
+    team.push(2);
+    Map<String, String> before = team.readAll(reader);
+    crash();
+    Map<String, String> after = team.readAll(reader);
+    assertThat(after).isEqualTo(before);
+    assertReadFromDisk();
+  }
+
+  private void assertReadFromDisk() throws IOException {
+    ImmutableSortedMap<String, CacheFigures> figures = CacheFigures.of(gerrit.ssh());
+    for (String name : READ) {
+      CacheFigures cache = figures.get(name);
+      assertWithMessage("from disk: %s", cache).that(cache.diskHits()).isGreaterThan(0);
+      assertWithMessage("loaded: %s", cache).that(cache.diskMisses()).isEqualTo(0);
+    }
+  }
+
+  @Test
+  void sessionsSurviveAndEndedOnesStayEnded() throws Exception {
+    String ended = gerrit.signIn();
+    restart();
+    assertThat(gerrit.isSignedIn(cookie)).isTrue();
+    assertThat(gerrit.isSignedIn(ended)).isTrue();
+
+    gerrit.signOut(ended);
+    crash();
+    assertThat(gerrit.isSignedIn(cookie)).isTrue();
+    assertThat(gerrit.isSignedIn(ended)).isFalse();
+  }
+
+  @Test
+  void pluginCacheComesAndGoesWithItsPlugin() throws Exception {
+    SshUser admin = gerrit.ssh();
+    TinyPlugin.install(site);
+    admin.run("gerrit plugin reload");
+    String value = admin.run("tiny get a");
+    assertThat(admin.run("tiny get a")).isEqualTo(value);
+    assertThat(CacheFigures.of(admin)).containsKey(TinyPlugin.CACHE);
+    assertThat(admin.run("gerrit show-caches -w 120")).contains("D " + TinyPlugin.CACHE);
+
+    // The plugin's classes are new now, and so is its cache on the heap: the value is from disk.
+    admin.run("gerrit plugin reload " + TinyPlugin.NAME);
+    assertThat(admin.run("tiny get a")).isEqualTo(value);
+    assertThat(CacheFigures.of(admin).get(TinyPlugin.CACHE).diskHits()).isEqualTo(1);
+
+    admin.run("gerrit plugin rm " + TinyPlugin.NAME);
+    assertThat(CacheFigures.of(admin)).doesNotContainKey(TinyPlugin.CACHE);
+    assertThat(admin.run("gerrit show-caches -w 120")).doesNotContain(TinyPlugin.CACHE);
+
+    TinyPlugin.install(site);
+    admin.run("gerrit plugin reload");
+    crash();
+    assertThat(admin.run("tiny get a")).isEqualTo(value);
+  }
+
+  @Test
+  void showFitsTheScreen() throws Exception {
+    String table = gerrit.ssh().run("cache-chroniclemap show");
+    assertThat(table).contains("change_notes");
+    assertThat(table.lines().filter(line -> line.length() > 100).toList()).isEmpty();
+  }
+
+  @Test
+  void showNamesOneCache() throws Exception {
+    String table = gerrit.ssh().run("cache-chroniclemap show change_notes");
+    assertThat(table).contains("change_notes");
+    assertThat(table).doesNotContain("gerrit_file_diff");
+  }
+
+  @Test
+  void showRefusesWhatItDoesNotKnow() throws Exception {
+    SshUser.Result cache = gerrit.ssh().tryRun("cache-chroniclemap show nonsense");
+    assertThat(cache.status()).isNotEqualTo(0);
+    assertThat(cache.err()).contains("nonsense");
+    SshUser.Result option = gerrit.ssh().tryRun("cache-chroniclemap show --nonsense");
+    assertThat(option.status()).isNotEqualTo(0);
+    assertThat(option.err()).contains("--nonsense");
+  }
+
+  @Test
+  void showAsksForTheRightToViewCaches() throws Exception {
+    KeyPair key = SshKeys.generate();
+    gerrit.createUser("nobody", key);
+    SshUser nobody = new SshUser(site.sshPort(), "nobody", key);
+    SshUser.Result result = nobody.tryRun("cache-chroniclemap show");
+    assertThat(result.status()).isNotEqualTo(0);
+    assertThat(result.out()).isEmpty();
+    assertThat(result.err()).isNotEmpty();
+  }
+
+  @Test
+  void gerritsOwnFiguresAreTrue() throws Exception {
+    JsonObject cache =
+        gerrit.rest().get("/config/server/caches/change_notes").json().getAsJsonObject();
+    assertThat(cache.get("type").getAsString()).isEqualTo("DISK");
+    long entries = CacheFigures.of(gerrit.ssh()).get("change_notes").entries();
+    assertThat(cache.getAsJsonObject("entries").get("disk").getAsLong()).isEqualTo(entries);
+    assertThat(entries).isAtLeast(team.changes().size());
+  }
+
+  @Test
+  void flushEmptiesTheDiskToo() throws Exception {
+    gerrit.ssh().run("gerrit flush-caches --cache diff_summary");
+    assertThat(CacheFigures.of(gerrit.ssh()).get("diff_summary").entries()).isEqualTo(0);
+  }
+
+  @Test
+  void filesAreReadableByTheirOwnerOnly() throws Exception {
+    Set<PosixFilePermission> owner =
+        Set.of(PosixFilePermission.OWNER_READ, PosixFilePermission.OWNER_WRITE);
+    List<Path> files = Folders.files(site.cacheFolder(), f -> !f.toString().endsWith(".db"));
+    assertThat(files).isNotEmpty();
+    for (Path file : files) {
+      assertWithMessage("%s", file)
+          .that(owner)
+          .containsAtLeastElementsIn(Files.getPosixFilePermissions(file));
+    }
+  }
+
+  @Test
+  void leavesNoOtherTraces() throws Exception {
+    restart();
+    assertThat(h2.writtenSince()).isEmpty();
+    assertThat(ErrorLog.of(site).errors()).isEmpty();
+    // Chronicle's analytics would call home and keep files in the home folder.
+    assertThat(Folders.files(site.home(), f -> !f.toString().contains(".ssh"))).isEmpty();
+  }
+}

@@ -1,0 +1,133 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
+
+import static com.google.common.truth.Truth.assertThat;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** How the daemon starts where something is not as it should be. */
+class StartIT {
+  @TempDir Path tmp;
+
+  static List<String> flags() {
+    return GerritSite.MODULE_FLAGS;
+  }
+
+  @ParameterizedTest
+  @MethodSource("flags")
+  void missingFlagStopsTheDaemonAndSaysWhichLineToAdd(String flag) throws Exception {
+    try (GerritSite site = SiteTemplate.siteWithModule(tmp.resolve("gerrit"))) {
+      site.edit(
+          config -> {
+            List<String> options = new ArrayList<>(GerritSite.javaOptions(config));
+            options.remove(flag);
+            config.setStringList("container", null, "javaOptions", options);
+          });
+      assertThrows(
+          GerritDaemon.StartFailure.class,
+          () -> {
+            try (GerritDaemon daemon = GerritDaemon.start(site)) {
+              assertThat(daemon.isRunning()).isFalse();
+            }
+          });
+      // Where an admin looks after "gerrit.sh start": FAILED.
+      assertThat(ErrorLog.of(site).lines(line -> true)).contains("\tjavaOptions = " + flag);
+    }
+  }
+
+  @Test
+  void unwritableFolderMeansMemoryOnly() throws Exception {
+    try (GerritSite site = SiteTemplate.siteWithModule(tmp.resolve("gerrit"))) {
+      Path folder = unwritableFolder();
+      site.edit(config -> config.setString("cache", null, "directory", folder.toString()));
+      try (GerritDaemon daemon = GerritDaemon.start(site)) {
+        assertWorks(daemon);
+        assertThat(saidAbout(site, folder)).isNotEmpty();
+      }
+    }
+  }
+
+  @Test
+  void noFolderMeansMemoryOnly() throws Exception {
+    try (GerritSite site = SiteTemplate.siteWithModule(tmp.resolve("gerrit"))) {
+      site.edit(config -> config.unset("cache", null, "directory"));
+      List<Path> before = Folders.files(site.cacheFolder(), f -> true);
+      try (GerritDaemon daemon = GerritDaemon.start(site)) {
+        assertWorks(daemon);
+        assertThat(ErrorLog.of(site).errors()).isEmpty();
+      }
+      assertThat(Folders.files(site.cacheFolder(), f -> true)).isEqualTo(before);
+    }
+  }
+
+  @Test
+  void secondDaemonOnTheSameFolderLeavesItToTheFirst() throws Exception {
+    try (GerritSite first = SiteTemplate.siteWithModule(tmp.resolve("first"));
+        GerritSite second = SiteTemplate.siteWithModule(tmp.resolve("second"))) {
+      second.edit(
+          config -> config.setString("cache", null, "directory", first.cacheFolder().toString()));
+      try (GerritDaemon one = GerritDaemon.start(first);
+          GerritDaemon two = GerritDaemon.start(second)) {
+        assertWorks(two);
+        assertThat(saidAbout(second, first.cacheFolder())).isNotEmpty();
+        two.kill();
+        assertWorks(one);
+        assertThat(CacheFigures.of(new Gerrit(first).ssh()).get("change_notes").entries())
+            .isGreaterThan(0);
+        assertThat(ErrorLog.of(first).errors()).isEmpty();
+      }
+    }
+  }
+
+  private static void assertWorks(GerritDaemon daemon) throws IOException {
+    Gerrit gerrit = new Gerrit(daemon.site());
+    gerrit.createProject("work");
+    Workload team = new Workload(gerrit, "work");
+    team.push(1);
+    team.approve(team.changes());
+    team.submit(team.changes());
+    assertThat(team.readAll(gerrit.rest())).isNotEmpty();
+    assertThat(gerrit.ssh().run("cache-chroniclemap show")).contains("change_notes");
+  }
+
+  private static List<String> saidAbout(GerritSite site, Path folder) throws IOException {
+    return ErrorLog.of(site).lines(line -> line.contains(folder.toString()));
+  }
+
+  /** A folder in which nobody can make a file; root can in each but those of the kernel. */
+  private Path unwritableFolder() throws IOException {
+    Path folder =
+        Files.createDirectory(
+            tmp.resolve("readonly"),
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("r-xr-xr-x")));
+    try {
+      Files.delete(Files.createFile(folder.resolve("probe")));
+    } catch (IOException e) {
+      return folder;
+    }
+    return Path.of("/proc");
+  }
+}

@@ -1,0 +1,59 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.tiny.GetCommand;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.tiny.TinyModule;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.tiny.TinySshModule;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.tiny.WordLoader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.jar.Attributes;
+import java.util.jar.JarEntry;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
+
+/** Packs the plugin {@code tiny} as a jar for {@code $GERRIT_SITE/plugins}. */
+final class TinyPlugin {
+  static final String NAME = "tiny";
+  static final String CACHE = "tiny-words";
+
+  private TinyPlugin() {}
+
+  static void install(GerritSite site) throws IOException {
+    Path plugins = Files.createDirectories(site.path().resolve("plugins"));
+    Manifest manifest = new Manifest();
+    Attributes main = manifest.getMainAttributes();
+    main.put(Attributes.Name.MANIFEST_VERSION, "1.0");
+    main.putValue("Gerrit-PluginName", NAME);
+    main.putValue("Gerrit-Module", TinyModule.class.getName());
+    main.putValue("Gerrit-SshModule", TinySshModule.class.getName());
+    try (JarOutputStream jar =
+        new JarOutputStream(Files.newOutputStream(plugins.resolve(NAME + ".jar")), manifest)) {
+      for (Class<?> type :
+          List.of(TinyModule.class, TinySshModule.class, GetCommand.class, WordLoader.class)) {
+        String entry = type.getName().replace('.', '/') + ".class";
+        jar.putNextEntry(new JarEntry(entry));
+        try (InputStream in = type.getClassLoader().getResourceAsStream(entry)) {
+          in.transferTo(jar);
+        }
+        jar.closeEntry();
+      }
+    }
+  }
+}

@@ -1,0 +1,38 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.tiny;
+
+import com.google.common.cache.LoadingCache;
+import com.google.gerrit.sshd.CommandMetaData;
+import com.google.gerrit.sshd.SshCommand;
+import com.google.inject.Inject;
+import com.google.inject.name.Named;
+import org.kohsuke.args4j.Argument;
+
+/** Reads one value through the plugin's cache. */
+@CommandMetaData(name = "get", description = "Reads a value through the cache")
+public final class GetCommand extends SshCommand {
+  @Argument(required = true)
+  private String key;
+
+  @Inject
+  @Named(TinyModule.WORDS)
+  private LoadingCache<String, String> words;
+
+  @Override
+  protected void run() throws Exception {
+    stdout.println(words.get(key));
+  }
+}
