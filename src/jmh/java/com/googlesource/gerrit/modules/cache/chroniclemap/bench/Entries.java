@@ -1,0 +1,67 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
+
+import com.google.common.hash.Hashing;
+import com.google.common.primitives.Ints;
+import java.util.Arrays;
+import java.util.Random;
+
+/**
+ * Keys of {@value #KEY_CHARS} characters with values that name their key, so that a wrong answer is
+ * noticed. The values are random bytes: neither cache could make them smaller.
+ */
+final class Entries {
+  /** Number of entries. */
+  static final int COUNT = 10_000;
+
+  private static final int KEY_CHARS = 36;
+
+  private final String[] keys = new String[COUNT];
+  private final byte[][] values = new byte[COUNT][];
+
+  Entries(int valueBytes) {
+    Random random = new Random(1);
+    for (int i = 0; i < COUNT; i++) {
+      keys[i] = Hashing.sha256().hashInt(i).toString().substring(0, KEY_CHARS);
+      values[i] = new byte[valueBytes];
+      random.nextBytes(values[i]);
+      System.arraycopy(Ints.toByteArray(i), 0, values[i], 0, Ints.BYTES);
+    }
+  }
+
+  String key(int i) {
+    return keys[i];
+  }
+
+  byte[] value(int i) {
+    return values[i];
+  }
+
+  /** Returns what a cache found for key i, having looked whether it can be right. */
+  byte[] check(int i, byte[] found) {
+    if (found.length != values[i].length || Ints.fromByteArray(found) != i) {
+      throw new IllegalStateException("wrong value for key " + i);
+    }
+    return found;
+  }
+
+  /** As {@link #check}, with each byte compared. */
+  void checkAll(int i, byte[] found) {
+    if (!Arrays.equals(found, values[i])) {
+      throw new IllegalStateException("wrong value for key " + i);
+    }
+  }
+}

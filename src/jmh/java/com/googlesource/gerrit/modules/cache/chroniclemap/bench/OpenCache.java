@@ -1,0 +1,89 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
+
+import com.google.common.cache.CacheLoader;
+import com.google.common.cache.LoadingCache;
+import com.google.gerrit.lifecycle.LifecycleManager;
+import com.google.gerrit.server.cache.PersistentCache;
+import com.google.gerrit.server.cache.PersistentCacheFactory;
+import com.google.inject.Guice;
+import com.google.inject.Injector;
+import java.nio.file.Path;
+import java.util.concurrent.ExecutionException;
+import org.apache.log4j.BasicConfigurator;
+import org.apache.log4j.Level;
+import org.apache.log4j.Logger;
+
+/** A persistent cache as Gerrit's daemon makes, starts and stops it. */
+final class OpenCache implements AutoCloseable {
+  private static final CacheLoader<String, byte[]> NO_SOURCE =
+      new CacheLoader<>() {
+        @Override
+        public byte[] load(String key) {
+          throw new IllegalStateException("not found on disk: " + key);
+        }
+      };
+
+  private final Peer peer;
+  private final Injector injector;
+  private final LoadingCache<String, byte[]> cache;
+  private final LifecycleManager lifecycle = new LifecycleManager();
+
+  /** Opens the cache of a site, which is made if it is not there. */
+  OpenCache(Peer peer, Path site) {
+    // Gerrit logs at this level; at a finer one each get of H2 would write a line.
+    BasicConfigurator.resetConfiguration();
+    BasicConfigurator.configure();
+    Logger.getRootLogger().setLevel(Level.WARN);
+
+    this.peer = peer;
+    injector = Guice.createInjector(new GerritEnvironment(site), peer.module());
+    cache =
+        injector.getInstance(PersistentCacheFactory.class).build(new BytesCacheDef(), NO_SOURCE);
+    lifecycle.add(injector);
+    lifecycle.start();
+    // Until its file is open and H2's filter of known keys is built, figures would mean nothing.
+    var unused = cache.getIfPresent("a key that is not there");
+    drain();
+  }
+
+  /**
+   * Reads a value from disk.
+   *
+   * @throws ExecutionException if it is not there
+   */
+  byte[] get(String key) throws ExecutionException {
+    return cache.get(key);
+  }
+
+  void put(String key, byte[] value) {
+    cache.put(key, value);
+  }
+
+  /** Returns when all that was put is on disk. */
+  void drain() {
+    peer.drain(injector, cache);
+  }
+
+  long entriesOnDisk() {
+    return ((PersistentCache) cache).diskStats().size();
+  }
+
+  @Override
+  public void close() {
+    lifecycle.stop();
+  }
+}

@@ -1,0 +1,73 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
+
+import com.google.common.cache.Cache;
+import com.google.common.util.concurrent.Futures;
+import com.google.gerrit.server.cache.h2.CacheStoreExecutor;
+import com.google.gerrit.server.cache.h2.H2CacheModule;
+import com.google.inject.Injector;
+import com.google.inject.Key;
+import com.google.inject.Module;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CachesModule;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Stores;
+import java.util.concurrent.ExecutorService;
+
+/** Whose persistent caches are measured. */
+public enum Peer {
+  /** This module's. */
+  OURS("ours") {
+    @Override
+    Module module() {
+      return new CachesModule();
+    }
+
+    @Override
+    void drain(Injector injector, Cache<?, ?> cache) {
+      Stores.flush(cache);
+    }
+  },
+
+  /** Gerrit's own, as its daemon installs them. */
+  H2("H2") {
+    @Override
+    Module module() {
+      return new H2CacheModule();
+    }
+
+    @Override
+    void drain(Injector injector, Cache<?, ?> cache) {
+      // Its one thread writes in the order of the puts.
+      Key<ExecutorService> writer = Key.get(ExecutorService.class, CacheStoreExecutor.class);
+      Futures.getUnchecked(injector.getInstance(writer).submit(() -> {}));
+    }
+  };
+
+  private final String title;
+
+  Peer(String title) {
+    this.title = title;
+  }
+
+  String title() {
+    return title;
+  }
+
+  /** What binds Gerrit's {@code PersistentCacheFactory}. */
+  abstract Module module();
+
+  /** Returns when all that was put to a cache is on disk. */
+  abstract void drain(Injector injector, Cache<?, ?> cache);
+}

@@ -1,0 +1,87 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Level;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+
+/**
+ * Puts of new keys into an empty cache. Both caches write in the background, so one operation is to
+ * put all {@link Entries} and to wait until they are on disk: a queue that is only filled gains
+ * nothing.
+ */
+@BenchmarkMode(Mode.SingleShotTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@State(Scope.Benchmark)
+public class PutBenchmark {
+  @Param Peer peer;
+
+  @Param({"10240", "200"})
+  int valueBytes;
+
+  @Param({"1", "2", "8"})
+  int putters;
+
+  private Entries entries;
+  private Putters threads;
+  private Path site;
+  private OpenCache cache;
+
+  @Setup(Level.Trial)
+  public void startThreads() {
+    entries = new Entries(valueBytes);
+    threads = new Putters(putters);
+  }
+
+  @Setup(Level.Iteration)
+  public void openEmpty() throws IOException {
+    site = Folders.newSite();
+    cache = new OpenCache(peer, site);
+  }
+
+  @Benchmark
+  public void put() {
+    PutCalls.add(threads.putAll(entries, cache));
+  }
+
+  @TearDown(Level.Iteration)
+  public void checkAndDelete() throws IOException, ExecutionException {
+    if (cache.entriesOnDisk() != Entries.COUNT) {
+      throw new IllegalStateException("entries on disk: " + cache.entriesOnDisk());
+    }
+    for (int i = 0; i < Entries.COUNT; i += 97) {
+      entries.checkAll(i, cache.get(entries.key(i)));
+    }
+    cache.close();
+    Folders.delete(site);
+  }
+
+  @TearDown(Level.Trial)
+  public void stopThreads() {
+    threads.close();
+  }
+}

@@ -1,0 +1,49 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
+
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+
+/** Reads from disk, of random keys, alone and with puts among them. */
+@BenchmarkMode(Mode.SampleTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+public class ReadBenchmark {
+  private static final int ONE_PUT_IN = 20;
+
+  @Benchmark
+  public byte[] get(FilledCache filled) throws ExecutionException {
+    int i = ThreadLocalRandom.current().nextInt(Entries.COUNT);
+    return filled.entries.check(i, filled.cache.get(filled.entries.key(i)));
+  }
+
+  /** 95 of 100 calls are gets, the others replace the value of a key. */
+  @Benchmark
+  public byte[] mixed(FilledCache filled) throws ExecutionException {
+    ThreadLocalRandom random = ThreadLocalRandom.current();
+    int i = random.nextInt(Entries.COUNT);
+    if (random.nextInt(ONE_PUT_IN) == 0) {
+      byte[] value = filled.entries.value(i);
+      filled.cache.put(filled.entries.key(i), value);
+      return value;
+    }
+    return filled.entries.check(i, filled.cache.get(filled.entries.key(i)));
+  }
+}
