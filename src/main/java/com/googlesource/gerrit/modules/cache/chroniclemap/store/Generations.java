@@ -84,8 +84,17 @@ final class Generations {
   }
 
   boolean contains(byte[] key) {
-    Generation after = next;
-    return current.contains(key) || (after != null && after.contains(key));
+    while (true) {
+      Generation generation = current;
+      Generation after = next;
+      if (generation.contains(key) || (after != null && after.contains(key))) {
+        return true;
+      }
+      // A generation that was replaced meanwhile says nothing of its successor.
+      if (generation == current && after == next) {
+        return false;
+      }
+    }
   }
 
   Outcome put(byte[] key, byte[] value, long created) {

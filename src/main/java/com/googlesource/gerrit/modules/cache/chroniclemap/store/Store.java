@@ -60,6 +60,7 @@ public final class Store {
 
   private final StoreSettings settings;
   private final StoreFiles files;
+  private final boolean sameBoot;
   private final Executor background;
   private final StoreGrowth growth;
   private final long openDeadline = System.nanoTime() + OPEN_WAIT_NANOS;
@@ -87,9 +88,15 @@ public final class Store {
   /** Whether all values were removed before the file was open. Guarded by {@link #writer}. */
   private boolean clearWhenOpen;
 
-  Store(StoreSettings settings, StoreFiles files, Executor background) {
+  /**
+   * Makes a store that is not open yet.
+   *
+   * @param sameBoot whether the machine has run on since the files were last used
+   */
+  Store(StoreSettings settings, StoreFiles files, boolean sameBoot, Executor background) {
     this.settings = settings;
     this.files = files;
+    this.sameBoot = sameBoot;
     this.background = background;
     this.maxAgeMillis = settings.maxAge().map(age -> age.toMillis()).orElse(Long.MAX_VALUE);
     this.growth = new StoreGrowth(settings, writer, counters, new GrowthHost());
@@ -127,7 +134,7 @@ public final class Store {
   /** Opens the file; returns when that is done or has failed. */
   void open() {
     try {
-      takeOver(new StoreOpener(settings, files).open());
+      takeOver(new StoreOpener(settings, files, sameBoot).open());
     } catch (IOException | RuntimeException | Error e) {
       giveUp(e);
     } finally {

@@ -16,14 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -51,8 +45,7 @@ public final class StoreDirectory implements AutoCloseable {
   private static final long STOP_SECONDS = 30;
 
   private final Path path;
-  private final FileChannel lockChannel;
-  private final FileLock lock;
+  private final DirectoryLock lock;
   private final ExecutorService background = Executors.newFixedThreadPool(THREADS, newThreads());
 
   /** Open stores, each with the number of its users. Guarded by this. */
@@ -67,9 +60,8 @@ public final class StoreDirectory implements AutoCloseable {
     }
   }
 
-  private StoreDirectory(Path path, FileChannel lockChannel, FileLock lock) {
+  private StoreDirectory(Path path, DirectoryLock lock) {
     this.path = path;
-    this.lockChannel = lockChannel;
     this.lock = lock;
   }
 
@@ -79,26 +71,10 @@ public final class StoreDirectory implements AutoCloseable {
    * @throws StoreUnavailableException if it can't be made or written, or another process uses it
    */
   public static StoreDirectory open(Path path) throws StoreUnavailableException {
-    FileChannel channel = null;
     try {
       createPrivate(path);
-      channel =
-          FileChannel.open(
-              path.resolve("lock"),
-              StandardOpenOption.CREATE,
-              StandardOpenOption.READ,
-              StandardOpenOption.WRITE);
-      FileLock lock = tryLock(channel);
-      if (lock == null) {
-        String owner = readOwner(channel);
-        channel.close();
-        throw new StoreUnavailableException(
-            path + " is in use by another process" + owner + "; only one server may use it");
-      }
-      writeOwner(channel);
-      return new StoreDirectory(path, channel, lock);
+      return new StoreDirectory(path, DirectoryLock.acquire(path));
     } catch (IOException e) {
-      closeQuietly(channel);
       throw new StoreUnavailableException(
           "cannot use "
               + path
@@ -116,36 +92,6 @@ public final class StoreDirectory implements AutoCloseable {
       Files.createDirectories(path.toAbsolutePath().getParent());
       Files.createDirectory(
           path, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-    }
-  }
-
-  private static FileLock tryLock(FileChannel channel) throws IOException {
-    try {
-      return channel.tryLock();
-    } catch (OverlappingFileLockException e) {
-      return null;
-    }
-  }
-
-  private static String readOwner(FileChannel channel) throws IOException {
-    ByteBuffer buffer = ByteBuffer.allocate(32);
-    channel.read(buffer, 0);
-    String pid = StandardCharsets.US_ASCII.decode(buffer.flip()).toString().trim();
-    return pid.isEmpty() ? "" : " (process " + pid + ")";
-  }
-
-  private static void writeOwner(FileChannel channel) throws IOException {
-    channel.truncate(0);
-    channel.write(StandardCharsets.US_ASCII.encode(ProcessHandle.current().pid() + "\n"), 0);
-  }
-
-  private static void closeQuietly(FileChannel channel) {
-    if (channel != null) {
-      try {
-        channel.close();
-      } catch (IOException e) {
-        logger.atFine().withCause(e).log("cannot close the lock file");
-      }
     }
   }
 
@@ -180,7 +126,7 @@ public final class StoreDirectory implements AutoCloseable {
         stores.computeIfAbsent(
             settings,
             opened -> {
-              Store store = new Store(settings, files, background);
+              Store store = new Store(settings, files, lock.isSameBoot(), background);
               background.execute(store::open);
               return new Shared(store);
             });
@@ -233,12 +179,10 @@ public final class StoreDirectory implements AutoCloseable {
       if (!background.awaitTermination(STOP_SECONDS, TimeUnit.SECONDS)) {
         logger.atWarning().log("the writers of %s did not stop in %d s", path, STOP_SECONDS);
       }
-      lock.release();
-      lockChannel.close();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-    } catch (IOException e) {
-      logger.atWarning().withCause(e).log("cannot unlock %s", path);
+    } finally {
+      lock.close();
     }
   }
 }

@@ -32,11 +32,18 @@ final class StoreOpener {
 
   private final StoreSettings settings;
   private final StoreFiles files;
+  private final boolean sameBoot;
   private final long begun = System.nanoTime();
 
-  StoreOpener(StoreSettings settings, StoreFiles files) {
+  /**
+   * Prepares to open.
+   *
+   * @param sameBoot whether the machine has run on since the files were last used
+   */
+  StoreOpener(StoreSettings settings, StoreFiles files, boolean sameBoot) {
     this.settings = settings;
     this.files = files;
+    this.sameBoot = sameBoot;
   }
 
   /**
@@ -63,6 +70,9 @@ final class StoreOpener {
     StoreFiles.Generation found = newest.get();
     deleteAllBut(found);
     Optional<CleanMarker> marker = CleanMarker.take(found.path());
+    if (marker.isEmpty() && !sameBoot) {
+      return replace("it was not closed before the machine stopped, and may lack its last changes");
+    }
     try {
       return marker.isPresent() ? openClean(found, marker.get()) : recover(found);
     } catch (IOException | RuntimeException | InternalError e) {

@@ -1,0 +1,132 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import com.google.common.base.Splitter;
+import com.google.common.flogger.FluentLogger;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+
+/**
+ * Keeps a second process out of a folder, and tells whether the last one ran on this same run of
+ * the machine.
+ *
+ * <p>What a process wrote into mapped memory is in the file even if the process is killed, but not
+ * if the machine stops. After that, an entry that was removed may still be there, so a store that
+ * was not closed properly must not be recovered.
+ *
+ * <p>The file {@code lock} holds two lines: the process that has the lock and the boot id of the
+ * machine, from {@code /proc/sys/kernel/random/boot_id}.
+ */
+final class DirectoryLock implements AutoCloseable {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+  private static final Path BOOT_ID = Path.of("/proc/sys/kernel/random/boot_id");
+  private static final int MAX_BYTES = 256;
+
+  private final FileChannel channel;
+  private final FileLock lock;
+  private final boolean sameBoot;
+
+  private DirectoryLock(FileChannel channel, FileLock lock, boolean sameBoot) {
+    this.channel = channel;
+    this.lock = lock;
+    this.sameBoot = sameBoot;
+  }
+
+  /**
+   * Locks a folder.
+   *
+   * @throws StoreUnavailableException if another process, or another user in this one, has it
+   * @throws IOException if the lock can't be made
+   */
+  static DirectoryLock acquire(Path directory) throws IOException, StoreUnavailableException {
+    FileChannel channel =
+        FileChannel.open(
+            directory.resolve("lock"),
+            StandardOpenOption.CREATE,
+            StandardOpenOption.READ,
+            StandardOpenOption.WRITE);
+    try {
+      FileLock lock = tryLock(channel);
+      List<String> last = read(channel);
+      if (lock == null) {
+        String owner = last.isEmpty() ? "" : " (process " + last.get(0) + ")";
+        throw new StoreUnavailableException(
+            directory + " is in use by another process" + owner + "; only one server may use it");
+      }
+      String boot = bootId();
+      boolean sameBoot = last.size() < 2 || last.get(1).equals(boot);
+      write(channel, ProcessHandle.current().pid() + "\n" + boot + "\n");
+      return new DirectoryLock(channel, lock, sameBoot);
+    } catch (IOException | StoreUnavailableException | RuntimeException e) {
+      channel.close();
+      throw e;
+    }
+  }
+
+  /** Whether the machine has run on since the folder was last locked; true if nobody knows. */
+  boolean isSameBoot() {
+    return sameBoot;
+  }
+
+  private static FileLock tryLock(FileChannel channel) throws IOException {
+    try {
+      return channel.tryLock();
+    } catch (OverlappingFileLockException e) {
+      return null;
+    }
+  }
+
+  private static List<String> read(FileChannel channel) throws IOException {
+    ByteBuffer buffer = ByteBuffer.allocate(MAX_BYTES);
+    channel.read(buffer, 0);
+    String text = StandardCharsets.US_ASCII.decode(buffer.flip()).toString();
+    return Splitter.on('\n').omitEmptyStrings().splitToList(text);
+  }
+
+  private static void write(FileChannel channel, String text) throws IOException {
+    channel.truncate(0);
+    channel.write(StandardCharsets.US_ASCII.encode(text), 0);
+    channel.force(true);
+  }
+
+  private static String bootId() {
+    try {
+      return Files.readString(BOOT_ID).trim();
+    } catch (IOException e) {
+      return "unknown";
+    }
+  }
+
+  @Override
+  public void close() {
+    try {
+      if (channel.isOpen()) {
+        lock.release();
+        channel.close();
+      }
+    } catch (IOException e) {
+      logger.atWarning().withCause(e).log("cannot unlock a folder of stores");
+    }
+  }
+}
