@@ -18,10 +18,13 @@ import static java.util.Objects.requireNonNull;
 
 import com.google.common.cache.AbstractLoadingCache;
 import com.google.common.cache.Cache;
+import com.google.common.cache.CacheLoader;
 import com.google.common.cache.CacheLoader.InvalidCacheLoadException;
 import com.google.common.cache.CacheStats;
 import com.google.common.cache.LoadingCache;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.util.concurrent.ExecutionError;
+import com.google.common.util.concurrent.UncheckedExecutionException;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cache.PersistentCache;
 import com.google.inject.TypeLiteral;
@@ -44,8 +47,8 @@ import java.util.concurrent.ExecutionException;
  * can't be viewed as a map.
  */
 final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implements PersistentCache {
-  /** How often a get starts over because its key was changed meanwhile. */
-  private static final int ATTEMPTS = 8;
+  /** How often a get asks the heap tier again because its key was changed meanwhile. */
+  private static final int ATTEMPTS = 4;
 
   private interface HeapRead<T> {
     @Nullable
@@ -57,12 +60,20 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   private final DiskTier<K, V> disk;
   private final Cache<K, Held<V>> heap;
 
+  /** Null if the cache was made without one; then the heap tier is no LoadingCache either. */
+  @Nullable private final CacheLoader<K, V> loader;
+
   ChronicleMapCache(
-      String name, TypeLiteral<K> keyType, DiskTier<K, V> disk, Cache<K, Held<V>> heap) {
+      String name,
+      TypeLiteral<K> keyType,
+      DiskTier<K, V> disk,
+      Cache<K, Held<V>> heap,
+      @Nullable CacheLoader<K, V> loader) {
     this.name = name;
     this.keyType = keyType;
     this.disk = disk;
     this.heap = heap;
+    this.loader = loader;
   }
 
   DiskTier<K, V> disk() {
@@ -72,7 +83,11 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   @Override
   public V get(K key) throws ExecutionException {
     LoadingCache<K, Held<V>> loading = loading();
-    Held<V> held = obtain(key, () -> loading.get(key));
+    Held<V> held =
+        obtain(
+            key,
+            () -> loading.get(key),
+            () -> HeldLoader.load(disk, key, () -> requireNonNull(loader).load(key)));
     if (disk.needsRefresh(held)) {
       loading.refresh(key);
     }
@@ -82,22 +97,43 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   @Override
   public V get(K key, Callable<? extends V> source) throws ExecutionException {
     requireNonNull(source);
-    return obtain(key, () -> heap.get(key, () -> HeldLoader.load(disk, key, source))).value;
+    Callable<Held<V>> load = () -> HeldLoader.load(disk, key, source);
+    return obtain(key, () -> heap.get(key, load), load).value;
   }
 
-  /** Asks the heap tier, which loads, until it answers with a value that may be used. */
-  private Held<V> obtain(K key, HeapRead<Held<V>> read) throws ExecutionException {
+  /**
+   * Asks the heap tier, which loads, until it answers with a value that may be used. Where the key
+   * is changed all the time, computes a value past the heap tier: begun now, it is new enough for
+   * this caller.
+   */
+  private Held<V> obtain(K key, HeapRead<Held<V>> read, Callable<Held<V>> load)
+      throws ExecutionException {
     requireNonNull(key);
-    for (int attempt = 1; ; attempt++) {
-      Held<V> held = read.read();
-      if (held == null) {
-        throw new InvalidCacheLoadException("the loader returned no value for key " + key);
-      }
-      if (isUsable(held) || attempt == ATTEMPTS) {
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+      Held<V> held = checkLoaded(key, read.read());
+      if (isUsable(held)) {
         return held;
       }
       heap.asMap().remove(key, held);
     }
+    try {
+      return checkLoaded(key, load.call());
+    } catch (InvalidCacheLoadException e) {
+      throw e;
+    } catch (RuntimeException e) {
+      throw new UncheckedExecutionException(e);
+    } catch (Error e) {
+      throw new ExecutionError(e);
+    } catch (Exception e) {
+      throw new ExecutionException(e);
+    }
+  }
+
+  private static <T> T checkLoaded(Object key, @Nullable T loaded) {
+    if (loaded == null) {
+      throw new InvalidCacheLoadException("the loader returned no value for key " + key);
+    }
+    return loaded;
   }
 
   private boolean isUsable(Held<V> held) {

@@ -18,6 +18,7 @@ import com.google.common.cache.Cache;
 import com.google.common.cache.CacheLoader;
 import com.google.common.cache.LoadingCache;
 import com.google.common.flogger.FluentLogger;
+import com.google.gerrit.common.Nullable;
 import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.gerrit.extensions.registration.DynamicMap;
 import com.google.gerrit.server.cache.MemoryCacheFactory;
@@ -95,7 +96,7 @@ final class ChronicleMapCacheFactory
     if (disk.isEmpty()) {
       return memory.build(def);
     }
-    return add(def, disk.get(), memory.build(new HeldCacheDef<>(def)));
+    return add(def, disk.get(), memory.build(new HeldCacheDef<>(def)), null);
   }
 
   @Override
@@ -104,12 +105,16 @@ final class ChronicleMapCacheFactory
     if (disk.isEmpty()) {
       return memory.build(def, loader);
     }
-    return add(def, disk.get(), heap(def, disk.get(), loader));
+    return add(def, disk.get(), heap(def, disk.get(), loader), loader);
   }
 
   private <K, V> ChronicleMapCache<K, V> add(
-      PersistentCacheDef<K, V> def, DiskTier<K, V> disk, Cache<K, Held<V>> heap) {
-    ChronicleMapCache<K, V> cache = new ChronicleMapCache<>(def.name(), def.keyType(), disk, heap);
+      PersistentCacheDef<K, V> def,
+      DiskTier<K, V> disk,
+      Cache<K, Held<V>> heap,
+      @Nullable CacheLoader<K, V> loader) {
+    ChronicleMapCache<K, V> cache =
+        new ChronicleMapCache<>(def.name(), def.keyType(), disk, heap, loader);
     caches.add(cache);
     return cache;
   }
