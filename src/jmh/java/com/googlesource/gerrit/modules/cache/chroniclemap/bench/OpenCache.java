@@ -55,9 +55,7 @@ final class OpenCache implements AutoCloseable {
         injector.getInstance(PersistentCacheFactory.class).build(new BytesCacheDef(), NO_SOURCE);
     lifecycle.add(injector);
     lifecycle.start();
-    // Until its file is open and H2's filter of known keys is built, figures would mean nothing.
-    var unused = cache.getIfPresent("a key that is not there");
-    drain();
+    peer.awaitOpen(injector, cache);
   }
 
   /**

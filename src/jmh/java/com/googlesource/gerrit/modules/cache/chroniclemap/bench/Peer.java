@@ -35,6 +35,11 @@ public enum Peer {
     }
 
     @Override
+    void awaitOpen(Injector injector, Cache<?, ?> cache) {
+      Stores.awaitOpen(cache);
+    }
+
+    @Override
     void drain(Injector injector, Cache<?, ?> cache) {
       Stores.flush(cache);
     }
@@ -45,6 +50,12 @@ public enum Peer {
     @Override
     Module module() {
       return new H2CacheModule();
+    }
+
+    @Override
+    void awaitOpen(Injector injector, Cache<?, ?> cache) {
+      // Opening is the first task of its writer.
+      drain(injector, cache);
     }
 
     @Override
@@ -67,6 +78,9 @@ public enum Peer {
 
   /** What binds Gerrit's {@code PersistentCacheFactory}. */
   abstract Module module();
+
+  /** Returns when a cache that was started is ready: until then figures would mean nothing. */
+  abstract void awaitOpen(Injector injector, Cache<?, ?> cache);
 
   /** Returns when all that was put to a cache is on disk. */
   abstract void drain(Injector injector, Cache<?, ?> cache);

@@ -1,0 +1,132 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
+
+import com.google.common.base.Splitter;
+import com.google.gson.GsonBuilder;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.openjdk.jmh.runner.RunnerException;
+
+/**
+ * Measures this module's caches beside Gerrit's own: {@code bin/bench cache}, which checks the
+ * arguments.
+ *
+ * <p>Peers take turns, each time in a new Java process, so that neither the garbage of one nor what
+ * else the machine does falls on the other.
+ */
+public final class CacheBench {
+  private static final String JSON = "--json";
+  private static final String QUICK = "--quick";
+
+  private CacheBench() {}
+
+  /** Exits with 0, or with 1 if something could not be measured or written. */
+  public static void main(String[] args) {
+    // Several runs on one machine do disturb each other, but that is seen in the load printed.
+    System.setProperty("jmh.ignoreLock", "true");
+    try {
+      run(List.of(args));
+    } catch (RunnerException | IOException e) {
+      System.err.println("error: " + e.getMessage());
+      System.err.println("JMH's output: " + log());
+      System.exit(1);
+    }
+  }
+
+  private static Path log() {
+    return Path.of(System.getProperty("bench.log"));
+  }
+
+  private static void run(List<String> args) throws RunnerException, IOException {
+    boolean quick = args.contains(QUICK);
+    Path folder = Files.createTempDirectory(Path.of(System.getProperty("bench.data")), "run");
+    Thread cleaner = new Thread(() -> deleteQuietly(folder));
+    Runtime.getRuntime().addShutdownHook(cleaner);
+    System.out.println("Command   " + System.getProperty("bench.command"));
+    Machine.print(System.out, folder);
+    System.out.println();
+
+    List<Comparison> results;
+    try (PrintStream log = new PrintStream(log().toFile(), StandardCharsets.UTF_8)) {
+      PrintStream err = System.err;
+      // JMH passes on there what the forks write to theirs.
+      System.setErr(log);
+      try {
+        results = measure(quick ? Plan.quick() : Plan.full(), folder, log);
+      } finally {
+        System.setErr(err);
+      }
+    }
+    ResultTable.print(System.out, results);
+    Aims.print(System.out, results);
+    if (quick) {
+      System.out.println("These figures are rough: --quick measures each once, and for a moment.");
+    }
+    int json = args.indexOf(JSON);
+    if (json >= 0) {
+      writeJson(Path.of(args.get(json + 1)), results);
+    }
+  }
+
+  private static List<Comparison> measure(Plan plan, Path folder, PrintStream log)
+      throws RunnerException {
+    List<String> flags = Splitter.on(' ').splitToList(System.getProperty("bench.flags"));
+    Fork fork = new Fork(plan, flags.toArray(new String[0]), folder, log);
+    List<Comparison> results = new ArrayList<>();
+    for (Scenario scenario : plan.scenarios()) {
+      results.add(new Comparison(scenario, new Samples(), new Samples()));
+    }
+    boolean terminal = Boolean.getBoolean("bench.terminal");
+    int steps = results.size() * plan.rounds() * Peer.values().length;
+    try (Progress progress = new Progress(terminal, steps)) {
+      for (int round = 0; round < plan.rounds(); round++) {
+        for (Comparison result : results) {
+          List<Peer> order =
+              round % 2 == 0 ? List.of(Peer.OURS, Peer.H2) : List.of(Peer.H2, Peer.OURS);
+          for (Peer peer : order) {
+            progress.begin(result.scenario() + ", " + peer.title());
+            fork.measure(result.scenario(), peer, peer == Peer.H2 ? result.h2() : result.ours());
+            progress.end();
+          }
+        }
+      }
+    }
+    return results;
+  }
+
+  private static void writeJson(Path file, List<Comparison> results) throws IOException {
+    List<Comparison.Figure> figures = new ArrayList<>();
+    results.forEach(result -> figures.addAll(result.figures()));
+    Files.writeString(
+        file,
+        new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().create().toJson(figures)
+            + "\n");
+    System.out.println("Written: " + file);
+  }
+
+  private static void deleteQuietly(Path folder) {
+    try {
+      Folders.delete(folder);
+    } catch (IOException e) {
+      System.err.println("cannot delete " + folder + ": " + e.getMessage());
+    }
+  }
+}

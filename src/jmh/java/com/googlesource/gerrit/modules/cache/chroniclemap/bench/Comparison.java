@@ -1,0 +1,69 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** Both peers' samples of a scenario. */
+record Comparison(Scenario scenario, Samples ours, Samples h2) {
+  /**
+   * One figure of both, as {@code --json} writes it.
+   *
+   * @param ratio more than 1 if ours is better
+   */
+  record Figure(String name, String unit, double ours, double peer, double ratio) {}
+
+  double throughputRatio() {
+    return ours.opsPerSecond() / h2.opsPerSecond();
+  }
+
+  double latencyRatio(double percent) {
+    return h2.micros(percent) / ours.micros(percent);
+  }
+
+  List<Figure> figures() {
+    List<Figure> all = new ArrayList<>();
+    all.add(
+        new Figure(
+            name(scenario.operation().title()),
+            "ops/s",
+            rounded(ours.opsPerSecond()),
+            rounded(h2.opsPerSecond()),
+            rounded(throughputRatio())));
+    all.add(latency("p50", 50));
+    all.add(latency("p99", 99));
+    all.add(latency("p99.9", 99.9));
+    return all;
+  }
+
+  private Figure latency(String name, double percent) {
+    return new Figure(
+        name(scenario.operation().callTitle() + " " + name),
+        "us",
+        rounded(ours.micros(percent)),
+        rounded(h2.micros(percent)),
+        rounded(latencyRatio(percent)));
+  }
+
+  private String name(String quantity) {
+    return scenario.nameOf(quantity) + ", vs H2";
+  }
+
+  /** More digits would say nothing. */
+  private static double rounded(double figure) {
+    return figure >= 1000 ? Math.rint(figure) : Math.rint(figure * 1000) / 1000;
+  }
+}

@@ -1,0 +1,81 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
+
+import com.google.common.collect.Iterables;
+import java.io.PrintStream;
+import java.nio.file.Path;
+import org.openjdk.jmh.results.Result;
+import org.openjdk.jmh.results.RunResult;
+import org.openjdk.jmh.runner.Runner;
+import org.openjdk.jmh.runner.RunnerException;
+import org.openjdk.jmh.runner.format.OutputFormat;
+import org.openjdk.jmh.runner.format.OutputFormatFactory;
+import org.openjdk.jmh.runner.options.ChainedOptionsBuilder;
+import org.openjdk.jmh.runner.options.OptionsBuilder;
+import org.openjdk.jmh.runner.options.VerboseMode;
+
+/** Measures one scenario of one peer in a Java process of its own. */
+final class Fork {
+  private static final double NANOS_PER_SECOND = 1e9;
+
+  private final Plan plan;
+  private final String[] jvmArgs;
+  private final OutputFormat log;
+
+  /**
+   * Prepares forks.
+   *
+   * @param flags of the Java process, without what this adds
+   * @param folder for the caches
+   * @param log gets JMH's own output
+   */
+  Fork(Plan plan, String[] flags, Path folder, PrintStream log) {
+    this.plan = plan;
+    this.jvmArgs = new String[flags.length + 1];
+    System.arraycopy(flags, 0, jvmArgs, 0, flags.length);
+    jvmArgs[flags.length] = "-D" + Folders.PROPERTY + "=" + folder;
+    this.log = OutputFormatFactory.createFormatInstance(log, VerboseMode.NORMAL);
+  }
+
+  void measure(Scenario scenario, Peer peer, Samples samples) throws RunnerException {
+    ChainedOptionsBuilder options =
+        new OptionsBuilder()
+            .include(scenario.operation().jmhName())
+            .param("peer", peer.name())
+            .param("valueBytes", Integer.toString(scenario.valueBytes()))
+            .forks(1)
+            .warmupIterations(plan.warmups())
+            .measurementIterations(plan.iterations())
+            .jvmArgs(jvmArgs)
+            .shouldFailOnError(true);
+    if (scenario.operation() == Operation.PUT) {
+      options.param("putters", Integer.toString(scenario.threads())).addProfiler(PutCalls.class);
+    } else {
+      options.threads(scenario.threads()).warmupTime(plan.time()).measurementTime(plan.time());
+    }
+    RunResult result = Iterables.getOnlyElement(new Runner(options.build(), log).run());
+    Result<?> primary = result.getPrimaryResult();
+    if (scenario.operation() == Operation.PUT) {
+      samples.add(
+          Entries.COUNT * NANOS_PER_SECOND / primary.getScore(),
+          result.getSecondaryResults().get(PutCalls.LABEL).getStatistics());
+    } else {
+      // Each thread makes one call after the other, so this is the throughput.
+      samples.add(
+          scenario.threads() * NANOS_PER_SECOND / primary.getScore(), primary.getStatistics());
+    }
+  }
+}

@@ -1,0 +1,87 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.lang.management.ManagementFactory;
+import java.nio.file.FileStore;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.ZoneOffset;
+import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.h2.engine.Constants;
+
+/** Where and with what the figures are made: they mean nothing without it. */
+final class Machine {
+  private Machine() {}
+
+  static void print(PrintStream out, Path folder) throws IOException {
+    var system = ManagementFactory.getOperatingSystemMXBean();
+    out.printf(
+        Locale.ROOT,
+        "Machine   %d processors (%s), %s %s, load %.2f before the run%n",
+        system.getAvailableProcessors(),
+        processor(),
+        system.getName(),
+        system.getArch(),
+        system.getSystemLoadAverage());
+    FileStore store = Files.getFileStore(folder);
+    out.printf("Disk      %s of type %s, in %s%n", store.name(), store.type(), folder);
+    out.printf(
+        "Java      %s, %s%n",
+        System.getProperty("java.vm.name"), System.getProperty("java.vm.version"));
+    out.printf(
+        "Versions  Gerrit %s, H2 %s, Chronicle-Map %s, JMH %s%n",
+        version("gerrit-acceptance-framework"),
+        Constants.VERSION,
+        version("chronicle-map"),
+        version("jmh-core"));
+    out.printf(
+        "Date      %s%n",
+        DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm 'UTC'", Locale.ROOT)
+            .format(ZonedDateTime.now(ZoneOffset.UTC)));
+  }
+
+  private static String processor() {
+    try (Stream<String> lines = Files.lines(Path.of("/proc/cpuinfo"))) {
+      return lines
+          .filter(line -> line.startsWith("model name"))
+          .map(line -> line.substring(line.indexOf(':') + 1).trim())
+          .findFirst()
+          .orElse("unknown model");
+    } catch (IOException e) {
+      return "unknown model";
+    }
+  }
+
+  /** The version in the name of a jar on the class path. */
+  private static String version(String artifact) {
+    Pattern jar = Pattern.compile(".*[/\\\\]" + Pattern.quote(artifact) + "-(\\d[^/\\\\]*)\\.jar");
+    return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
+        .map(jar::matcher)
+        .filter(Matcher::matches)
+        .map(matcher -> matcher.group(1))
+        .findFirst()
+        .orElse("unknown");
+  }
+}

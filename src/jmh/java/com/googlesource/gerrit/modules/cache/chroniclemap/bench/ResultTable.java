@@ -1,0 +1,94 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
+
+import java.io.PrintStream;
+import java.util.List;
+import java.util.Locale;
+
+/** The results as a table of 100 columns. */
+final class ResultTable {
+  private static final int WIDTH = 100;
+  private static final String ROW = "%-10s %6s %7s %9s %8s %7s  %7s %7s %7s  %7s %7s %7s%n";
+
+  private ResultTable() {}
+
+  static void print(PrintStream out, List<Comparison> results) {
+    out.println(
+        " ".repeat(26)
+            + "Operations per second         Microseconds for a call (put: for the caller)");
+    out.printf(ROW, "", "", "", "", "", "ours/", "ours", "ours", "ours", "H2", "H2", "H2");
+    out.printf(
+        ROW,
+        "Operation",
+        "Values",
+        "Threads",
+        "ours",
+        "H2",
+        "H2",
+        "p50",
+        "p99",
+        "p99.9",
+        "p50",
+        "p99",
+        "p99.9");
+    Operation previous = null;
+    for (Comparison result : results) {
+      if (result.scenario().operation() != previous) {
+        out.println("-".repeat(WIDTH));
+        previous = result.scenario().operation();
+      }
+      print(out, result);
+    }
+    out.println("-".repeat(WIDTH));
+  }
+
+  private static void print(PrintStream out, Comparison result) {
+    Scenario scenario = result.scenario();
+    Samples ours = result.ours();
+    Samples h2 = result.h2();
+    out.printf(
+        ROW,
+        scenario.operation().title(),
+        scenario.size(),
+        scenario.threads(),
+        Numbers.whole(ours.opsPerSecond()),
+        Numbers.whole(h2.opsPerSecond()),
+        Numbers.threeDigits(result.throughputRatio()) + "x",
+        Numbers.threeDigits(ours.micros(50)),
+        Numbers.threeDigits(ours.micros(99)),
+        Numbers.threeDigits(ours.micros(99.9)),
+        Numbers.threeDigits(h2.micros(50)),
+        Numbers.threeDigits(h2.micros(99)),
+        Numbers.threeDigits(h2.micros(99.9)));
+  }
+
+  /** How numbers are shown to people. */
+  static final class Numbers {
+    private Numbers() {}
+
+    static String whole(double number) {
+      return String.format(Locale.ROOT, "%,d", Math.round(number));
+    }
+
+    /** With a decimal where there are fewer than three digits before the point. */
+    static String threeDigits(double number) {
+      if (number >= 99.95) {
+        return whole(number);
+      }
+      return String.format(Locale.ROOT, number >= 9.995 ? "%.1f" : "%.2f", number);
+    }
+  }
+}

@@ -1,0 +1,33 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
+
+/** One line of the results: an operation, on values of a size, by a number of threads. */
+record Scenario(Operation operation, int valueBytes, int threads) {
+  String size() {
+    return valueBytes % 1024 == 0 ? valueBytes / 1024 + " KB" : valueBytes + " B";
+  }
+
+  /** Says of a measured quantity where it was measured, such as {@code get, 10 KB, 8 threads}. */
+  String nameOf(String quantity) {
+    return "%s, %s, %d %s"
+        .formatted(quantity, size(), threads, threads == 1 ? "thread" : "threads");
+  }
+
+  @Override
+  public String toString() {
+    return nameOf(operation.title());
+  }
+}
