@@ -1,0 +1,262 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
+
+import static com.google.common.truth.Truth.assertThat;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.common.cache.Cache;
+import com.google.common.cache.LoadingCache;
+import com.google.common.collect.ImmutableList;
+import com.google.common.util.concurrent.ListenableFuture;
+import com.google.common.util.concurrent.SettableFuture;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Value;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
+import org.junit.jupiter.api.io.TempDir;
+
+/** {@code maxAge} and {@code refreshAfterWrite}, for values that were made long ago. */
+@Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
+class AgeTest {
+  @TempDir Path temp;
+  private TestSite site;
+  private final CountingLoader loader = new CountingLoader();
+
+  @BeforeEach
+  void open() {
+    site = new TestSite(temp, TestSite.Backend.CHRONICLE);
+  }
+
+  @AfterEach
+  void close() {
+    site.close();
+  }
+
+  private TestCacheDef def() {
+    return new TestCacheDef("cache").loader(loader);
+  }
+
+  static Store storeOf(Cache<String, String> cache) {
+    return ((ChronicleMapCache<?, ?>) cache).disk().store();
+  }
+
+  /** Puts a value on disk as if it had been made some time ago. */
+  private static void age(Cache<String, String> cache, String key, String value, Duration age) {
+    storeOf(cache)
+        .put(
+            key.getBytes(UTF_8),
+            value.getBytes(UTF_8),
+            System.currentTimeMillis() - age.toMillis());
+  }
+
+  private static long createdOf(Cache<String, String> cache, String key) {
+    Value value = storeOf(cache).read(key.getBytes(UTF_8));
+    return value == null ? 0 : value.created();
+  }
+
+  @Test
+  void maxAgeOfTheConfiguration() throws Exception {
+    site.config().setString("cache", "cache", "maxAge", "1 hour");
+    LoadingCache<String, String> cache = site.loading(def());
+    age(cache, "old", "disk", Duration.ofMinutes(61));
+    age(cache, "young", "disk", Duration.ofMinutes(59));
+    assertThat(cache.getIfPresent("old")).isNull();
+    assertThat(cache.get("old")).isEqualTo("loaded old");
+    assertThat(cache.get("young")).isEqualTo("disk");
+    assertThat(cache.getAll(ImmutableList.of("old", "young")))
+        .containsExactly("old", "loaded old", "young", "disk");
+    assertThat(loader.loads).containsExactly("old");
+  }
+
+  @Test
+  void maxAgeOfTheDefinition() throws Exception {
+    LoadingCache<String, String> cache = site.loading(def().expireAfterWrite(Duration.ofHours(1)));
+    age(cache, "old", "disk", Duration.ofMinutes(61));
+    age(cache, "young", "disk", Duration.ofMinutes(59));
+    assertThat(cache.get("old")).isEqualTo("loaded old");
+    assertThat(cache.get("young")).isEqualTo("disk");
+  }
+
+  @Test
+  void maxAgeOfTheConfigurationWins() throws Exception {
+    site.config().setString("cache", "cache", "maxAge", "10 days");
+    LoadingCache<String, String> cache = site.loading(def().expireAfterWrite(Duration.ofHours(1)));
+    age(cache, "old", "disk", Duration.ofDays(9));
+    assertThat(cache.get("old")).isEqualTo("disk");
+  }
+
+  @Test
+  void noMaxAgeKeepsValuesForEver() throws Exception {
+    LoadingCache<String, String> cache = site.loading(def());
+    age(cache, "old", "disk", Duration.ofDays(4000));
+    assertThat(cache.get("old")).isEqualTo("disk");
+    assertThat(cache.getIfPresent("old")).isEqualTo("disk");
+  }
+
+  /** The heap tier counts from the moment a value came to the heap, the cache from its making. */
+  @Test
+  void aValueFromDiskDoesNotBecomeYoungOnTheHeap() throws Exception {
+    site.config().setString("cache", "cache", "maxAge", "2 s");
+    LoadingCache<String, String> cache = site.loading(def());
+    long made = System.currentTimeMillis();
+    age(cache, "a", "disk", Duration.ofSeconds(1));
+    long expires = made + 1000;
+    while (System.currentTimeMillis() <= expires) {
+      // As long as it is found it is on the heap, whose own clock would keep it until made + 2 s.
+      var unused = cache.getIfPresent("a");
+      Thread.onSpinWait();
+    }
+    assertThat(cache.getIfPresent("a")).isNull();
+    assertThat(cache.get("a")).isEqualTo("loaded a");
+    assertThat(System.currentTimeMillis()).isLessThan(made + 2000);
+  }
+
+  @Test
+  void refreshAfterWriteRenewsAnOldValueOfTheDisk() throws Exception {
+    site.config().setString("cache", "cache", "refreshAfterWrite", "1 hour");
+    LoadingCache<String, String> cache = site.loading(def());
+    age(cache, "old", "disk", Duration.ofMinutes(61));
+    age(cache, "young", "disk", Duration.ofMinutes(59));
+    assertThat(cache.get("old")).isEqualTo("disk");
+    // The refresh ran in this thread, but its value is for the next one.
+    assertThat(loader.loads).containsExactly("old");
+    assertThat(cache.get("old")).isEqualTo("loaded old");
+    assertThat(cache.get("young")).isEqualTo("disk");
+    assertThat(loader.loads).containsExactly("old");
+    site.restart();
+    cache = site.loading(def());
+    assertThat(cache.get("old")).isEqualTo("loaded old");
+    assertThat(createdOf(cache, "old"))
+        .isGreaterThan(System.currentTimeMillis() - Duration.ofMinutes(10).toMillis());
+    assertThat(loader.loads).containsExactly("old");
+  }
+
+  @Test
+  void refreshAfterWriteOfTheDefinition() throws Exception {
+    LoadingCache<String, String> cache = site.loading(def().refreshAfterWrite(Duration.ofHours(1)));
+    age(cache, "old", "disk", Duration.ofMinutes(61));
+    assertThat(cache.getAll(ImmutableList.of("old"))).containsExactly("old", "disk");
+    assertThat(cache.getAll(ImmutableList.of("old"))).containsExactly("old", "loaded old");
+  }
+
+  @Test
+  void aRefreshThatFailsKeepsTheValue() throws Exception {
+    CountingLoader failing =
+        new CountingLoader() {
+          @Override
+          public String load(String key) throws Exception {
+            super.load(key);
+            throw new IOException("source is down");
+          }
+        };
+    LoadingCache<String, String> cache =
+        site.loading(def().loader(failing).refreshAfterWrite(Duration.ofHours(1)));
+    age(cache, "old", "disk", Duration.ofMinutes(61));
+    assertThat(cache.get("old")).isEqualTo("disk");
+    assertThat(cache.get("old")).isEqualTo("disk");
+    assertThat(failing.loads).isNotEmpty();
+  }
+
+  @Test
+  @SuppressWarnings("CacheLoaderNull")
+  void aRefreshThatFindsNothingNeverAnswersNull() throws Exception {
+    CountingLoader empty =
+        new CountingLoader() {
+          @Override
+          public String load(String key) throws Exception {
+            super.load(key);
+            return loads.size() == 1 ? null : "second";
+          }
+        };
+    LoadingCache<String, String> cache =
+        site.loading(def().loader(empty).refreshAfterWrite(Duration.ofHours(1)));
+    age(cache, "old", "disk", Duration.ofMinutes(61));
+    assertThat(cache.get("old")).isEqualTo("disk");
+    assertThat(cache.get("old")).isAnyOf("disk", "second");
+    assertThat(((ChronicleMapCache<?, ?>) cache).report().serializerErrors()).isEqualTo(0);
+  }
+
+  @Test
+  void refreshOnRequestComputesAnew() throws Exception {
+    LoadingCache<String, String> cache = site.loading(def());
+    assertThat(cache.get("a")).isEqualTo("loaded a");
+    loader.source.put("a", "new");
+    cache.refresh("a");
+    assertThat(cache.get("a")).isEqualTo("new");
+    site.restart();
+    cache = site.loading(def());
+    loader.source.put("a", "newer");
+    // Now the value is on disk only.
+    cache.refresh("a");
+    assertThat(cache.get("a")).isEqualTo("newer");
+    site.restart();
+    assertThat(site.loading(def()).get("a")).isEqualTo("newer");
+  }
+
+  /** A source whose reloads take as long as the test wants. */
+  private static final class SlowReloads extends CountingLoader {
+    final CountDownLatch begun = new CountDownLatch(1);
+    final SettableFuture<String> reloaded = SettableFuture.create();
+
+    @Override
+    public ListenableFuture<String> reload(String key, String old) {
+      begun.countDown();
+      return reloaded;
+    }
+
+    /** Begins a refresh, and ends it with a value after something else was done to the cache. */
+    void during(LoadingCache<String, String> cache, Runnable change, String value)
+        throws Exception {
+      CompletableFuture<Void> refresh = CompletableFuture.runAsync(() -> cache.refresh("a"));
+      assertThat(begun.await(30, TimeUnit.SECONDS)).isTrue();
+      change.run();
+      reloaded.set(value);
+      refresh.get(30, TimeUnit.SECONDS);
+    }
+  }
+
+  @Test
+  void anInvalidationWhileARefreshIsOnItsWayWins() throws Exception {
+    SlowReloads slow = new SlowReloads();
+    LoadingCache<String, String> cache = site.loading(def().loader(slow));
+    assertThat(cache.get("a")).isEqualTo("loaded a");
+    slow.source.put("a", "after");
+    slow.during(cache, () -> cache.invalidate("a"), "before");
+    assertThat(cache.get("a")).isEqualTo("after");
+    site.restart();
+    assertThat(site.loading(def().loader(slow)).get("a")).isEqualTo("after");
+  }
+
+  @Test
+  void aPutWhileARefreshIsOnItsWayWins() throws Exception {
+    SlowReloads slow = new SlowReloads();
+    LoadingCache<String, String> cache = site.loading(def().loader(slow));
+    assertThat(cache.get("a")).isEqualTo("loaded a");
+    slow.during(cache, () -> cache.put("a", "put"), "refreshed");
+    assertThat(cache.get("a")).isEqualTo("put");
+    site.restart();
+    assertThat(site.loading(def().loader(slow)).get("a")).isEqualTo("put");
+  }
+}

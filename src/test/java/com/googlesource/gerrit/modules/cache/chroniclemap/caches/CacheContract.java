@@ -1,0 +1,593 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
+
+import static com.google.common.truth.Truth.assertThat;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import com.google.common.cache.Cache;
+import com.google.common.cache.CacheLoader;
+import com.google.common.cache.CacheLoader.InvalidCacheLoadException;
+import com.google.common.cache.LoadingCache;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.Iterables;
+import com.google.common.util.concurrent.ExecutionError;
+import com.google.common.util.concurrent.UncheckedExecutionException;
+import com.google.gerrit.extensions.registration.DynamicSet;
+import com.google.gerrit.server.cache.CacheRemovalListener;
+import com.google.gerrit.server.cache.PersistentCache;
+import com.google.inject.Key;
+import com.google.inject.TypeLiteral;
+import com.google.inject.util.Types;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * What Gerrit's code may rely on with any persistent cache. Runs against H2 as well, so that it is
+ * Gerrit's contract and not ours.
+ */
+@Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
+abstract class CacheContract {
+  @TempDir Path temp;
+  TestSite site;
+  final CountingLoader loader = new CountingLoader();
+
+  abstract TestSite open(Path folder);
+
+  @BeforeEach
+  void openSite() {
+    site = open(temp);
+  }
+
+  @AfterEach
+  void closeSite() {
+    site.close();
+  }
+
+  /** Whether a value just used is still on the heap. */
+  boolean heapKeepsValues() {
+    return true;
+  }
+
+  TestCacheDef def() {
+    return new TestCacheDef("cache");
+  }
+
+  LoadingCache<String, String> loading() {
+    return site.loading(def().loader(loader));
+  }
+
+  Cache<String, String> plain() {
+    return site.build(def());
+  }
+
+  // ---- get
+
+  @Test
+  void getLoadsOnce() throws Exception {
+    LoadingCache<String, String> cache = loading();
+    assertThat(cache.get("a")).isEqualTo("loaded a");
+    site.settle();
+    assertThat(cache.get("a")).isEqualTo("loaded a");
+    assertThat(cache.getUnchecked("a")).isEqualTo("loaded a");
+    assertThat(loader.loads).containsExactly("a");
+  }
+
+  @Test
+  void getAfterRestartDoesNotLoad() throws Exception {
+    assertThat(loading().get("a")).isEqualTo("loaded a");
+    site.restart();
+    LoadingCache<String, String> cache = loading();
+    loader.source.put("a", "new");
+    assertThat(cache.get("a")).isEqualTo("loaded a");
+    assertThat(loader.loads).containsExactly("a");
+  }
+
+  @Test
+  void getWithCallable() throws Exception {
+    Cache<String, String> cache = plain();
+    assertThat(cache.get("a", () -> "one")).isEqualTo("one");
+    site.settle();
+    assertThat(cache.get("a", () -> "two")).isEqualTo("one");
+    site.restart();
+    assertThat(plain().get("a", () -> "three")).isEqualTo("one");
+  }
+
+  @Test
+  void getWithCallableInACacheWithALoader() throws Exception {
+    LoadingCache<String, String> cache = loading();
+    assertThat(cache.get("a", () -> "called")).isEqualTo("called");
+    site.settle();
+    assertThat(cache.get("a")).isEqualTo("called");
+    assertThat(loader.loads).isEmpty();
+  }
+
+  @Test
+  void getWithoutALoaderIsRefused() {
+    LoadingCache<String, String> cache = (LoadingCache<String, String>) plain();
+    assertThrows(UnsupportedOperationException.class, () -> cache.get("a"));
+    assertThrows(UnsupportedOperationException.class, () -> cache.getAll(ImmutableList.of("a")));
+  }
+
+  @Test
+  void nullKeysAreRefused() {
+    LoadingCache<String, String> cache = loading();
+    assertThrows(NullPointerException.class, () -> cache.get(null));
+    assertThrows(NullPointerException.class, () -> cache.get(null, () -> "v"));
+    assertThrows(NullPointerException.class, () -> cache.put(null, "v"));
+    assertThat(loader.loads).isEmpty();
+  }
+
+  // ---- getIfPresent
+
+  @Test
+  void getIfPresentNeverLoads() throws Exception {
+    LoadingCache<String, String> cache = loading();
+    assertThat(cache.getIfPresent("a")).isNull();
+    assertThat(loader.loads).isEmpty();
+    assertThat(cache.get("a")).isEqualTo("loaded a");
+    site.settle();
+    assertThat(cache.getIfPresent("a")).isEqualTo("loaded a");
+  }
+
+  @Test
+  void getIfPresentFindsWhatIsOnDisk() {
+    plain().put("a", "v");
+    site.restart();
+    Cache<String, String> cache = plain();
+    assertThat(cache.getIfPresent("a")).isEqualTo("v");
+    assertThat(cache.getIfPresent("b")).isNull();
+    assertThat(cache.size()).isEqualTo(heapKeepsValues() ? 1 : 0);
+  }
+
+  @Test
+  void keysOfAnotherTypeAreNotThere() {
+    Cache<String, String> cache = plain();
+    cache.put("1", "v");
+    site.settle();
+    Object wrong = 1;
+    assertThat(cache.getIfPresent(wrong)).isNull();
+    assertThat(cache.getIfPresent(new Object())).isNull();
+    cache.invalidate(wrong);
+    cache.invalidate(new Object());
+    cache.invalidateAll(ImmutableList.of(wrong, 2L));
+    assertThat(cache.getIfPresent("1")).isEqualTo("v");
+    assertThat(cache.getAllPresent(ImmutableList.of(wrong))).isEmpty();
+  }
+
+  @Test
+  void getAllPresentFindsBothTiers() {
+    plain().put("disk", "d");
+    site.restart();
+    Cache<String, String> cache = plain();
+    cache.put("heap", "h");
+    site.settle();
+    assertThat(cache.getAllPresent(ImmutableList.of("disk", "heap", "absent")))
+        .containsExactly("disk", "d", "heap", "h");
+  }
+
+  // ---- getAll
+
+  /** A loader with a bulk operation. */
+  static class BulkLoader extends CountingLoader {
+    final List<List<String>> bulks = new ArrayList<>();
+
+    @Override
+    public Map<String, String> loadAll(Iterable<? extends String> keys) throws Exception {
+      ImmutableList<String> list = ImmutableList.copyOf(keys);
+      bulks.add(list);
+      ImmutableMap.Builder<String, String> out = ImmutableMap.builder();
+      list.forEach(key -> out.put(key, "bulk " + key));
+      return out.buildOrThrow();
+    }
+  }
+
+  @Test
+  void getAllLoadsWhatNoTierHasInOneGo() throws Exception {
+    plain().put("disk", "d");
+    site.restart();
+    BulkLoader bulk = new BulkLoader();
+    LoadingCache<String, String> cache = site.loading(def().loader(bulk));
+    cache.put("heap", "h");
+    site.settle();
+    assertThat(cache.getAll(ImmutableList.of("x", "disk", "y", "heap")))
+        .containsExactly("x", "bulk x", "disk", "d", "y", "bulk y", "heap", "h");
+    assertThat(bulk.loads).isEmpty();
+    assertThat(bulk.bulks).hasSize(1);
+    assertThat(bulk.bulks.get(0)).containsExactly("x", "y");
+    site.restart();
+    BulkLoader again = new BulkLoader();
+    assertThat(site.loading(def().loader(again)).getAll(ImmutableList.of("x", "y")))
+        .containsExactly("x", "bulk x", "y", "bulk y");
+    assertThat(Iterables.concat(again.bulks)).isEmpty();
+  }
+
+  @Test
+  void getAllFallsBackToLoad() throws Exception {
+    LoadingCache<String, String> cache = loading();
+    assertThat(cache.getAll(ImmutableList.of("a", "b", "a")))
+        .containsExactly("a", "loaded a", "b", "loaded b");
+    assertThat(loader.loads).containsExactly("a", "b");
+    site.restart();
+    assertThat(loading().getAll(ImmutableList.of("a", "b", "c"))).hasSize(3);
+    assertThat(loader.loads).containsExactly("a", "b", "c");
+  }
+
+  @Test
+  void getAllOfNothing() throws Exception {
+    assertThat(loading().getAll(ImmutableList.of())).isEmpty();
+    BulkLoader bulk = new BulkLoader();
+    assertThat(site.loading(new TestCacheDef("bulk").loader(bulk)).getAll(ImmutableList.of()))
+        .isEmpty();
+    assertThat(Iterables.concat(bulk.bulks)).isEmpty();
+  }
+
+  @Test
+  void getAllThrowsWhatLoadAllThrows() {
+    IOException cause = new IOException("bulk");
+    LoadingCache<String, String> cache =
+        site.loading(
+            def()
+                .loader(
+                    new CountingLoader() {
+                      @Override
+                      public Map<String, String> loadAll(Iterable<? extends String> keys)
+                          throws Exception {
+                        throw cause;
+                      }
+                    }));
+    ExecutionException thrown =
+        assertThrows(ExecutionException.class, () -> cache.getAll(ImmutableList.of("a")));
+    assertThat(thrown).hasCauseThat().isSameInstanceAs(cause);
+  }
+
+  // ---- put
+
+  @Test
+  void putReplacesInBothTiers() throws Exception {
+    Cache<String, String> cache = plain();
+    cache.put("a", "one");
+    cache.put("a", "two");
+    cache.putAll(ImmutableMap.of("b", "b1", "c", "c1"));
+    site.settle();
+    assertThat(cache.getIfPresent("a")).isEqualTo("two");
+    site.restart();
+    assertThat(plain().getAllPresent(ImmutableList.of("a", "b", "c")))
+        .containsExactly("a", "two", "b", "b1", "c", "c1");
+  }
+
+  @Test
+  void manyValuesSurviveRestart() {
+    Cache<String, String> cache = plain();
+    for (int i = 0; i < 500; i++) {
+      cache.put("key " + i, "value " + i);
+    }
+    site.restart();
+    Cache<String, String> again = plain();
+    for (int i = 0; i < 500; i++) {
+      assertThat(again.getIfPresent("key " + i)).isEqualTo("value " + i);
+    }
+  }
+
+  // ---- invalidate
+
+  @Test
+  void invalidateRemovesFromBothTiers() {
+    Cache<String, String> cache = plain();
+    cache.putAll(ImmutableMap.of("a", "a1", "b", "b1"));
+    site.settle();
+    cache.invalidate("a");
+    cache.invalidate("never there");
+    site.settle();
+    assertThat(cache.getIfPresent("a")).isNull();
+    site.restart();
+    assertThat(plain().getIfPresent("a")).isNull();
+    assertThat(plain().getIfPresent("b")).isEqualTo("b1");
+  }
+
+  @Test
+  void invalidateWhatIsOnlyOnDisk() {
+    plain().put("a", "v");
+    site.restart();
+    Cache<String, String> cache = plain();
+    cache.invalidate("a");
+    assertThat(cache.getIfPresent("a")).isNull();
+    site.restart();
+    assertThat(plain().getIfPresent("a")).isNull();
+  }
+
+  @Test
+  void invalidateKeys() {
+    Cache<String, String> cache = plain();
+    cache.putAll(ImmutableMap.of("a", "a1", "b", "b1", "c", "c1"));
+    site.settle();
+    cache.invalidateAll(ImmutableList.of("a", "c"));
+    site.settle();
+    ImmutableList<String> keys = ImmutableList.of("a", "b", "c");
+    assertThat(cache.getAllPresent(keys)).containsExactly("b", "b1");
+    site.restart();
+    assertThat(plain().getAllPresent(keys)).containsExactly("b", "b1");
+  }
+
+  @Test
+  void invalidateAllEmptiesBothTiers() throws Exception {
+    LoadingCache<String, String> cache = loading();
+    for (int i = 0; i < 50; i++) {
+      cache.get("key " + i);
+    }
+    site.settle();
+    cache.invalidateAll();
+    assertThat(cache.size()).isEqualTo(0);
+    loader.loads.clear();
+    loader.source.put("key 7", "new");
+    assertThat(cache.get("key 7")).isEqualTo("new");
+    site.restart();
+    assertThat(plain().getIfPresent("key 8")).isNull();
+    assertThat(plain().getIfPresent("key 7")).isEqualTo("new");
+  }
+
+  // ---- loaders that fail
+
+  private CacheLoader<String, String> throwing(Throwable failure) {
+    return new CacheLoader<>() {
+      @Override
+      public String load(String key) throws Exception {
+        if (failure instanceof Error error) {
+          throw error;
+        }
+        throw (Exception) failure;
+      }
+    };
+  }
+
+  @Test
+  void checkedExceptionOfALoader() {
+    IOException cause = new IOException("checked");
+    LoadingCache<String, String> cache = site.loading(def().loader(throwing(cause)));
+    assertThat(assertThrows(ExecutionException.class, () -> cache.get("a")))
+        .hasCauseThat()
+        .isSameInstanceAs(cause);
+    assertThat(assertThrows(UncheckedExecutionException.class, () -> cache.getUnchecked("a")))
+        .hasCauseThat()
+        .isSameInstanceAs(cause);
+    assertThat(
+            assertThrows(
+                ExecutionException.class,
+                () ->
+                    cache.get(
+                        "a",
+                        () -> {
+                          throw cause;
+                        })))
+        .hasCauseThat()
+        .isSameInstanceAs(cause);
+    assertThat(cache.getIfPresent("a")).isNull();
+  }
+
+  /** With the heap off Gerrit's own heap tier wraps these like a checked exception. */
+  Class<? extends Exception> uncheckedBecomes() {
+    return UncheckedExecutionException.class;
+  }
+
+  /** With the heap off Gerrit's own heap tier lets an error through. */
+  Class<? extends Error> errorBecomes() {
+    return ExecutionError.class;
+  }
+
+  @Test
+  void uncheckedExceptionOfALoader() {
+    RuntimeException cause = new IllegalStateException("unchecked");
+    LoadingCache<String, String> cache = site.loading(def().loader(throwing(cause)));
+    assertThat(assertThrows(uncheckedBecomes(), () -> cache.get("a")))
+        .hasCauseThat()
+        .isSameInstanceAs(cause);
+    assertThat(
+            assertThrows(
+                uncheckedBecomes(),
+                () ->
+                    cache.get(
+                        "a",
+                        () -> {
+                          throw cause;
+                        })))
+        .hasCauseThat()
+        .isSameInstanceAs(cause);
+  }
+
+  @Test
+  void errorOfALoader() {
+    Error cause = new NoClassDefFoundError("error");
+    LoadingCache<String, String> cache = site.loading(def().loader(throwing(cause)));
+    Throwable thrown = assertThrows(errorBecomes(), () -> cache.get("a"));
+    assertThat(thrown == cause ? thrown : thrown.getCause()).isSameInstanceAs(cause);
+  }
+
+  @Test
+  void aFailedLoadLeavesNothingBehind() throws Exception {
+    CountingLoader failsOnce =
+        new CountingLoader() {
+          @Override
+          public String load(String key) throws Exception {
+            super.load(key);
+            if (loads.size() == 1) {
+              throw new IOException("once");
+            }
+            return "second";
+          }
+        };
+    LoadingCache<String, String> cache = site.loading(def().loader(failsOnce));
+    assertThrows(ExecutionException.class, () -> cache.get("a"));
+    assertThat(cache.get("a")).isEqualTo("second");
+    site.settle();
+    assertThat(cache.get("a")).isEqualTo("second");
+    assertThat(failsOnce.loads).hasSize(2);
+  }
+
+  @Test
+  void aBulkLoadThatLacksAKeyIsRefused() throws Exception {
+    LoadingCache<String, String> cache =
+        site.loading(
+            def()
+                .loader(
+                    new CountingLoader() {
+                      @Override
+                      public Map<String, String> loadAll(Iterable<? extends String> keys) {
+                        return ImmutableMap.of("a", "v");
+                      }
+                    }));
+    assertThrows(InvalidCacheLoadException.class, () -> cache.getAll(ImmutableList.of("a", "b")));
+  }
+
+  // ---- many at once
+
+  @Test
+  void concurrentMissesLoadOnce() throws Exception {
+    int threads = 50;
+    CountDownLatch allAsked = new CountDownLatch(threads);
+    CountingLoader slow =
+        new CountingLoader() {
+          @Override
+          public String load(String key) throws Exception {
+            // Held until all have at least begun; who comes later finds the value.
+            assertThat(allAsked.await(30, TimeUnit.SECONDS)).isTrue();
+            return super.load(key);
+          }
+        };
+    LoadingCache<String, String> cache = site.loading(def().loader(slow));
+    ExecutorService pool = Executors.newFixedThreadPool(threads);
+    try {
+      List<Future<String>> results = new ArrayList<>();
+      for (int i = 0; i < threads; i++) {
+        results.add(
+            pool.submit(
+                () -> {
+                  allAsked.countDown();
+                  return cache.get("a");
+                }));
+      }
+      for (Future<String> result : results) {
+        assertThat(result.get(30, TimeUnit.SECONDS)).isEqualTo("loaded a");
+      }
+    } finally {
+      pool.shutdownNow();
+    }
+    assertThat(slow.loads).containsExactly("a");
+  }
+
+  // ---- settings
+
+  @Test
+  void anotherVersionStartsEmpty() {
+    plain().put("a", "v");
+    site.restart();
+    assertThat(site.build(def().version(2)).getIfPresent("a")).isNull();
+  }
+
+  @Test
+  void diskLimitOfZeroKeepsTheCacheInMemory() throws Exception {
+    site.config().setString("cache", "cache", "diskLimit", "0");
+    LoadingCache<String, String> cache = loading();
+    assertThat(cache).isNotInstanceOf(PersistentCache.class);
+    assertThat(cache.get("a")).isEqualTo("loaded a");
+    site.restart();
+    assertThat(loading().get("a")).isEqualTo("loaded a");
+    assertThat(loader.loads).containsExactly("a", "a");
+  }
+
+  @Test
+  void negativeDiskLimitKeepsTheCacheInMemory() {
+    assertThat(site.build(def().diskLimit(-1))).isNotInstanceOf(PersistentCache.class);
+    site.config().setString("cache", "other", "diskLimit", "-1");
+    assertThat(site.build(new TestCacheDef("other"))).isNotInstanceOf(PersistentCache.class);
+  }
+
+  @Test
+  void diskLimitOfTheConfigurationWins() {
+    site.config().setString("cache", "cache", "diskLimit", "1m");
+    assertThat(site.build(def().diskLimit(0))).isInstanceOf(PersistentCache.class);
+  }
+
+  @Test
+  void cacheDirectoryUnsetKeepsAllInMemory() throws Exception {
+    site.config().unset("cache", null, "directory");
+    site.restart();
+    LoadingCache<String, String> cache = loading();
+    assertThat(cache).isNotInstanceOf(PersistentCache.class);
+    assertThat(cache.get("a")).isEqualTo("loaded a");
+    assertThat(site.build(new TestCacheDef("plain"))).isNotInstanceOf(PersistentCache.class);
+  }
+
+  @Test
+  @SuppressWarnings("rawtypes")
+  void removalListenersHearOfInvalidations() {
+    List<String> heard = new ArrayList<>();
+    DynamicSet<CacheRemovalListener> listeners = site.get(listenersKey());
+    CacheRemovalListener<?, ?> listener =
+        (plugin, cache, notification) ->
+            heard.add(plugin + " " + cache + " " + notification.getKey());
+    listeners.add("gerrit", listener);
+    Cache<String, String> cache = plain();
+    cache.put("a", "v");
+    site.settle();
+    cache.invalidate("a");
+    cache.cleanUp();
+    assertThat(heard).containsExactly("gerrit cache a");
+  }
+
+  @SuppressWarnings({"unchecked", "rawtypes"})
+  private static Key<DynamicSet<CacheRemovalListener>> listenersKey() {
+    return (Key<DynamicSet<CacheRemovalListener>>)
+        Key.get(
+            TypeLiteral.get(
+                Types.newParameterizedType(DynamicSet.class, CacheRemovalListener.class)));
+  }
+
+  // ---- figures
+
+  @Test
+  void heapAndDiskFiguresAreTrue() throws Exception {
+    LoadingCache<String, String> cache = loading();
+    cache.get("a");
+    cache.get("b");
+    site.restart();
+    cache = loading();
+    PersistentCache disk = (PersistentCache) cache;
+    assertThat(cache.get("a")).isEqualTo("loaded a");
+    assertThat(cache.get("a")).isEqualTo("loaded a");
+    assertThat(disk.diskStats().size()).isEqualTo(2);
+    assertThat(disk.diskStats().space()).isGreaterThan(0);
+    assertThat(disk.diskStats().hitCount()).isEqualTo(1);
+    assertThat(disk.diskStats().requestCount()).isEqualTo(1);
+    assertThat(cache.size()).isEqualTo(1);
+    assertThat(cache.stats().hitCount()).isEqualTo(1);
+    assertThat(cache.stats().missCount()).isEqualTo(1);
+  }
+}

@@ -1,0 +1,36 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
+
+import com.google.common.cache.CacheLoader;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/** The source of a cache's values: a map that counts who asks for what. */
+class CountingLoader extends CacheLoader<String, String> {
+  /** What the source holds; an absent key has the value {@code "loaded " + key}. */
+  final Map<String, String> source = new ConcurrentHashMap<>();
+
+  /** The keys that were loaded, in order, each as often as it was. */
+  final List<String> loads = new CopyOnWriteArrayList<>();
+
+  @Override
+  public String load(String key) throws Exception {
+    loads.add(key);
+    return source.getOrDefault(key, "loaded " + key);
+  }
+}

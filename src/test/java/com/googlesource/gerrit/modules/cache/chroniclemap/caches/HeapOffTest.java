@@ -1,0 +1,77 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
+
+import static com.google.common.truth.Truth.assertThat;
+
+import com.google.common.cache.LoadingCache;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import org.junit.jupiter.api.Test;
+
+/** The caches in the store with {@code memoryLimit = 0}: every read goes to disk. */
+class HeapOffTest extends CacheContract {
+  @Override
+  TestSite open(Path folder) {
+    TestSite opened = new TestSite(folder, TestSite.Backend.CHRONICLE);
+    opened.config().setInt("cache", "cache", "memoryLimit", 0);
+    return opened;
+  }
+
+  @Override
+  boolean heapKeepsValues() {
+    return false;
+  }
+
+  @Override
+  Class<? extends Exception> uncheckedBecomes() {
+    return ExecutionException.class;
+  }
+
+  @Override
+  Class<? extends Error> errorBecomes() {
+    return NoClassDefFoundError.class;
+  }
+
+  /** With the heap off Gerrit's own heap tier answers with what was loaded. */
+  @Override
+  @Test
+  void aBulkLoadThatLacksAKeyIsRefused() throws Exception {
+    BulkLoader lacks =
+        new BulkLoader() {
+          @Override
+          public Map<String, String> loadAll(Iterable<? extends String> keys) {
+            return ImmutableMap.of("a", "v");
+          }
+        };
+    assertThat(site.loading(def().loader(lacks)).getAll(ImmutableList.of("a", "b")))
+        .containsExactly("a", "v");
+  }
+
+  @Override
+  @Test
+  void heapAndDiskFiguresAreTrue() throws Exception {
+    LoadingCache<String, String> cache = loading();
+    var unused = cache.get("a");
+    unused = cache.get("a");
+    unused = cache.get("a");
+    assertThat(((ChronicleMapCache<?, ?>) cache).diskStats().hitCount()).isEqualTo(2);
+    assertThat(((ChronicleMapCache<?, ?>) cache).diskStats().requestCount()).isEqualTo(3);
+    assertThat(cache.size()).isEqualTo(0);
+  }
+}

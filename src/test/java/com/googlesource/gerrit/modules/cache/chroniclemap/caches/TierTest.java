@@ -1,0 +1,297 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
+
+import static com.google.common.truth.Truth.assertThat;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import com.google.common.cache.Cache;
+import com.google.common.cache.CacheLoader.InvalidCacheLoadException;
+import com.google.common.cache.LoadingCache;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.gerrit.server.cache.PersistentCache;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What goes to the heap, what goes to disk, and what the limits of both do. */
+@Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
+class TierTest {
+  @TempDir Path temp;
+  private TestSite site;
+  private final CountingLoader loader = new CountingLoader();
+
+  @BeforeEach
+  void open() {
+    site = new TestSite(temp, TestSite.Backend.CHRONICLE);
+  }
+
+  @AfterEach
+  void close() {
+    site.close();
+  }
+
+  private TestCacheDef def() {
+    return new TestCacheDef("cache").loader(loader);
+  }
+
+  private static CacheReport report(Cache<?, ?> cache) {
+    return ((ChronicleMapCache<?, ?>) cache).report();
+  }
+
+  @Test
+  void whatLeavesTheHeapIsAnsweredFromDisk() throws Exception {
+    site.config().setInt("cache", "cache", "memoryLimit", 10);
+    LoadingCache<String, String> cache = site.loading(def());
+    for (int i = 0; i < 300; i++) {
+      assertThat(cache.get("k" + i)).isEqualTo("loaded k" + i);
+    }
+    cache.cleanUp();
+    assertThat(cache.size()).isAtMost(10);
+    for (int i = 0; i < 300; i++) {
+      assertThat(cache.get("k" + i)).isEqualTo("loaded k" + i);
+      assertThat(cache.getIfPresent("k" + i)).isEqualTo("loaded k" + i);
+    }
+    assertThat(loader.loads).hasSize(300);
+    assertThat(((PersistentCache) cache).diskStats().hitCount()).isAtLeast(290L);
+    assertThat(((PersistentCache) cache).diskStats().size()).isEqualTo(300);
+  }
+
+  @Test
+  void theWeigherSeesPlainValuesAndBoundsTheHeap() throws Exception {
+    List<String> weighed = new CopyOnWriteArrayList<>();
+    LoadingCache<String, String> cache =
+        site.loading(
+            def()
+                .maximumWeight(1000)
+                .weigher(
+                    (key, value) -> {
+                      weighed.add(key + "=" + value);
+                      return value.length();
+                    }));
+    cache.put("small", "v");
+    for (int i = 0; i < 20; i++) {
+      cache.put("k" + i, "x".repeat(100));
+    }
+    cache.cleanUp();
+    assertThat(cache.size()).isAtMost(11);
+    assertThat(weighed).contains("small=v");
+    assertThat(cache.getIfPresent("k0")).hasLength(100);
+  }
+
+  @Test
+  void changeNotesIsOnDiskUnlessSwitchedOff() throws Exception {
+    // Gerrit itself says -1 for this one.
+    TestCacheDef notes = new TestCacheDef("change_notes").diskLimit(-1);
+    assertThat(site.build(notes)).isInstanceOf(ChronicleMapCache.class);
+    site.config().setString("cache", "change_notes", "diskLimit", "0");
+    assertThat(site.build(notes)).isNotInstanceOf(PersistentCache.class);
+    site.config().setString("cache", "change_notes", "diskLimit", "-1");
+    assertThat(site.build(notes)).isNotInstanceOf(PersistentCache.class);
+    site.config().setString("cache", "change_notes", "diskLimit", "1m");
+    assertThat(site.build(notes)).isInstanceOf(ChronicleMapCache.class);
+  }
+
+  @Test
+  void diskLimitTooSmallForAnyFileKeepsTheCacheInMemory() throws Exception {
+    LoadingCache<String, String> cache = site.loading(def().diskLimit(65535));
+    assertThat(cache).isNotInstanceOf(PersistentCache.class);
+    assertThat(cache.get("a")).isEqualTo("loaded a");
+  }
+
+  @Test
+  void theSmallestDiskLimitHolds() throws Exception {
+    LoadingCache<String, String> cache = site.loading(def().diskLimit(65536));
+    for (int i = 0; i < 3000; i++) {
+      assertThat(cache.get("k" + i)).isEqualTo("loaded k" + i);
+    }
+    StoreStats stats = report(cache).disk();
+    assertThat(stats.diskBytes()).isAtMost(65536);
+    assertThat(stats.entries()).isGreaterThan(50);
+    assertThat(stats.state()).isEqualTo(StoreState.READY);
+    cache.invalidateAll();
+    assertThat(report(cache).disk().entries()).isEqualTo(0);
+    assertThat(cache.get("k1")).isEqualTo("loaded k1");
+  }
+
+  @Test
+  @SuppressWarnings("CacheLoaderNull")
+  void aLoaderWithoutAnAnswerIsRefused() {
+    CountingLoader none =
+        new CountingLoader() {
+          @Override
+          public String load(String key) throws Exception {
+            super.load(key);
+            return null;
+          }
+        };
+    LoadingCache<String, String> cache = site.loading(def().loader(none));
+    assertThrows(InvalidCacheLoadException.class, () -> cache.get("a"));
+    assertThrows(InvalidCacheLoadException.class, () -> cache.get("a", () -> null));
+    assertThrows(InvalidCacheLoadException.class, () -> cache.getAll(ImmutableList.of("a", "b")));
+    site.config().setInt("cache", "heapless", "memoryLimit", 0);
+    LoadingCache<String, String> heapless = site.loading(new TestCacheDef("heapless").loader(none));
+    assertThrows(InvalidCacheLoadException.class, () -> heapless.get("a"));
+    assertThrows(InvalidCacheLoadException.class, () -> heapless.get("a", () -> null));
+    assertThat(report(cache).disk().entries()).isEqualTo(0);
+    assertThat(report(heapless).disk().entries()).isEqualTo(0);
+  }
+
+  @Test
+  @SuppressWarnings("NullArgumentForNonNullParameter")
+  void aNullValueIsRefused() {
+    LoadingCache<String, String> cache = site.loading(def());
+    cache.put("a", "v");
+    assertThrows(NullPointerException.class, () -> cache.put("a", null));
+    assertThat(cache.getIfPresent("a")).isEqualTo("v");
+    assertThrows(NullPointerException.class, () -> cache.get("a", null));
+  }
+
+  @Test
+  void aMissAsksTheDiskOnce() throws Exception {
+    LoadingCache<String, String> cache = site.loading(def());
+    assertThat(cache.getAll(ImmutableList.of("a", "b", "c"))).hasSize(3);
+    PersistentCache.DiskStats stats = ((PersistentCache) cache).diskStats();
+    assertThat(stats.requestCount()).isEqualTo(3);
+    assertThat(stats.hitCount()).isEqualTo(0);
+  }
+
+  @Test
+  void aLoaderThatAsksForOtherKeys() throws Exception {
+    for (int memoryLimit : new int[] {0, 1024}) {
+      site.config().setInt("cache", "sum" + memoryLimit, "memoryLimit", memoryLimit);
+      LoadingCache<?, ?>[] self = new LoadingCache<?, ?>[1];
+      CountingLoader sum =
+          new CountingLoader() {
+            @Override
+            @SuppressWarnings("unchecked")
+            public String load(String key) throws Exception {
+              super.load(key);
+              int n = Integer.parseInt(key);
+              LoadingCache<String, String> cache = (LoadingCache<String, String>) self[0];
+              return n == 0
+                  ? "0"
+                  : String.valueOf(n + Integer.parseInt(cache.get(String.valueOf(n - 1))));
+            }
+          };
+      // Caffeine refuses a load within a load where both keys share a bin of its table.
+      int depth = memoryLimit == 0 ? 40 : 1;
+      LoadingCache<String, String> cache =
+          site.loading(new TestCacheDef("sum" + memoryLimit).loader(sum));
+      self[0] = cache;
+      assertThat(cache.get(String.valueOf(depth)))
+          .isEqualTo(String.valueOf(depth * (depth + 1) / 2));
+      assertThat(sum.loads).hasSize(depth + 1);
+    }
+  }
+
+  /** With the heap off nothing but the loader itself bounds such a recursion. */
+  @Test
+  void aLoaderThatAsksForItsOwnKeyDoesNotWaitForItself() throws Exception {
+    site.config().setInt("cache", "cache", "memoryLimit", 0);
+    LoadingCache<?, ?>[] self = new LoadingCache<?, ?>[1];
+    CountingLoader recursive =
+        new CountingLoader() {
+          @Override
+          @SuppressWarnings("unchecked")
+          public String load(String key) throws Exception {
+            super.load(key);
+            return loads.size() == 3
+                ? "bottom"
+                : "above " + ((LoadingCache<String, String>) self[0]).get(key);
+          }
+        };
+    LoadingCache<String, String> cache = site.loading(def().loader(recursive));
+    self[0] = cache;
+    assertThat(cache.get("a")).isEqualTo("above above bottom");
+  }
+
+  @Test
+  void startsAreReported() throws Exception {
+    LoadingCache<String, String> cache = site.loading(def());
+    assertThat(cache.get("a")).isEqualTo("loaded a");
+    assertThat(report(cache).disk().start().kind()).isEqualTo(StartReport.Kind.NEW);
+    site.restart();
+    cache = site.loading(def());
+    assertThat(cache.get("a")).isEqualTo("loaded a");
+    assertThat(report(cache).disk().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
+    assertThat(site.inventory().reports()).hasSize(1);
+    assertThat(site.inventory().reports().get(0).name()).isEqualTo("cache");
+    assertThat(site.inventory().directory())
+        .hasValue(temp.toRealPath().resolve("cache/cache-chroniclemap"));
+  }
+
+  // ---- folders that can't be used
+
+  @Test
+  void aCacheDirectoryThatIsAFileKeepsAllInMemory() throws Exception {
+    Path folder = Files.createDirectory(temp.resolve("other"));
+    Path file = folder.resolve("not-a-folder");
+    Files.writeString(file, "text");
+    try (TestSite other = new TestSite(folder, TestSite.Backend.CHRONICLE)) {
+      for (String directory : List.of("not-a-folder", "not-a-folder/below")) {
+        other.config().setString("cache", null, "directory", directory);
+        other.restart();
+        LoadingCache<String, String> cache = other.loading(def());
+        assertThat(cache).isNotInstanceOf(PersistentCache.class);
+        assertThat(cache.get("a")).isEqualTo("loaded a");
+        assertThat(other.inventory().directory()).isEmpty();
+        assertThat(other.inventory().reports()).isEmpty();
+      }
+    }
+    assertThat(Files.readString(file)).isEqualTo("text");
+  }
+
+  @Test
+  void theSecondServerOfASiteKeepsAllInMemory() throws Exception {
+    LoadingCache<String, String> first = site.loading(def());
+    first.put("a", "v");
+    try (TestSite second = new TestSite(temp, TestSite.Backend.CHRONICLE)) {
+      LoadingCache<String, String> cache = second.loading(def());
+      assertThat(cache).isNotInstanceOf(PersistentCache.class);
+      assertThat(cache.get("a")).isEqualTo("loaded a");
+      cache.put("a", "other");
+      cache.invalidateAll();
+    }
+    assertThat(first.get("a")).isEqualTo("v");
+    site.restart();
+    assertThat(site.loading(def()).get("a")).isEqualTo("v");
+  }
+
+  @Test
+  void loadAllMayAnswerMoreThanAsked() throws Exception {
+    CountingLoader generous =
+        new CountingLoader() {
+          @Override
+          public Map<String, String> loadAll(Iterable<? extends String> keys) {
+            return ImmutableMap.of("a", "a1", "extra", "e1");
+          }
+        };
+    LoadingCache<String, String> cache = site.loading(def().loader(generous));
+    assertThat(cache.getAll(ImmutableList.of("a"))).containsEntry("a", "a1");
+  }
+}
