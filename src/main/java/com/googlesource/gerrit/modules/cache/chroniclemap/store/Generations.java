@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.ValueFile.Outcome;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.StandardCopyOption;
@@ -97,14 +96,19 @@ final class Generations {
     }
   }
 
-  Outcome put(byte[] key, byte[] value, long created) {
+  /**
+   * Stores a value in place of any older one.
+   *
+   * @return false if there was no room; then the older one is gone as well
+   */
+  boolean put(byte[] key, byte[] value, long created) {
     if (next == null) {
       return current.values().put(key, value, created);
     }
     if (!next.values().hasRoomFor(bytesToCopy + value.length)) {
       // Or else there would be none for what is still to be copied.
       remove(key);
-      return Outcome.NO_ROOM;
+      return false;
     }
     // The old file may be full; whether the value is in the next one is what counts.
     var unused = current.values().put(key, value, created);

@@ -65,6 +65,7 @@ public final class Store {
   private final StoreGrowth growth;
   private final long openDeadline = System.nanoTime() + OPEN_WAIT_NANOS;
   private final long maxAgeMillis;
+  private final long maxValue;
 
   private final Tickets tickets = new Tickets();
   private final PendingWrites pending = new PendingWrites();
@@ -99,6 +100,7 @@ public final class Store {
     this.sameBoot = sameBoot;
     this.background = background;
     this.maxAgeMillis = settings.maxAge().map(age -> age.toMillis()).orElse(Long.MAX_VALUE);
+    this.maxValue = StoreOpener.maxValue(settings);
     this.growth = new StoreGrowth(settings, writer, counters, new GrowthHost());
   }
 
@@ -323,6 +325,10 @@ public final class Store {
     if (isOver()) {
       return tickets.advance(key.hash);
     }
+    if (value.length > maxValue) {
+      countNotStored(value.length);
+      return drop(key);
+    }
     boolean roomLeft = hasRoom();
     long[] ticket = new long[1];
     pending.change(
@@ -357,6 +363,10 @@ public final class Store {
     if (isOver() || (state == StoreState.OPENING && !roomLeft)) {
       return;
     }
+    if (value.length > maxValue) {
+      countNotStored(value.length);
+      return;
+    }
     HashedKey key = new HashedKey(keyBytes);
     pending.change(
         key,
@@ -370,25 +380,31 @@ public final class Store {
   }
 
   /** Removes a value. On return it is not in the file any more. */
-  public void remove(byte[] keyBytes) {
-    HashedKey key = new HashedKey(keyBytes);
+  public void remove(byte[] key) {
     awaitOpen();
     counters.invalidated.increment();
+    var unused = drop(new HashedKey(key));
+  }
+
+  /** Removes a value; returns a ticket that is current until the key is changed again. */
+  private long drop(HashedKey key) {
     writer.lock();
     try {
-      tickets.advance(key.hash);
+      long ticket = tickets.advance(key.hash);
       if (state == StoreState.OPENING) {
         pending.change(key, (k, before) -> PendingWrite.remove());
         markForDiscard();
-        return;
+        return ticket;
       }
       Generations generations = file;
       if (generations != null) {
-        generations.remove(keyBytes);
+        generations.remove(key.bytes);
       }
       pending.change(key, (k, before) -> null);
+      return ticket;
     } catch (RuntimeException | InternalError e) {
       fail(e);
+      return tickets.advance(key.hash);
     } finally {
       writer.unlock();
     }
@@ -561,22 +577,17 @@ public final class Store {
         return true;
       }
       int length = write.value().length;
-      switch (generations.put(key.bytes, write.value(), write.created())) {
-        case STORED -> {
-          counters.puts.increment();
-          if (generations.isFilling()) {
-            var unused = growth.request(generations, 0);
-          }
-          return true;
+      if (generations.put(key.bytes, write.value(), write.created())) {
+        counters.puts.increment();
+        if (generations.isFilling()) {
+          var unused = growth.request(generations, 0);
         }
-        case NO_ROOM -> {
-          if (growth.request(generations, length)) {
-            return false;
-          }
-          countNotStored(length);
-        }
-        case TOO_LARGE -> countNotStored(length);
+        return true;
       }
+      if (growth.request(generations, length)) {
+        return false;
+      }
+      countNotStored(length);
     } catch (RuntimeException | InternalError e) {
       fail(e);
     }

@@ -49,7 +49,7 @@ final class ValueFile {
   /**
    * Takes over an open file.
    *
-   * @param maxValue bytes above which a value is not stored
+   * @param maxValue bytes of the largest value there can be; a longer one on disk is damaged
    */
   ValueFile(ChronicleFile file, long maxValue, long entries, long liveBytes) {
     this.file = file;
@@ -128,27 +128,12 @@ final class ValueFile {
     return file.sizeOf(StoredKey.ofValue(key)) > 0;
   }
 
-  /** What became of a put. */
-  enum Outcome {
-    STORED,
-    /** There was no room; a larger file may have it. */
-    NO_ROOM,
-    /** The value is too large for this store, whatever the size of its file. */
-    TOO_LARGE
-  }
-
   /**
-   * Stores a value in place of any older one. If it is not stored, the older one is gone as well.
+   * Stores a value in place of any older one.
+   *
+   * @return false if there was no room; then the older one is gone as well
    */
-  Outcome put(byte[] key, byte[] value, long created) {
-    if (value.length > maxValue) {
-      remove(key);
-      return Outcome.TOO_LARGE;
-    }
-    return replace(key, value, created) ? Outcome.STORED : Outcome.NO_ROOM;
-  }
-
-  private boolean replace(byte[] key, byte[] value, long created) {
+  boolean put(byte[] key, byte[] value, long created) {
     PartList oldParts = partListOf(key);
     if (putOnce(key, value, created)) {
       removeParts(key, oldParts);
@@ -237,7 +222,7 @@ final class ValueFile {
   private boolean copySplit(ValueFile source, byte[] key) {
     try {
       Value value = source.read(key, 0);
-      return value == null || put(key, value.bytes(), value.created()) == Outcome.STORED;
+      return value == null || put(key, value.bytes(), value.created());
     } catch (DamagedEntryException e) {
       return false;
     }
