@@ -16,6 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import com.google.gerrit.lifecycle.LifecycleModule;
 import com.google.gerrit.server.cache.PersistentCacheFactory;
+import com.google.gerrit.server.plugins.ReloadPluginListener;
+import com.google.inject.internal.UniqueAnnotations;
 
 /** Binds the factory of persistent caches. */
 public final class CachesModule extends LifecycleModule {
@@ -24,5 +26,8 @@ public final class CachesModule extends LifecycleModule {
     bind(PersistentCacheFactory.class).to(ChronicleMapCacheFactory.class);
     bind(CacheInventory.class).to(ChronicleMapCacheFactory.class);
     listener().to(ChronicleMapCacheFactory.class);
+    bind(ReloadPluginListener.class)
+        .annotatedWith(UniqueAnnotations.create())
+        .to(ChronicleMapCacheFactory.class);
   }
 }

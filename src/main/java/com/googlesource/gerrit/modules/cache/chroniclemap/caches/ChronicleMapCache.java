@@ -76,6 +76,10 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
     this.loader = loader;
   }
 
+  String name() {
+    return name;
+  }
+
   DiskTier<K, V> disk() {
     return disk;
   }

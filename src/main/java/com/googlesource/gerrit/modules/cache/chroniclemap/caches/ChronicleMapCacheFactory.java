@@ -25,17 +25,22 @@ import com.google.gerrit.server.cache.MemoryCacheFactory;
 import com.google.gerrit.server.cache.PersistentCacheDef;
 import com.google.gerrit.server.cache.PersistentCacheFactory;
 import com.google.gerrit.server.cache.mem.PassthroughLoadingCache;
+import com.google.gerrit.server.plugins.Plugin;
+import com.google.gerrit.server.plugins.ReloadPluginListener;
 import com.google.inject.Inject;
-import com.google.inject.Provider;
 import com.google.inject.Singleton;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.Comparator;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /**
@@ -44,7 +49,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
  */
 @Singleton
 final class ChronicleMapCacheFactory
-    implements PersistentCacheFactory, CacheInventory, LifecycleListener {
+    implements PersistentCacheFactory, CacheInventory, LifecycleListener, ReloadPluginListener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   private final MemoryCacheFactory memory;
@@ -52,6 +57,9 @@ final class ChronicleMapCacheFactory
   private final DynamicMap<Cache<?, ?>> bound;
   private final Optional<StoreDirectory> directory;
   private final List<ChronicleMapCache<?, ?>> caches = new CopyOnWriteArrayList<>();
+
+  /** Plugins of which a new version runs already and the old one is not stopped yet. */
+  private final Set<String> reloaded = ConcurrentHashMap.newKeySet();
 
   @Inject
   ChronicleMapCacheFactory(
@@ -150,17 +158,34 @@ final class ChronicleMapCacheFactory
     }
   }
 
-  /** Closes the caches of a plugin that is being stopped. */
+  /** Gerrit says so after the new plugin has its caches, and before it stops the old one. */
+  @Override
+  public void onReloadPlugin(Plugin oldPlugin, Plugin newPlugin) {
+    reloaded.add(newPlugin.getName());
+  }
+
+  /**
+   * Closes the caches of a plugin that is being stopped. If it was reloaded, the new plugin's
+   * caches have the same names and stay: they are the ones that are bound by now.
+   */
   @Override
   public void onStop(String plugin) {
     if (directory.isEmpty()) {
       return;
     }
-    for (Provider<Cache<?, ?>> provider : bound.byPlugin(plugin).values()) {
-      if (provider.get() instanceof ChronicleMapCache<?, ?> cache && caches.remove(cache)) {
-        directory.get().closeStore(cache.disk().store());
-      }
-    }
+    Set<Cache<?, ?>> staying = reloaded.remove(plugin) ? boundCaches(plugin) : Set.of();
+    List<ChronicleMapCache<?, ?>> stopping =
+        caches.stream()
+            .filter(cache -> cache.name().startsWith(plugin + ".") && !staying.contains(cache))
+            .toList();
+    caches.removeAll(stopping);
+    stopping.forEach(cache -> directory.get().closeStore(cache.disk().store()));
+  }
+
+  private Set<Cache<?, ?>> boundCaches(String plugin) {
+    Set<Cache<?, ?>> result = Collections.newSetFromMap(new IdentityHashMap<>());
+    bound.byPlugin(plugin).values().forEach(provider -> result.add(provider.get()));
+    return result;
   }
 
   @Override
