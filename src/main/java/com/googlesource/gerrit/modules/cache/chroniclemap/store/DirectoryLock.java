@@ -25,7 +25,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
+import java.util.Set;
 
 /**
  * Keeps a second process out of a folder, and tells whether the last one ran on this same run of
@@ -63,9 +65,8 @@ final class DirectoryLock implements AutoCloseable {
     FileChannel channel =
         FileChannel.open(
             directory.resolve("lock"),
-            StandardOpenOption.CREATE,
-            StandardOpenOption.READ,
-            StandardOpenOption.WRITE);
+            Set.of(StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE),
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
     try {
       FileLock lock = tryLock(channel);
       List<String> last = read(channel);
