@@ -68,10 +68,10 @@ with_progress() {
   return "$status"
 }
 
-# Prints what went wrong of a Maven log: its error lines, or its end.
+# Prints what went wrong of a Maven log: its error lines and the compiler's warnings (which count as errors), or its end.
 show_errors() {
   local errors
-  errors=$(grep -E '^\[ERROR\]' "$1" | grep -vE 'Help 1|re-run Maven|full stack trace|^\[ERROR\] *$' | head -n 60 || true)
+  errors=$(grep -E '^\[ERROR\]|^\[WARNING\] .*\.java:\[' "$1" | grep -vE 'Help 1|re-run Maven|full stack trace|^\[ERROR\] *$' | head -n 60 || true)
   if [ -n "$errors" ]; then printf '%s\n' "$errors"; else tail -n 40 "$1"; fi
   printf 'The whole log: %s\n' "$1"
 }

@@ -309,11 +309,8 @@ final class Demo {
     if (site == null) {
       return;
     }
-    Path to = BuildFolder.path().resolve("demo-logs");
     try {
-      Folders.delete(to);
-      Folders.copy(site.path().resolve("logs"), to);
-      story.line("the logs of the daemon: " + to);
+      story.line("the logs of the daemon: " + site.saveLogs("demo"));
     } catch (IOException e) {
       story.line("the logs are lost: " + e);
     }

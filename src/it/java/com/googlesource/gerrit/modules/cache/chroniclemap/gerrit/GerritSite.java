@@ -225,6 +225,17 @@ final class GerritSite implements AutoCloseable {
     return adminKey;
   }
 
+  /** Copies the daemon's logs to the build folder: they say what went wrong in a test. */
+  Path saveLogs(String name) throws IOException {
+    Path to = BuildFolder.path().resolve("gerrit-logs").resolve(name);
+    Folders.delete(to);
+    Files.createDirectories(to.getParent());
+    if (Files.isDirectory(path().resolve("logs"))) {
+      Folders.copy(path().resolve("logs"), to);
+    }
+    return to;
+  }
+
   @Override
   public void close() throws IOException {
     AtExit.remove(this);

@@ -31,7 +31,12 @@ import java.util.jar.Manifest;
 /** Packs the plugin {@code tiny} as a jar for {@code $GERRIT_SITE/plugins}. */
 final class TinyPlugin {
   static final String NAME = "tiny";
-  static final String CACHE = "tiny-words";
+
+  /** The name of its cache in {@code gerrit.config} and here. */
+  static final String CACHE = "tiny.words";
+
+  /** The name of its cache in Gerrit's own tables. */
+  static final String CACHE_IN_GERRIT = "tiny-words";
 
   private TinyPlugin() {}
 
@@ -41,6 +46,7 @@ final class TinyPlugin {
     Attributes main = manifest.getMainAttributes();
     main.put(Attributes.Name.MANIFEST_VERSION, "1.0");
     main.putValue("Gerrit-PluginName", NAME);
+    main.putValue("Gerrit-ApiType", "plugin");
     main.putValue("Gerrit-Module", TinyModule.class.getName());
     main.putValue("Gerrit-SshModule", TinySshModule.class.getName());
     try (JarOutputStream jar =

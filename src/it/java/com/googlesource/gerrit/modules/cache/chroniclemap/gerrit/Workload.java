@@ -100,7 +100,7 @@ final class Workload {
     answers.put(read(reader, "/projects/" + project));
     answers.put(read(reader, "/accounts/self/detail"));
     for (int change : changes) {
-      String path = "/changes/" + change;
+      String path = path(change);
       answers.put(read(reader, path + "/detail"));
       answers.put(read(reader, path + "/comments"));
       for (String file : filesOf(change)) {
@@ -116,13 +116,14 @@ final class Workload {
     return answers.build();
   }
 
+  /** With the project: a number alone would be looked up in the search index. */
+  private String path(int change) {
+    return "/changes/" + project + "~" + change;
+  }
+
   private List<String> filesOf(int change) throws IOException {
     JsonObject files =
-        gerrit
-            .rest()
-            .get("/changes/" + change + "/revisions/current/files/")
-            .json()
-            .getAsJsonObject();
+        gerrit.rest().get(path(change) + "/revisions/current/files/").json().getAsJsonObject();
     return files.keySet().stream().filter(f -> !f.startsWith("/")).sorted().toList();
   }
 
