@@ -18,13 +18,10 @@ import static java.util.Objects.requireNonNull;
 
 import com.google.common.cache.AbstractLoadingCache;
 import com.google.common.cache.Cache;
-import com.google.common.cache.CacheLoader;
 import com.google.common.cache.CacheLoader.InvalidCacheLoadException;
 import com.google.common.cache.CacheStats;
 import com.google.common.cache.LoadingCache;
 import com.google.common.collect.ImmutableMap;
-import com.google.common.util.concurrent.ExecutionError;
-import com.google.common.util.concurrent.UncheckedExecutionException;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cache.PersistentCache;
 import com.google.inject.TypeLiteral;
@@ -47,9 +44,6 @@ import java.util.concurrent.ExecutionException;
  * can't be viewed as a map.
  */
 final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implements PersistentCache {
-  /** How often a get asks the heap tier again because its key was changed meanwhile. */
-  private static final int ATTEMPTS = 4;
-
   private interface HeapRead<T> {
     @Nullable
     T read() throws ExecutionException;
@@ -60,15 +54,15 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   private final DiskTier<K, V> disk;
   private final Cache<K, Held<V>> heap;
 
-  /** Null if the cache was made without one; then the heap tier is no LoadingCache either. */
-  @Nullable private final CacheLoader<K, V> loader;
+  /** Null if the cache was made without a loader. */
+  @Nullable private final HeldLoader<K, V> loader;
 
   ChronicleMapCache(
       String name,
       TypeLiteral<K> keyType,
       DiskTier<K, V> disk,
       Cache<K, Held<V>> heap,
-      @Nullable CacheLoader<K, V> loader) {
+      @Nullable HeldLoader<K, V> loader) {
     this.name = name;
     this.keyType = keyType;
     this.disk = disk;
@@ -87,11 +81,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   @Override
   public V get(K key) throws ExecutionException {
     LoadingCache<K, Held<V>> loading = loading();
-    Held<V> held =
-        obtain(
-            key,
-            () -> loading.get(key),
-            () -> HeldLoader.load(disk, key, () -> requireNonNull(loader).load(key)));
+    Held<V> held = obtain(key, () -> loading.get(key), () -> loader.load(key));
     if (disk.needsRefresh(held)) {
       loading.refresh(key);
     }
@@ -106,38 +96,34 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   }
 
   /**
-   * Asks the heap tier, which loads, until it answers with a value that may be used. Where the key
-   * is changed all the time, computes a value past the heap tier: begun now, it is new enough for
-   * this caller.
+   * Asks the heap tier, which loads, until it answers with a value that may be used. That is also
+   * one that an invalidation overtook, if it was computed after this call began: a key that is
+   * changed all the time must not make its source be asked again and again.
    */
   private Held<V> obtain(K key, HeapRead<Held<V>> read, Callable<Held<V>> load)
       throws ExecutionException {
     requireNonNull(key);
-    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-      Held<V> held = checkLoaded(key, read.read());
-      if (isUsable(held)) {
-        return held;
-      }
+    Held<V> held = present(key, read.read());
+    boolean[] loadedNow = new boolean[1];
+    while (!loadedNow[0] && !isUsable(held)) {
       heap.asMap().remove(key, held);
+      Held<V> next =
+          heap.get(
+              key,
+              () -> {
+                loadedNow[0] = true;
+                return load.call();
+              });
+      held = present(key, next);
     }
-    try {
-      return checkLoaded(key, load.call());
-    } catch (InvalidCacheLoadException e) {
-      throw e;
-    } catch (RuntimeException e) {
-      throw new UncheckedExecutionException(e);
-    } catch (Error e) {
-      throw new ExecutionError(e);
-    } catch (Exception e) {
-      throw new ExecutionException(e);
-    }
+    return held;
   }
 
-  private static <T> T checkLoaded(Object key, @Nullable T loaded) {
-    if (loaded == null) {
+  private static <V> Held<V> present(Object key, @Nullable Held<V> held) {
+    if (held == null) {
       throw new InvalidCacheLoadException("the loader returned no value for key " + key);
     }
-    return loaded;
+    return held;
   }
 
   private boolean isUsable(Held<V> held) {
@@ -191,11 +177,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
 
   @Nullable
   private Held<V> readFromDisk(K key) {
-    byte[] keyBytes = disk.keyBytes(key);
-    if (keyBytes == null) {
-      return null;
-    }
-    Held<V> found = disk.read(keyBytes, disk.ticket(keyBytes));
+    Held<V> found = disk.read(disk.keyBytes(key));
     if (found == null) {
       return null;
     }
@@ -223,7 +205,11 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
 
   @Override
   public void refresh(K key) {
-    loading().refresh(key);
+    LoadingCache<K, Held<V>> loading = loading();
+    // To the heap first: the heap tier loads what it does not have, and that would be the old value
+    // from disk.
+    var unused = getIfPresent(key);
+    loading.refresh(key);
   }
 
   @Override

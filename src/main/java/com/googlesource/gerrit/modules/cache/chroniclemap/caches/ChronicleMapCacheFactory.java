@@ -113,30 +113,25 @@ final class ChronicleMapCacheFactory
     if (disk.isEmpty()) {
       return memory.build(def, loader);
     }
-    return add(def, disk.get(), heap(def, disk.get(), loader), loader);
+    HeldCacheDef<K, V> heldDef = new HeldCacheDef<>(def);
+    HeldLoader<K, V> held = HeldLoader.of(disk.get(), loader, /* shareFlights= */ false);
+    LoadingCache<K, Held<V>> heap = memory.build(heldDef, held);
+    if (heap instanceof PassthroughLoadingCache) {
+      held = HeldLoader.of(disk.get(), loader, /* shareFlights= */ true);
+      heap = new PassthroughLoadingCache<>(held);
+    }
+    return add(def, disk.get(), heap, held);
   }
 
   private <K, V> ChronicleMapCache<K, V> add(
       PersistentCacheDef<K, V> def,
       DiskTier<K, V> disk,
       Cache<K, Held<V>> heap,
-      @Nullable CacheLoader<K, V> loader) {
+      @Nullable HeldLoader<K, V> loader) {
     ChronicleMapCache<K, V> cache =
         new ChronicleMapCache<>(def.name(), def.keyType(), disk, heap, loader);
     caches.add(cache);
     return cache;
-  }
-
-  private <K, V> LoadingCache<K, Held<V>> heap(
-      PersistentCacheDef<K, V> def, DiskTier<K, V> disk, CacheLoader<K, V> loader) {
-    HeldCacheDef<K, V> heldDef = new HeldCacheDef<>(def);
-    LoadingCache<K, Held<V>> heap =
-        memory.build(heldDef, new HeldLoader<>(disk, loader, /* shareFlights= */ false));
-    if (heap instanceof PassthroughLoadingCache) {
-      return new PassthroughLoadingCache<>(
-          new HeldLoader<>(disk, loader, /* shareFlights= */ true));
-    }
-    return heap;
   }
 
   /** The disk tier of a cache; empty if it is to be kept in memory only. */

@@ -84,17 +84,22 @@ final class DiskTier<K, V> {
     return millis != Long.MAX_VALUE && System.currentTimeMillis() - held.created > millis;
   }
 
-  long ticket(byte[] keyBytes) {
-    return store.ticket(keyBytes);
+  /** The ticket to take before a value is computed; any number if there is no stored key. */
+  long ticket(@Nullable byte[] keyBytes) {
+    return keyBytes == null ? 0 : store.ticket(keyBytes);
   }
 
   boolean isCurrent(long ticket) {
     return store.isCurrent(ticket);
   }
 
-  /** Reads a value; null if there is none. The ticket was taken before. */
+  /** Reads a value; null if there is none, or no stored key. */
   @Nullable
-  Held<V> read(byte[] keyBytes, long ticket) {
+  Held<V> read(@Nullable byte[] keyBytes) {
+    if (keyBytes == null) {
+      return null;
+    }
+    long ticket = store.ticket(keyBytes);
     Value stored = store.read(keyBytes);
     if (stored == null) {
       return null;

@@ -30,17 +30,37 @@ import java.util.concurrent.Callable;
 /**
  * Answers what the heap tier does not have: from disk, and where it is not there from the source.
  */
-final class HeldLoader<K, V> extends CacheLoader<K, Held<V>> {
+class HeldLoader<K, V> extends CacheLoader<K, Held<V>> {
   private final DiskTier<K, V> disk;
   private final CacheLoader<K, V> source;
 
   /** Not null if the heap tier keeps nothing and so does not see that two callers want one key. */
   @Nullable private final SingleFlight<K, Held<V>> flights;
 
-  HeldLoader(DiskTier<K, V> disk, CacheLoader<K, V> source, boolean shareFlights) {
+  private HeldLoader(DiskTier<K, V> disk, CacheLoader<K, V> source, boolean shareFlights) {
     this.disk = disk;
     this.source = source;
     this.flights = shareFlights ? new SingleFlight<>() : null;
+  }
+
+  /**
+   * Makes the loader of a heap tier. Like its source it has a bulk operation or not: without one
+   * the heap tier asks key by key, and sees that others ask for the same.
+   */
+  static <K, V> HeldLoader<K, V> of(
+      DiskTier<K, V> disk, CacheLoader<K, V> source, boolean shareFlights) {
+    return hasLoadAll(source)
+        ? new Bulk<>(disk, source, shareFlights)
+        : new HeldLoader<>(disk, source, shareFlights);
+  }
+
+  private static boolean hasLoadAll(CacheLoader<?, ?> source) {
+    try {
+      return source.getClass().getMethod("loadAll", Iterable.class).getDeclaringClass()
+          != CacheLoader.class;
+    } catch (NoSuchMethodException e) {
+      throw new AssertionError(e);
+    }
   }
 
   @Override
@@ -61,68 +81,79 @@ final class HeldLoader<K, V> extends CacheLoader<K, Held<V>> {
   static <K, V> Held<V> load(DiskTier<K, V> disk, K key, Callable<? extends V> source)
       throws Exception {
     byte[] keyBytes = disk.keyBytes(key);
-    long ticket = keyBytes == null ? 0 : disk.ticket(keyBytes);
-    Held<V> found = keyBytes == null ? null : disk.read(keyBytes, ticket);
+    Held<V> found = disk.read(keyBytes);
     if (found != null) {
       return found;
     }
+    long ticket = disk.ticket(keyBytes);
     V value = source.call();
     return value == null ? null : disk.putLoaded(keyBytes, value, ticket);
   }
 
   @Override
-  public Map<K, Held<V>> loadAll(Iterable<? extends K> keys) throws Exception {
-    Map<K, Held<V>> result = new HashMap<>();
-    // What is not on disk, with what to store it under.
-    Map<K, Absent> absent = new LinkedHashMap<>();
-    for (K key : keys) {
-      byte[] keyBytes = disk.keyBytes(key);
-      long ticket = keyBytes == null ? 0 : disk.ticket(keyBytes);
-      Held<V> found = keyBytes == null ? null : disk.read(keyBytes, ticket);
-      if (found != null) {
-        result.put(key, found);
-      } else {
-        absent.put(key, new Absent(keyBytes, ticket));
-      }
-    }
-    if (!absent.isEmpty()) {
-      loadAbsent(absent, result);
-    }
-    return result;
-  }
-
-  private record Absent(@Nullable byte[] keyBytes, long ticket) {}
-
-  private void loadAbsent(Map<K, Absent> absent, Map<K, Held<V>> result) throws Exception {
-    List<K> keys = new ArrayList<>(absent.keySet());
-    Map<K, V> loaded;
-    try {
-      loaded = source.loadAll(keys);
-    } catch (UnsupportedLoadingOperationException e) {
-      for (K key : keys) {
-        Held<V> held = load(key);
-        if (held != null) {
-          result.put(key, held);
-        }
-      }
-      return;
-    }
-    for (K key : keys) {
-      V value = loaded.get(key);
-      if (value != null) {
-        Absent place = absent.get(key);
-        result.put(key, disk.putLoaded(place.keyBytes(), value, place.ticket()));
-      }
-    }
-  }
-
-  @Override
   public ListenableFuture<Held<V>> reload(K key, Held<V> old) throws Exception {
     byte[] keyBytes = disk.keyBytes(key);
-    long ticket = keyBytes == null ? 0 : disk.ticket(keyBytes);
+    long ticket = disk.ticket(keyBytes);
     return Futures.transform(
         source.reload(key, old.value),
-        value -> disk.putLoaded(keyBytes, value, ticket),
+        value -> value == null ? null : disk.putLoaded(keyBytes, value, ticket),
         directExecutor());
+  }
+
+  /** With a source that loads many keys in one go. */
+  private static final class Bulk<K, V> extends HeldLoader<K, V> {
+    private final DiskTier<K, V> disk;
+    private final CacheLoader<K, V> source;
+
+    Bulk(DiskTier<K, V> disk, CacheLoader<K, V> source, boolean shareFlights) {
+      super(disk, source, shareFlights);
+      this.disk = disk;
+      this.source = source;
+    }
+
+    private record Absent(@Nullable byte[] keyBytes, long ticket) {}
+
+    @Override
+    public Map<K, Held<V>> loadAll(Iterable<? extends K> keys) throws Exception {
+      Map<K, Held<V>> result = new HashMap<>();
+      // What is not on disk, with what to store it under.
+      Map<K, Absent> absent = new LinkedHashMap<>();
+      for (K key : keys) {
+        byte[] keyBytes = disk.keyBytes(key);
+        Held<V> found = disk.read(keyBytes);
+        if (found != null) {
+          result.put(key, found);
+        } else {
+          absent.put(key, new Absent(keyBytes, disk.ticket(keyBytes)));
+        }
+      }
+      if (!absent.isEmpty()) {
+        loadAbsent(absent, result);
+      }
+      return result;
+    }
+
+    private void loadAbsent(Map<K, Absent> absent, Map<K, Held<V>> result) throws Exception {
+      List<K> keys = new ArrayList<>(absent.keySet());
+      Map<K, V> loaded;
+      try {
+        loaded = source.loadAll(keys);
+      } catch (UnsupportedLoadingOperationException e) {
+        for (K key : keys) {
+          Held<V> held = load(key);
+          if (held != null) {
+            result.put(key, held);
+          }
+        }
+        return;
+      }
+      for (K key : keys) {
+        V value = loaded.get(key);
+        if (value != null) {
+          Absent place = absent.get(key);
+          result.put(key, disk.putLoaded(place.keyBytes(), value, place.ticket()));
+        }
+      }
+    }
   }
 }

@@ -50,15 +50,16 @@ final class SingleFlight<K, T> {
   }
 
   private T fly(K key, Flight<T> flight, Callable<T> computation) throws Exception {
+    // Removed before it is completed: who saw its result must not meet it again.
     try {
       T result = computation.call();
+      flights.remove(key, flight);
       flight.result.complete(result);
       return result;
     } catch (Exception | Error e) {
+      flights.remove(key, flight);
       flight.result.completeExceptionally(e);
       throw e;
-    } finally {
-      flights.remove(key, flight);
     }
   }
 

@@ -1,0 +1,364 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.concurrent.TimeUnit.SECONDS;
+
+import com.google.common.cache.Cache;
+import com.google.common.cache.LoadingCache;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.gerrit.server.cache.serialize.CacheSerializer;
+import com.google.gerrit.server.cache.serialize.StringCacheSerializer;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Once an invalidation or a put has returned, nobody who begins later sees the value from before:
+ * not from the heap, not from disk, not after a restart. Each test stops a thread that has the old
+ * value in its hands, changes the key, and lets the thread go on.
+ */
+@Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
+class StaleValueTest {
+  private static final long DEADLINE_SECONDS = 30;
+
+  @TempDir Path temp;
+  private TestSite site;
+  private final ExecutorService threads = Executors.newCachedThreadPool();
+  private final StopPoint stop = new StopPoint();
+
+  @BeforeEach
+  void open() {
+    site = new TestSite(temp, TestSite.Backend.CHRONICLE);
+  }
+
+  @AfterEach
+  void close() {
+    stop.goOn.countDown();
+    threads.shutdownNow();
+    site.close();
+  }
+
+  /** Where a thread waits while the test changes the cache. The first to pass is stopped. */
+  private static final class StopPoint {
+    private final AtomicReference<String> armed = new AtomicReference<>();
+    private final CountDownLatch reached = new CountDownLatch(1);
+    private final CountDownLatch goOn = new CountDownLatch(1);
+
+    void arm(String where) {
+      armed.set(where);
+    }
+
+    void pass(String where) {
+      String wanted = armed.get();
+      if (where.equals(wanted) && armed.compareAndSet(wanted, null)) {
+        reached.countDown();
+        try {
+          assertThat(goOn.await(DEADLINE_SECONDS, SECONDS)).isTrue();
+        } catch (InterruptedException e) {
+          Thread.currentThread().interrupt();
+        }
+      }
+    }
+
+    void awaitReached() throws InterruptedException {
+      assertThat(reached.await(DEADLINE_SECONDS, SECONDS)).isTrue();
+    }
+  }
+
+  private final CountingLoader loader =
+      new CountingLoader() {
+        @Override
+        public String load(String key) throws Exception {
+          String value = super.load(key);
+          stop.pass("source was read " + value);
+          return value;
+        }
+      };
+
+  private final CacheSerializer<String> serializer =
+      new CacheSerializer<>() {
+        @Override
+        public byte[] serialize(String value) {
+          stop.pass("write " + value);
+          return StringCacheSerializer.INSTANCE.serialize(value);
+        }
+
+        @Override
+        public String deserialize(byte[] bytes) {
+          String value = StringCacheSerializer.INSTANCE.deserialize(bytes);
+          stop.pass("read " + value);
+          return value;
+        }
+      };
+
+  private LoadingCache<String, String> cache(int memoryLimit) {
+    site.config().setInt("cache", "cache", "memoryLimit", memoryLimit);
+    return site.loading(new TestCacheDef("cache").loader(loader).valueSerializer(serializer));
+  }
+
+  private <T> Future<T> inThread(Callable<T> task) {
+    return threads.submit(task);
+  }
+
+  private Future<Void> inThread(Runnable task) {
+    return threads.submit(
+        () -> {
+          task.run();
+          return null;
+        });
+  }
+
+  private static <T> T result(Future<T> future) throws Exception {
+    return future.get(DEADLINE_SECONDS, SECONDS);
+  }
+
+  private static void await(BooleanSupplier condition) {
+    long deadline = System.nanoTime() + SECONDS.toNanos(DEADLINE_SECONDS);
+    while (!condition.getAsBoolean()) {
+      assertWithMessage("in time").that(System.nanoTime()).isLessThan(deadline);
+      Thread.onSpinWait();
+    }
+  }
+
+  private static Store storeOf(Cache<?, ?> cache) {
+    return ((ChronicleMapCache<?, ?>) cache).disk().store();
+  }
+
+  /**
+   * Changes the cache while a thread is stopped. The heap tier may make the change wait for that
+   * thread, but the change has reached the disk before it goes on.
+   */
+  private void changeWhileStopped(LoadingCache<String, String> cache, Runnable change)
+      throws Exception {
+    stop.awaitReached();
+    long ticket = storeOf(cache).ticket("a".getBytes(UTF_8));
+    loader.source.put("a", "new");
+    Future<Void> changed = inThread(change);
+    await(() -> !storeOf(cache).isCurrent(ticket));
+    stop.goOn.countDown();
+    result(changed);
+  }
+
+  private void expect(LoadingCache<String, String> cache, String value) throws Exception {
+    assertThat(cache.get("a")).isEqualTo(value);
+    assertThat(cache.get("a")).isEqualTo(value);
+    assertThat(cache.getIfPresent("a")).isEqualTo(value);
+    assertThat(cache.getAll(ImmutableList.of("a"))).containsExactly("a", value);
+    site.restart();
+    loader.source.put("a", value);
+    assertThat(site.loading(new TestCacheDef("cache").loader(loader)).get("a")).isEqualTo(value);
+  }
+
+  private interface Change {
+    void apply(Cache<String, String> cache);
+  }
+
+  private static final ImmutableMap<String, Change> CHANGES =
+      ImmutableMap.of(
+          "invalidate", cache -> cache.invalidate("a"),
+          "invalidateAll", Cache::invalidateAll,
+          "put", cache -> cache.put("a", "new"));
+
+  static Stream<Arguments> readsAndChanges() {
+    return Stream.of("get", "getAll", "callable")
+        .flatMap(read -> CHANGES.keySet().stream().map(change -> Arguments.of(read, change)));
+  }
+
+  private Future<?> read(String how, LoadingCache<String, String> cache) {
+    return switch (how) {
+      case "get" -> inThread(() -> cache.get("a"));
+      case "getAll" -> inThread(() -> cache.getAll(ImmutableList.of("b", "a")));
+      case "getIfPresent" -> inThread(() -> cache.getIfPresent("a"));
+      case "callable" -> inThread(() -> cache.get("a", () -> loader.load("a")));
+      default -> throw new IllegalArgumentException(how);
+    };
+  }
+
+  @ParameterizedTest
+  @MethodSource("readsAndChanges")
+  void whileTheSourceIsRead(String read, String change) throws Exception {
+    LoadingCache<String, String> cache = cache(1024);
+    loader.source.put("a", "old");
+    stop.arm("source was read old");
+    Future<?> reading = read(read, cache);
+    changeWhileStopped(cache, () -> CHANGES.get(change).apply(cache));
+    assertThat(result(reading)).isNotNull();
+    expect(cache, "new");
+  }
+
+  @ParameterizedTest
+  @MethodSource("readsAndChanges")
+  void whileTheSourceIsReadWithTheHeapOff(String read, String change) throws Exception {
+    LoadingCache<String, String> cache = cache(0);
+    loader.source.put("a", "old");
+    stop.arm("source was read old");
+    Future<?> reading = read(read, cache);
+    changeWhileStopped(cache, () -> CHANGES.get(change).apply(cache));
+    assertThat(result(reading)).isNotNull();
+    expect(cache, "new");
+  }
+
+  /** The value is loaded, and is turned into bytes for the disk when the change comes. */
+  @ParameterizedTest
+  @MethodSource("readsAndChanges")
+  void whileALoadedValueIsWritten(String read, String change) throws Exception {
+    LoadingCache<String, String> cache = cache(1024);
+    loader.source.put("a", "old");
+    stop.arm("write old");
+    Future<?> reading = read(read, cache);
+    changeWhileStopped(cache, () -> CHANGES.get(change).apply(cache));
+    assertThat(result(reading)).isNotNull();
+    expect(cache, "new");
+  }
+
+  static Stream<Arguments> diskReadsAndChanges() {
+    return Stream.of("get", "getAll", "callable", "getIfPresent")
+        .flatMap(read -> CHANGES.keySet().stream().map(change -> Arguments.of(read, change)));
+  }
+
+  @ParameterizedTest
+  @MethodSource("diskReadsAndChanges")
+  void whileAValueIsReadFromDisk(String read, String change) throws Exception {
+    cache(1024).put("a", "old");
+    site.restart();
+    LoadingCache<String, String> cache = cache(1024);
+    stop.arm("read old");
+    Future<?> reading = read(read, cache);
+    changeWhileStopped(cache, () -> CHANGES.get(change).apply(cache));
+    Object unused = result(reading);
+    expect(cache, "new");
+  }
+
+  @ParameterizedTest
+  @MethodSource("diskReadsAndChanges")
+  void whileAValueIsReadFromDiskWithTheHeapOff(String read, String change) throws Exception {
+    cache(0).put("a", "old");
+    site.restart();
+    LoadingCache<String, String> cache = cache(0);
+    stop.arm("read old");
+    Future<?> reading = read(read, cache);
+    changeWhileStopped(cache, () -> CHANGES.get(change).apply(cache));
+    Object unused = result(reading);
+    expect(cache, "new");
+  }
+
+  /** Which of two puts at once wins is open, but both tiers must agree on it. */
+  @Test
+  void twoPutsAtOnce() throws Exception {
+    LoadingCache<String, String> cache = cache(1024);
+    stop.arm("write one");
+    Future<Void> one = inThread(() -> cache.put("a", "one"));
+    stop.awaitReached();
+    cache.put("a", "two");
+    assertThat(cache.get("a")).isEqualTo("two");
+    stop.goOn.countDown();
+    result(one);
+    String winner = cache.get("a");
+    site.restart();
+    assertThat(cache(1024).get("a")).isEqualTo(winner);
+    assertThat(loader.loads).isEmpty();
+  }
+
+  @Test
+  void aPutThatWasOvertakenByAnInvalidation() throws Exception {
+    LoadingCache<String, String> cache = cache(1024);
+    stop.arm("write one");
+    Future<Void> one = inThread(() -> cache.put("a", "one"));
+    stop.awaitReached();
+    cache.invalidate("a");
+    stop.goOn.countDown();
+    result(one);
+    // The put ends after the invalidation, so it counts.
+    assertThat(cache.getIfPresent("a")).isEqualTo("one");
+    cache.invalidate("a");
+    assertThat(cache.getIfPresent("a")).isNull();
+    site.restart();
+    assertThat(cache(1024).getIfPresent("a")).isNull();
+  }
+
+  /** Who asks after the invalidation must not be given what a thread from before it loads. */
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1024})
+  void whoComesAfterTheInvalidationDoesNotShareAnEarlierLoad(int memoryLimit) throws Exception {
+    LoadingCache<String, String> cache = cache(memoryLimit);
+    loader.source.put("a", "old");
+    stop.arm("source was read old");
+    Future<String> before = inThread(() -> cache.get("a"));
+    stop.awaitReached();
+    loader.source.put("a", "new");
+    // Not through the heap tier, which would wait for the load.
+    storeOf(cache).remove("a".getBytes(UTF_8));
+    AtomicReference<Thread> later = new AtomicReference<>();
+    Future<String> after =
+        inThread(
+            () -> {
+              later.set(Thread.currentThread());
+              return cache.get("a");
+            });
+    await(() -> later.get() != null && isWaiting(later.get()));
+    stop.goOn.countDown();
+    assertThat(result(after)).isEqualTo("new");
+    assertThat(result(before)).isEqualTo("new");
+    expect(cache, "new");
+  }
+
+  private static boolean isWaiting(Thread thread) {
+    return thread.getState() == Thread.State.WAITING || thread.getState() == Thread.State.BLOCKED;
+  }
+
+  /** A key that is changed all the time must not make a slow source be asked again and again. */
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1024})
+  void aKeyChangedDuringEachLoadIsLoadedTwiceAtMost(int memoryLimit) throws Exception {
+    AtomicReference<LoadingCache<String, String>> self = new AtomicReference<>();
+    CountingLoader overtaken =
+        new CountingLoader() {
+          @Override
+          public String load(String key) throws Exception {
+            storeOf(self.get()).remove(key.getBytes(UTF_8));
+            return super.load(key) + " " + loads.size();
+          }
+        };
+    site.config().setInt("cache", "cache", "memoryLimit", memoryLimit);
+    self.set(site.loading(new TestCacheDef("cache").loader(overtaken)));
+    assertThat(self.get().get("a")).isEqualTo("loaded a " + overtaken.loads.size());
+    assertThat(overtaken.loads.size()).isAtMost(2);
+    int before = overtaken.loads.size();
+    assertThat(self.get().get("a")).isEqualTo("loaded a " + overtaken.loads.size());
+    assertThat(overtaken.loads.size()).isGreaterThan(before);
+  }
+}
