@@ -23,6 +23,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import org.openjdk.jmh.runner.RunnerException;
 
 /**
@@ -64,6 +65,7 @@ public final class CacheBench {
     Machine.print(System.out, folder);
     System.out.println();
 
+    OtherWork others = new OtherWork();
     List<Comparison> results;
     try (PrintStream log = new PrintStream(log().toFile(), StandardCharsets.UTF_8)) {
       PrintStream err = System.err;
@@ -76,6 +78,14 @@ public final class CacheBench {
       }
     }
     ResultTable.print(System.out, results);
+    others
+        .share()
+        .ifPresent(
+            share ->
+                System.out.printf(
+                    Locale.ROOT,
+                    "Other processes took %.0f %% of the machine meanwhile.%n",
+                    share * 100));
     Aims.print(System.out, results);
     if (quick) {
       System.out.println("These figures are rough: --quick measures each once, and for a moment.");
