@@ -19,7 +19,6 @@ import com.google.gerrit.server.cache.CacheModule;
 import com.google.inject.AbstractModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.AdminModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CachesModule;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.JvmFlags;
 
 /**
  * Replaces Gerrit's H2 disk caches: the entrance of {@code gerrit.installModule}.
@@ -31,8 +30,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.JvmFlags;
 public class ChronicleMapCacheModule extends AbstractModule {
   @Override
   protected void configure() {
-    // Guice takes the text for a format.
-    JvmFlags.missing().ifPresent(message -> addError("%s", message));
     install(new CachesModule());
     install(new AdminModule());
   }

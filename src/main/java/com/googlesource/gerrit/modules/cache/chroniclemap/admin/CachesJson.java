@@ -32,9 +32,11 @@ final class CachesJson {
 
   private CachesJson() {}
 
-  static String of(Optional<Path> directory, List<CacheReport> reports) {
+  static String of(
+      Optional<Path> directory, Optional<String> memoryOnlyReason, List<CacheReport> reports) {
     JsonObject root = new JsonObject();
     directory.ifPresent(path -> root.addProperty("directory", path.toString()));
+    memoryOnlyReason.ifPresent(reason -> root.addProperty("memory_only_reason", reason));
     JsonArray caches = new JsonArray();
     reports.forEach(report -> caches.add(cache(report)));
     root.add("caches", caches);

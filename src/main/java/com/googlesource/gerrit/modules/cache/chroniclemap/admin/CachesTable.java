@@ -31,9 +31,13 @@ final class CachesTable {
 
   private CachesTable() {}
 
-  static void print(PrintWriter out, Optional<Path> directory, List<CacheReport> reports) {
+  static void print(
+      PrintWriter out,
+      Optional<Path> directory,
+      Optional<String> memoryOnlyReason,
+      List<CacheReport> reports) {
     if (directory.isEmpty()) {
-      out.println("All caches are kept in memory only; the log of Gerrit's start says why.");
+      out.println("All caches are kept in memory only: " + memoryOnlyReason.orElse("unknown"));
       return;
     }
     out.printf("Stores in %s%n%n", directory.get());

@@ -58,9 +58,9 @@ final class ShowCommand extends SshCommand {
     enableGracefulStop();
     List<CacheReport> reports = select(inventory.reports());
     if (json) {
-      stdout.println(CachesJson.of(inventory.directory(), reports));
+      stdout.println(CachesJson.of(inventory.directory(), inventory.memoryOnlyReason(), reports));
     } else {
-      CachesTable.print(stdout, inventory.directory(), reports);
+      CachesTable.print(stdout, inventory.directory(), inventory.memoryOnlyReason(), reports);
     }
     stdout.flush();
   }

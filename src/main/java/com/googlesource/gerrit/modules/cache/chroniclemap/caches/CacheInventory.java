@@ -23,6 +23,9 @@ public interface CacheInventory {
   /** The folder of the stores; empty if all caches are kept in memory only. */
   Optional<Path> directory();
 
+  /** Why all caches are kept in memory only; empty if they are not. */
+  Optional<String> memoryOnlyReason();
+
   /** Figures of all caches that have a store, by name. */
   List<CacheReport> reports();
 }

@@ -25,6 +25,7 @@ public final class CachesModule extends LifecycleModule {
   protected void configure() {
     bind(PersistentCacheFactory.class).to(ChronicleMapCacheFactory.class);
     bind(CacheInventory.class).to(ChronicleMapCacheFactory.class);
+    listener().to(FlagsCheck.class);
     listener().to(ChronicleMapCacheFactory.class);
     bind(ReloadPluginListener.class)
         .annotatedWith(UniqueAnnotations.create())

@@ -29,6 +29,7 @@ import com.google.gerrit.server.plugins.Plugin;
 import com.google.gerrit.server.plugins.ReloadPluginListener;
 import com.google.inject.Inject;
 import com.google.inject.Singleton;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.JvmFlags;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
@@ -39,8 +40,10 @@ import java.util.Comparator;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /**
@@ -61,33 +64,55 @@ final class ChronicleMapCacheFactory
   /** Plugins of which a new version runs already and the old one is not stopped yet. */
   private final Set<String> reloaded = ConcurrentHashMap.newKeySet();
 
+  /**
+   * What the log has to say, held back until the server starts: Gerrit opens its error_log only
+   * after most caches were made, and {@code gerrit.sh start} drops what is printed.
+   */
+  private final Queue<String> warnings = new ConcurrentLinkedQueue<>();
+
+  private volatile boolean started;
+  private Optional<String> memoryOnlyReason = Optional.empty();
+
   @Inject
   ChronicleMapCacheFactory(
       MemoryCacheFactory memory, CacheSettings settings, DynamicMap<Cache<?, ?>> bound) {
     this.memory = memory;
     this.settings = settings;
     this.bound = bound;
-    this.directory = openDirectory(settings);
+    this.directory = openDirectory();
   }
 
-  private static Optional<StoreDirectory> openDirectory(CacheSettings settings) {
+  private Optional<StoreDirectory> openDirectory() {
+    Optional<String> missingFlags = JvmFlags.missing();
+    if (missingFlags.isPresent()) {
+      // No reason to start like this: FlagsCheck stops the server when all else is ready.
+      return memoryOnly(missingFlags.get());
+    }
     Optional<Path> path = settings.directory();
     if (path.isEmpty()) {
-      logger.atWarning().log(
-          "cache.directory is not set in gerrit.config: all caches are kept in memory only");
-      return Optional.empty();
+      return memoryOnly("cache.directory is not set in gerrit.config");
     }
     try {
       return Optional.of(StoreDirectory.open(path.get()));
     } catch (StoreUnavailableException e) {
-      logger.atSevere().log("All caches are kept in memory only: %s", e.getMessage());
-      return Optional.empty();
+      return memoryOnly(e.getMessage());
     }
+  }
+
+  private Optional<StoreDirectory> memoryOnly(String reason) {
+    memoryOnlyReason = Optional.of(reason);
+    warnings.add("All caches are kept in memory only: " + reason);
+    return Optional.empty();
   }
 
   @Override
   public Optional<Path> directory() {
     return directory.map(StoreDirectory::path);
+  }
+
+  @Override
+  public Optional<String> memoryOnlyReason() {
+    return memoryOnlyReason;
   }
 
   @Override
@@ -148,7 +173,10 @@ final class ChronicleMapCacheFactory
       return Optional.of(
           new DiskTier<>(def, store, settings.maxAge(def), settings.refreshAfterWrite(def)));
     } catch (StoreUnavailableException e) {
-      logger.atWarning().log("Cache %s is kept in memory only: %s", def.name(), e.getMessage());
+      warnings.add("Cache " + def.name() + " is kept in memory only: " + e.getMessage());
+      if (started) {
+        logWarnings();
+      }
       return Optional.empty();
     }
   }
@@ -184,7 +212,16 @@ final class ChronicleMapCacheFactory
   }
 
   @Override
-  public void start() {}
+  public void start() {
+    started = true;
+    logWarnings();
+  }
+
+  private void logWarnings() {
+    for (String text = warnings.poll(); text != null; text = warnings.poll()) {
+      logger.atWarning().log("%s", text);
+    }
+  }
 
   @Override
   public void stop() {
