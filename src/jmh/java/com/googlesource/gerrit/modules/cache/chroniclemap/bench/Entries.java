@@ -29,6 +29,9 @@ final class Entries {
 
   private static final int KEY_CHARS = 36;
 
+  /** Puts after which {@link #putAllTo} waits: less than what a cache may keep in a queue. */
+  private static final int BATCH = 256;
+
   private final int valueBytes;
   private final String[] keys = new String[COUNT];
   private final byte[][] values = new byte[COUNT][];
@@ -42,6 +45,17 @@ final class Entries {
       random.nextBytes(values[i]);
       System.arraycopy(Ints.toByteArray(i), 0, values[i], 0, Ints.BYTES);
     }
+  }
+
+  /** Puts all entries, slowly enough for a cache whose file has to grow meanwhile. */
+  void putAllTo(OpenCache cache) {
+    for (int i = 0; i < COUNT; i++) {
+      cache.put(keys[i], values[i]);
+      if (i % BATCH == 0) {
+        cache.drain();
+      }
+    }
+    cache.drain();
   }
 
   String key(int i) {

@@ -43,9 +43,7 @@ public class FilledCache {
     entries = new Entries(valueBytes);
     site = Folders.newSite();
     try (OpenCache filling = new OpenCache(peer, site)) {
-      for (int i = 0; i < Entries.COUNT; i++) {
-        filling.put(entries.key(i), entries.value(i));
-      }
+      entries.putAllTo(filling);
     }
     cache = new OpenCache(peer, site);
     if (cache.entriesOnDisk() != Entries.COUNT) {

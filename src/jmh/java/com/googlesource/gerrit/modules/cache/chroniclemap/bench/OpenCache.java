@@ -71,6 +71,10 @@ final class OpenCache implements AutoCloseable {
     cache.put(key, value);
   }
 
+  void removeAll() {
+    cache.invalidateAll();
+  }
+
   /** Returns when all that was put is on disk. */
   void drain() {
     peer.drain(injector, cache);

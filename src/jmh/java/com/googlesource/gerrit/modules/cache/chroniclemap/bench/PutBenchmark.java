@@ -30,9 +30,9 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * Puts of new keys into an empty cache. Both caches write in the background, so one operation is to
- * put all {@link Entries} and to wait until they are on disk: a queue that is only filled gains
- * nothing.
+ * Puts of new keys into a cache whose file has its size: it was filled and emptied before. Both
+ * caches write in the background, so one operation is to put all {@link Entries} and to wait until
+ * they are on disk: a queue that is only filled gains nothing.
  */
 @BenchmarkMode(Mode.SingleShotTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -52,15 +52,18 @@ public class PutBenchmark {
   private OpenCache cache;
 
   @Setup(Level.Trial)
-  public void startThreads() {
+  public void open() throws IOException {
     entries = new Entries(valueBytes);
     threads = new Putters(putters);
+    site = Folders.newSite();
+    cache = new OpenCache(peer, site);
+    entries.putAllTo(cache);
   }
 
   @Setup(Level.Iteration)
-  public void openEmpty() throws IOException {
-    site = Folders.newSite();
-    cache = new OpenCache(peer, site);
+  public void removeAll() {
+    cache.removeAll();
+    cache.drain();
   }
 
   @Benchmark
@@ -69,19 +72,19 @@ public class PutBenchmark {
   }
 
   @TearDown(Level.Iteration)
-  public void checkAndDelete() throws IOException, ExecutionException {
+  public void check() throws ExecutionException {
     if (cache.entriesOnDisk() != Entries.COUNT) {
       throw new IllegalStateException("entries on disk: " + cache.entriesOnDisk());
     }
     for (int i = 0; i < Entries.COUNT; i += 97) {
       entries.checkAll(i, cache.get(entries.key(i)));
     }
-    cache.close();
-    Folders.delete(site);
   }
 
   @TearDown(Level.Trial)
-  public void stopThreads() {
+  public void close() throws IOException {
     threads.close();
+    cache.close();
+    Folders.delete(site);
   }
 }
