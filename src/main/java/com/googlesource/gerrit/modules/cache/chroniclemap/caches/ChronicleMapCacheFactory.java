@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 import com.google.common.cache.Cache;
 import com.google.common.cache.CacheLoader;
 import com.google.common.cache.LoadingCache;
-import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.gerrit.extensions.registration.DynamicMap;
@@ -40,10 +39,8 @@ import java.util.Comparator;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Optional;
-import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /**
@@ -53,8 +50,6 @@ import java.util.concurrent.CopyOnWriteArrayList;
 @Singleton
 final class ChronicleMapCacheFactory
     implements PersistentCacheFactory, CacheInventory, LifecycleListener, ReloadPluginListener {
-  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
-
   private final MemoryCacheFactory memory;
   private final CacheSettings settings;
   private final DynamicMap<Cache<?, ?>> bound;
@@ -64,13 +59,7 @@ final class ChronicleMapCacheFactory
   /** Plugins of which a new version runs already and the old one is not stopped yet. */
   private final Set<String> reloaded = ConcurrentHashMap.newKeySet();
 
-  /**
-   * What the log has to say, held back until the server starts: Gerrit opens its error_log only
-   * after most caches were made, and {@code gerrit.sh start} drops what is printed.
-   */
-  private final Queue<String> warnings = new ConcurrentLinkedQueue<>();
-
-  private volatile boolean started;
+  private final StartLog log = new StartLog();
   private Optional<String> memoryOnlyReason = Optional.empty();
 
   @Inject
@@ -101,7 +90,7 @@ final class ChronicleMapCacheFactory
 
   private Optional<StoreDirectory> memoryOnly(String reason) {
     memoryOnlyReason = Optional.of(reason);
-    warnings.add("All caches are kept in memory only: " + reason);
+    log.warn("All caches are kept in memory only: " + reason);
     return Optional.empty();
   }
 
@@ -169,14 +158,13 @@ final class ChronicleMapCacheFactory
       Store store =
           directory
               .get()
-              .openStore(new StoreSettings(def.name(), def.version(), limit, settings.maxAge(def)));
+              .openStore(
+                  new StoreSettings(def.name(), def.version(), limit, settings.maxAge(def)),
+                  report -> log.report(def.name(), limit, report));
       return Optional.of(
           new DiskTier<>(def, store, settings.maxAge(def), settings.refreshAfterWrite(def)));
     } catch (StoreUnavailableException e) {
-      warnings.add("Cache " + def.name() + " is kept in memory only: " + e.getMessage());
-      if (started) {
-        logWarnings();
-      }
+      log.warn("Cache " + def.name() + " is kept in memory only: " + e.getMessage());
       return Optional.empty();
     }
   }
@@ -196,7 +184,14 @@ final class ChronicleMapCacheFactory
     if (directory.isEmpty()) {
       return;
     }
-    Set<Cache<?, ?>> staying = reloaded.remove(plugin) ? boundCaches(plugin) : Set.of();
+    Set<Cache<?, ?>> staying = newSet();
+    if (reloaded.remove(plugin)) {
+      addBound(plugin, staying);
+    }
+    // Plugin a.b is not plugin a, though the names of its caches begin with "a." too.
+    bound.plugins().stream()
+        .filter(other -> other.startsWith(plugin + "."))
+        .forEach(other -> addBound(other, staying));
     List<ChronicleMapCache<?, ?>> stopping =
         caches.stream()
             .filter(cache -> cache.name().startsWith(plugin + ".") && !staying.contains(cache))
@@ -205,22 +200,17 @@ final class ChronicleMapCacheFactory
     stopping.forEach(cache -> directory.get().closeStore(cache.disk().store()));
   }
 
-  private Set<Cache<?, ?>> boundCaches(String plugin) {
-    Set<Cache<?, ?>> result = Collections.newSetFromMap(new IdentityHashMap<>());
+  private void addBound(String plugin, Set<Cache<?, ?>> result) {
     bound.byPlugin(plugin).values().forEach(provider -> result.add(provider.get()));
-    return result;
+  }
+
+  private static <T> Set<T> newSet() {
+    return Collections.newSetFromMap(new IdentityHashMap<>());
   }
 
   @Override
   public void start() {
-    started = true;
-    logWarnings();
-  }
-
-  private void logWarnings() {
-    for (String text = warnings.poll(); text != null; text = warnings.poll()) {
-      logger.atWarning().log("%s", text);
-    }
+    log.open();
   }
 
   @Override

@@ -133,8 +133,8 @@ public final class Store {
 
   // ---- opening
 
-  /** Opens the file; returns when that is done or has failed. */
-  void open() {
+  /** Opens the file; returns how it was found when that is done or has failed. */
+  StartReport open() {
     try {
       takeOver(new StoreOpener(settings, files, sameBoot).open());
     } catch (IOException | RuntimeException | Error e) {
@@ -142,6 +142,7 @@ public final class Store {
     } finally {
       opened.countDown();
     }
+    return start;
   }
 
   private void takeOver(StoreOpener.Opened result) {
@@ -177,10 +178,7 @@ public final class Store {
     } finally {
       writer.unlock();
     }
-    logger.atSevere().withCause(cause).log(
-        "Cache %s is kept in memory only: no file could be made for it. Free disk or mend the"
-            + " folder's rights and restart, or lower cache.%s.diskLimit",
-        settings.name(), settings.name());
+    logger.atFine().withCause(cause).log("Cache %s has no file", settings.name());
   }
 
   private void removeDiscardMarker() {

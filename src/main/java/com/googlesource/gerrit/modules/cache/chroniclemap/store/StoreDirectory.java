@@ -29,6 +29,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 
 /**
  * The folder with all stores of a server, and the few threads that open and write them.
@@ -113,9 +114,11 @@ public final class StoreDirectory implements AutoCloseable {
    * Opens a store in the background. A store that is open already is shared: a plugin that is being
    * replaced has its caches open twice for a moment.
    *
+   * @param onOpened told, by a background thread, how the file was found; not for a shared store
    * @throws StoreUnavailableException if its bound is too small for any file
    */
-  public synchronized Store openStore(StoreSettings settings) throws StoreUnavailableException {
+  public synchronized Store openStore(StoreSettings settings, Consumer<StartReport> onOpened)
+      throws StoreUnavailableException {
     if (settings.maxBytes() < Geometry.MIN_FILE_BYTES) {
       throw new StoreUnavailableException(
           "cache.%s.diskLimit is %d bytes; a store needs %d at least"
@@ -127,11 +130,16 @@ public final class StoreDirectory implements AutoCloseable {
             settings,
             opened -> {
               Store store = new Store(settings, files, lock.isSameBoot(), background);
-              background.execute(store::open);
+              background.execute(() -> onOpened.accept(store.open()));
               return new Shared(store);
             });
     shared.users++;
     return shared.store;
+  }
+
+  /** Opens a store as above, for a caller who does not mind how its file was found. */
+  public Store openStore(StoreSettings settings) throws StoreUnavailableException {
+    return openStore(settings, report -> {});
   }
 
   /**

@@ -22,7 +22,7 @@ import java.util.Optional;
 
 /**
  * Opens a store's file, whatever state it is in: as it was left, recovered, or begun anew. Each
- * step that fails leads to the next; what is lost is said once in the log.
+ * step that fails leads to the next; what was lost is in the report.
  */
 final class StoreOpener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -97,15 +97,11 @@ final class StoreOpener {
       throw e;
     }
     String detail = "the last process that used it did not close it";
-    logger.atWarning().log(
-        "Cache %s was recovered, because %s: %d entries kept, %d damaged ones dropped",
-        settings.name(), detail, sweep.kept(), sweep.damaged());
     return new Opened(
         generation, report(StartReport.Kind.RECOVERED, detail, sweep.kept(), sweep.damaged()));
   }
 
   private Opened replace(String reason) throws IOException {
-    logger.atWarning().log("Cache %s starts empty: %s", settings.name(), reason);
     files.deleteAll();
     return create(StartReport.Kind.REPLACED, reason);
   }
