@@ -22,6 +22,7 @@ import com.google.common.cache.CacheLoader.InvalidCacheLoadException;
 import com.google.common.cache.CacheStats;
 import com.google.common.cache.LoadingCache;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cache.PersistentCache;
 import com.google.inject.TypeLiteral;
@@ -134,7 +135,8 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   public ImmutableMap<K, V> getAll(Iterable<? extends K> keys) throws ExecutionException {
     LoadingCache<K, Held<V>> loading = loading();
     Map<K, V> result = new LinkedHashMap<>();
-    for (Map.Entry<K, Held<V>> entry : loading.getAll(keys).entrySet()) {
+    // Once each: a heap tier that is off refuses a key that is asked for twice.
+    for (Map.Entry<K, Held<V>> entry : loading.getAll(ImmutableSet.copyOf(keys)).entrySet()) {
       K key = entry.getKey();
       Held<V> held = entry.getValue();
       if (!isUsable(held)) {

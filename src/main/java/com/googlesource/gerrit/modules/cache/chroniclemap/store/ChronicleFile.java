@@ -204,6 +204,13 @@ final class ChronicleFile {
    * @return whether it fitted
    */
   boolean put(byte[] storedKey, byte[] record) {
+    long present = sizeOf(storedKey);
+    if (present > 0 && present < storedKey.length + (long) record.length) {
+      // Where Chronicle-Map finds no room to move a record to, it has freed and uncounted it but
+      // left it in the index. Removed after that it is uncounted twice, and what relies on the
+      // count, such as clear, then misses records.
+      map.remove(storedKey);
+    }
     try {
       map.put(storedKey, record);
       return true;

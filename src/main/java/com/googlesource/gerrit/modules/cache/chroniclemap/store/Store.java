@@ -219,6 +219,10 @@ public final class Store {
 
   private Value find(byte[] key) {
     awaitOpen();
+    if (isOver()) {
+      // What still waits was changed since, perhaps: those changes are not noted any more.
+      return null;
+    }
     long now = System.currentTimeMillis();
     PendingWrite waiting = pending.isEmpty() ? null : pending.get(new HashedKey(key));
     Value value;

@@ -78,6 +78,7 @@ class TierTest {
     }
     assertThat(loader.loads).hasSize(300);
     assertThat(((PersistentCache) cache).diskStats().hitCount()).isAtLeast(290L);
+    ((ChronicleMapCache<?, ?>) cache).disk().store().flush();
     assertThat(((PersistentCache) cache).diskStats().size()).isEqualTo(300);
   }
 
