@@ -107,6 +107,9 @@ final class ChronicleFile {
         // Our own checksum leaves the access time out and is checked on each read, not only in
         // recovery.
         .checksumEntries(false)
+        // Nobody wants the older value; reading it would cost a copy.
+        .putReturnsNull(true)
+        .removeReturnsNull(true)
         // Gerrit stops the store; a second closer in a shutdown hook would unmap it under readers.
         .skipCloseOnExitHook(true);
   }
@@ -222,8 +225,8 @@ final class ChronicleFile {
   }
 
   /** Removes a record. */
-  boolean remove(byte[] storedKey) {
-    return map.remove(storedKey) != null;
+  void remove(byte[] storedKey) {
+    map.remove(storedKey);
   }
 
   void clear() {
