@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiFunction;
 
@@ -30,12 +31,18 @@ final class PendingWrites {
   private final ConcurrentHashMap<HashedKey, PendingWrite> writes = new ConcurrentHashMap<>();
   private final AtomicLong bytes = new AtomicLong();
 
+  /**
+   * Writes there are, or more: counted before one can be found, uncounted after it can't be any
+   * more. The map's own size may say 0 for a moment while there is one.
+   */
+  private final AtomicInteger count = new AtomicInteger();
+
   boolean isEmpty() {
-    return writes.isEmpty();
+    return count.get() == 0;
   }
 
   int count() {
-    return writes.size();
+    return count.get();
   }
 
   /** Bytes of heap that the waiting writes keep, about. */
@@ -56,19 +63,28 @@ final class PendingWrites {
    * one step with respect to other changes of the key.
    */
   void change(HashedKey key, BiFunction<HashedKey, PendingWrite, PendingWrite> change) {
+    boolean[] removed = new boolean[1];
     writes.compute(
         key,
         (k, before) -> {
           PendingWrite after = change.apply(k, before);
           bytes.addAndGet(weight(k, after) - weight(k, before));
+          if (before == null && after != null) {
+            count.incrementAndGet();
+          }
+          removed[0] = before != null && after == null;
           return after;
         });
+    if (removed[0]) {
+      count.decrementAndGet();
+    }
   }
 
   /** Removes a write unless a newer one has replaced it. */
   void done(HashedKey key, PendingWrite write) {
     if (writes.remove(key, write)) {
       bytes.addAndGet(-weight(key, write));
+      count.decrementAndGet();
     }
   }
 

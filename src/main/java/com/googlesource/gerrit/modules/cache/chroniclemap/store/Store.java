@@ -354,7 +354,8 @@ public final class Store {
     } else {
       writeSoon();
     }
-    return ticket[0];
+    // Now that the new value is what is read: ends the tickets of those who still read the old one.
+    return tickets.renew(ticket[0]);
   }
 
   /**
@@ -395,18 +396,19 @@ public final class Store {
   private long drop(HashedKey key) {
     writer.lock();
     try {
-      long ticket = tickets.advance(key.hash);
       if (state == StoreState.OPENING) {
         pending.change(key, (k, before) -> PendingWrite.remove());
         markForDiscard();
-        return ticket;
+      } else {
+        Generations generations = file;
+        if (generations != null) {
+          generations.remove(key.bytes);
+        }
+        pending.change(key, (k, before) -> null);
       }
-      Generations generations = file;
-      if (generations != null) {
-        generations.remove(key.bytes);
-      }
-      pending.change(key, (k, before) -> null);
-      return ticket;
+      // Last: whoever took a ticket before may still have read the value. Under the lock, so that
+      // no writer takes a write for valid that this makes void.
+      return tickets.advance(key.hash);
     } catch (RuntimeException | InternalError e) {
       fail(e);
       return tickets.advance(key.hash);
@@ -421,7 +423,6 @@ public final class Store {
     counters.invalidated.increment();
     writer.lock();
     try {
-      tickets.advanceAll();
       Generations generations = file;
       if (generations != null) {
         generations.clear();
@@ -433,6 +434,8 @@ public final class Store {
     } catch (RuntimeException | InternalError e) {
       fail(e);
     } finally {
+      // Last, and under the lock, as in drop.
+      tickets.advanceAll();
       writer.unlock();
     }
   }
@@ -513,6 +516,10 @@ public final class Store {
     boolean all = true;
     for (HashedKey key : pending.keys()) {
       all &= writeNow(key);
+      if (writer.hasQueuedThreads()) {
+        // The lock is not fair, and an invalidation should not wait for all of these.
+        Thread.yield();
+      }
     }
     return all;
   }

@@ -25,6 +25,9 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * value back. Tickets of other keys with the same counter end too; they only lose the benefit of
  * one store.
  *
+ * <p>A change ends the tickets after it can be seen. A ticket taken in the middle of a change, by
+ * someone who then still reads the old value, would outlive the change otherwise.
+ *
  * <p>Safe for any thread.
  */
 final class Tickets {
@@ -47,6 +50,21 @@ final class Tickets {
   long advance(int hash) {
     int stripe = stripe(hash);
     return ticket(stripe, counts.incrementAndGet(stripe));
+  }
+
+  /**
+   * Ends the tickets of a key that were taken since {@code ticket} was made, if nothing else was
+   * changed since.
+   *
+   * @return a current ticket; or, if something was changed since, {@code ticket}, which has ended
+   */
+  long renew(long ticket) {
+    int stripe = (int) (ticket >>> COUNT_BITS);
+    long count = counts.get(stripe);
+    return (count & COUNT_MASK) == (ticket & COUNT_MASK)
+            && counts.compareAndSet(stripe, count, count + 1)
+        ? ticket(stripe, count + 1)
+        : ticket;
   }
 
   void advanceAll() {
