@@ -81,19 +81,6 @@ final class ChronicleFile {
     return new ChronicleFile(builder(geometry).createPersistedTo(path.toFile()), geometry);
   }
 
-  /** Opens a file whose last user died, and rebuilds its index from its entries. */
-  static ChronicleFile recover(Path path, Geometry geometry) throws IOException {
-    checkHeader(path);
-    ChronicleMap<byte[], byte[]> map =
-        builder(geometry).recoverPersistedTo(path.toFile(), true, corruption -> {});
-    ChronicleFile file = new ChronicleFile(map, geometry);
-    if (map.longSize() < 0) {
-      file.close();
-      throw new IOException("recovery left a size of " + map.longSize() + " entries");
-    }
-    return file;
-  }
-
   private static ChronicleMapBuilder<byte[], byte[]> builder(Geometry geometry) {
     ChronicleRuntime.prepare();
     return ChronicleMapBuilder.of(byte[].class, byte[].class)
@@ -312,17 +299,23 @@ final class ChronicleFile {
     visitor.visit(storedKey, value, valid);
   }
 
-  /** Where in the file the header, the locks and the index are. */
-  IndexArea indexArea() {
-    long segmentsOffset =
-        layout.sizeInBytesWithoutTiers() - layout.actualSegments * layout.tierSize;
-    return new IndexArea(
-        segmentsOffset,
+  /** Where things are in this file, and in any other of the same geometry. */
+  FileLayout layout() {
+    return new FileLayout(
+        layout.sizeInBytesWithoutTiers() - layout.actualSegments * layout.tierSize,
         layout.actualSegments,
-        layout.tierSize,
-        layout.tierHashLookupOuterSize
-            + VanillaChronicleHash.TIER_COUNTERS_AREA_SIZE
-            + layout.tierFreeListOuterSize);
+        Math.toIntExact(layout.tierSize),
+        Math.toIntExact(layout.tierHashLookupCapacity),
+        layout.tierHashLookupSlotSize,
+        layout.tierHashLookupKeyBits,
+        layout.tierHashLookupValueBits,
+        Math.toIntExact(
+            layout.tierHashLookupOuterSize
+                + VanillaChronicleHash.TIER_COUNTERS_AREA_SIZE
+                + layout.tierFreeListOuterSize),
+        Math.toIntExact(layout.actualChunksPerSegmentTier),
+        Math.toIntExact(layout.chunkSize),
+        Envelope.HEADER_LENGTH + maxPayload);
   }
 
   /** Unmaps the file. */

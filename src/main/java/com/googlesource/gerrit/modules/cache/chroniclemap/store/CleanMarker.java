@@ -16,34 +16,37 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import java.io.IOException;
 import java.io.StringReader;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.util.Optional;
 import java.util.Properties;
+import java.util.zip.CRC32C;
 
 /**
  * The file beside a store's file that says: this was closed properly. It is written after the store
  * was unmapped and removed before it is mapped again; where it is missing, the last user died and
- * locks may be held for ever, so the store has to be recovered before anyone reads it.
+ * locks may be held for ever, so nobody may map the store.
  *
- * <p>The checksum of the index guards against what happens to the file in between: a disk that
- * lied, a restore from a backup taken while the server ran, a power loss.
+ * <p>The checksum of the whole store guards against what happens to the file in between: a disk
+ * that lied, a restore from a backup taken while the server ran, a power loss. Chronicle-Map
+ * follows the lengths and positions it finds in a file, and a wrong one can kill the process.
  *
  * @param fileBytes length of the store's file
- * @param area where its index is
- * @param indexChecksum checksum of that area
+ * @param checksum CRC32C of the store's file
  * @param entries values in the store
  * @param liveBytes bytes of their keys and records
  */
-record CleanMarker(
-    long fileBytes, IndexArea area, int indexChecksum, long entries, long liveBytes) {
+record CleanMarker(long fileBytes, int checksum, long entries, long liveBytes) {
+  private static final int BUFFER_BYTES = 256 << 10;
 
   /** Says that {@code store}, which nobody maps any more, is in order. */
-  static void write(Path store, IndexArea area, long entries, long liveBytes) throws IOException {
-    CleanMarker marker =
-        new CleanMarker(Files.size(store), area, area.checksum(store), entries, liveBytes);
+  static void write(Path store, long entries, long liveBytes) throws IOException {
+    CleanMarker marker = new CleanMarker(Files.size(store), checksum(store), entries, liveBytes);
     Path temporary = store.resolveSibling(pathOf(store).getFileName() + ".tmp");
     Files.writeString(temporary, marker.encode());
     Files.move(temporary, pathOf(store), StandardCopyOption.ATOMIC_MOVE);
@@ -68,33 +71,37 @@ record CleanMarker(
 
   private boolean matches(Path store) {
     try {
-      return Files.size(store) == fileBytes && area.checksum(store) == indexChecksum;
+      return Files.size(store) == fileBytes && checksum(store) == checksum;
     } catch (IOException e) {
       return false;
     }
+  }
+
+  private static int checksum(Path file) throws IOException {
+    CRC32C crc = new CRC32C();
+    ByteBuffer buffer = ByteBuffer.allocateDirect(BUFFER_BYTES);
+    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
+      while (channel.read(buffer.clear()) >= 0) {
+        crc.update(buffer.flip());
+      }
+    }
+    return (int) crc.getValue();
   }
 
   private static Optional<CleanMarker> read(Path store) {
     try {
       Properties p = new Properties();
       p.load(new StringReader(Files.readString(pathOf(store))));
-      IndexArea area =
-          new IndexArea(
-              number(p, "segmentsOffset"),
-              (int) number(p, "segments"),
-              number(p, "segmentBytes"),
-              number(p, "segmentIndexBytes"));
       return Optional.of(
           new CleanMarker(
               number(p, "fileBytes"),
-              area,
-              (int) number(p, "indexChecksum"),
+              (int) number(p, "checksum"),
               number(p, "entries"),
               number(p, "liveBytes")));
     } catch (NoSuchFileException e) {
       return Optional.empty();
     } catch (IOException | IllegalArgumentException e) {
-      // A marker that can't be read says nothing; the store is recovered as after a crash.
+      // A marker that can't be read says nothing; the store is treated as after a crash.
       return Optional.empty();
     }
   }
@@ -111,22 +118,10 @@ record CleanMarker(
     return """
         # This store was closed properly. Removed while it is open.
         fileBytes=%d
-        segmentsOffset=%d
-        segments=%d
-        segmentBytes=%d
-        segmentIndexBytes=%d
-        indexChecksum=%d
+        checksum=%d
         entries=%d
         liveBytes=%d
         """
-        .formatted(
-            fileBytes,
-            area.segmentsOffset(),
-            area.segments(),
-            area.segmentBytes(),
-            area.segmentIndexBytes(),
-            indexChecksum,
-            entries,
-            liveBytes);
+        .formatted(fileBytes, checksum, entries, liveBytes);
   }
 }

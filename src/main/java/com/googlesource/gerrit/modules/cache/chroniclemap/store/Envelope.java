@@ -80,6 +80,19 @@ final class Envelope {
     return record.length < HEADER_LENGTH ? -1 : (int) INT.get(record, KIND_OFFSET);
   }
 
+  /** Whether these bytes are a record that was stored under this key. */
+  static boolean isValid(byte[] storedKey, byte[] record) {
+    return record.length >= HEADER_LENGTH
+        && (int) INT.get(record, CRC_OFFSET)
+            == checksum(
+                storedKey,
+                kindOf(record),
+                (long) LONG.get(record, CREATED_OFFSET),
+                record,
+                HEADER_LENGTH,
+                record.length - HEADER_LENGTH);
+  }
+
   /** The checksum of a record; equal to the stored one unless a bit of it has changed. */
   static int checksum(
       byte[] storedKey, int kind, long created, byte[] payload, int offset, int length) {

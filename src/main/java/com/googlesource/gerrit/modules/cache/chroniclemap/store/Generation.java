@@ -80,11 +80,10 @@ final class Generation {
 
   /** Unmaps the file and says on disk that it is in order. */
   void closeCleanly() throws IOException {
-    IndexArea area = values.file().indexArea();
     unmap();
     // A newer version of a plugin's cache may have removed the file of this one.
     if (Files.exists(name.path())) {
-      CleanMarker.write(name.path(), area, values.entries(), values.liveBytes());
+      CleanMarker.write(name.path(), values.entries(), values.liveBytes());
     }
   }
 }

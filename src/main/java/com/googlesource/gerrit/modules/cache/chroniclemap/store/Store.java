@@ -516,10 +516,6 @@ public final class Store {
     boolean all = true;
     for (HashedKey key : pending.keys()) {
       all &= writeNow(key);
-      if (writer.hasQueuedThreads()) {
-        // The lock is not fair, and an invalidation should not wait for all of these.
-        Thread.yield();
-      }
     }
     return all;
   }

@@ -18,6 +18,7 @@ import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.Optional;
 
 /**
@@ -86,19 +87,32 @@ final class StoreOpener {
     return new Opened(generation, report(StartReport.Kind.CLEAN, "", marker.entries(), 0));
   }
 
+  /**
+   * Copies what is valid into a new file. The old one is not mapped and stays until that is done,
+   * so that a crash meanwhile loses nothing.
+   */
   private Opened recover(StoreFiles.Generation found) throws IOException {
-    ChronicleFile file = ChronicleFile.recover(found.path(), found.geometry());
-    Generation generation = generation(found, file, 0, 0);
-    ValueFile.Sweep sweep;
+    StoreFiles.Generation fresh =
+        files.generation(found.number() + 1, found.bytes(), found.bytesPerSlot());
+    Files.deleteIfExists(fresh.growingPath());
+    ChronicleFile file = ChronicleFile.create(fresh.growingPath(), fresh.geometry());
+    Generation generation = generation(fresh, file, 0, 0);
     try {
-      sweep = generation.values().sweep();
-    } catch (RuntimeException | InternalError e) {
-      generation.unmap();
+      long damaged = Salvage.read(found.path(), file.layout(), file::put);
+      ValueFile.Sweep sweep = generation.values().sweep();
+      Files.move(fresh.growingPath(), fresh.path(), StandardCopyOption.ATOMIC_MOVE);
+      Files.deleteIfExists(found.path());
+      return new Opened(
+          generation,
+          report(
+              StartReport.Kind.RECOVERED,
+              "it was not closed properly, or changed since",
+              sweep.kept(),
+              damaged + sweep.damaged()));
+    } catch (IOException | RuntimeException | InternalError e) {
+      Generations.discard(generation);
       throw e;
     }
-    String detail = "the last process that used it did not close it";
-    return new Opened(
-        generation, report(StartReport.Kind.RECOVERED, detail, sweep.kept(), sweep.damaged()));
   }
 
   private Opened replace(String reason) throws IOException {
