@@ -293,14 +293,16 @@ final class Demo {
           SSH    ssh -p %d -i %s -o IdentitiesOnly=yes -o UserKnownHostsFile=/dev/null \\
                    -o StrictHostKeyChecking=no admin@127.0.0.1 cache-chroniclemap show
           site   %s
-          stop   kill %d && rm -rf %s
+          stop   %s && rm -rf %s
         """,
         daemon.pid(),
         site.url(),
         site.sshPort(),
         key,
         site.path(),
-        daemon.pid(),
+        GerritDaemon.missingForScript().isEmpty()
+            ? site.path().resolve("bin/gerrit.sh") + " stop"
+            : "kill " + daemon.pid(),
         site.path().getParent());
   }
 

@@ -81,7 +81,7 @@ final class GerritDaemon implements AutoCloseable {
 
     Deadline deadline = Deadline.in(START_LIMIT);
     Process process = daemon.start();
-    AutoCloseable guard = process::destroyForcibly;
+    AutoCloseable guard = () -> process.destroyForcibly().waitFor();
     AtExit.add(guard);
     try {
       deadline.await(
@@ -103,7 +103,14 @@ final class GerritDaemon implements AutoCloseable {
     Files.deleteIfExists(runPath(site));
     Deadline deadline = Deadline.in(START_LIMIT);
     Process script = script(site, "start", output);
-    AutoCloseable guard = () -> processOf(site).ifPresent(ProcessHandle::destroyForcibly);
+    AutoCloseable guard =
+        () -> {
+          script.destroyForcibly().waitFor();
+          for (ProcessHandle process : processOf(site).stream().toList()) {
+            process.destroyForcibly();
+            Deadline.in(STOP_LIMIT).await(() -> !isRunning(process), "the daemon has ended");
+          }
+        };
     AtExit.add(guard);
     try {
       // The script looks every two seconds only: the file that it watches tells the true time.
@@ -158,7 +165,6 @@ final class GerritDaemon implements AutoCloseable {
 
   /** Stops it as it was started, and waits for its end. */
   void stop() throws IOException {
-    AtExit.remove(this);
     if (byScript) {
       Process script = script(site, "stop", site.outputs().resolve("gerrit.sh-stop.out"));
       Deadline.in(STOP_LIMIT).await(() -> !script.isAlive(), "the stop script has ended");
@@ -166,13 +172,14 @@ final class GerritDaemon implements AutoCloseable {
       process.destroy();
     }
     awaitEnd();
+    AtExit.remove(this);
   }
 
   /** Ends it with SIGKILL: it can do nothing more, like after a crash. */
   void kill() throws IOException {
-    AtExit.remove(this);
     process.destroyForcibly();
     awaitEnd();
+    AtExit.remove(this);
     // The start script takes it for running until process 1 has asked for its exit status.
     Files.deleteIfExists(pidPath(site));
     // A killed daemon leaves its unpacked jars behind, 95 MB each time.
@@ -190,17 +197,16 @@ final class GerritDaemon implements AutoCloseable {
 
   @Override
   public void close() throws IOException {
+    if (isRunning()) {
+      process.destroy();
+      try {
+        awaitEnd();
+      } catch (IllegalStateException e) {
+        process.destroyForcibly();
+        awaitEnd();
+      }
+    }
     AtExit.remove(this);
-    if (!isRunning()) {
-      return;
-    }
-    process.destroy();
-    try {
-      awaitEnd();
-    } catch (IllegalStateException e) {
-      process.destroyForcibly();
-      awaitEnd();
-    }
   }
 
   private void awaitEnd() {

@@ -238,8 +238,8 @@ final class GerritSite implements AutoCloseable {
 
   @Override
   public void close() throws IOException {
-    AtExit.remove(this);
     Folders.delete(root);
+    AtExit.remove(this);
   }
 
   /** Leaves the folder where it is, also at the end of this process. */
