@@ -21,6 +21,11 @@ import com.google.common.util.concurrent.Callables;
 import com.google.gerrit.extensions.registration.DynamicMap;
 import com.google.gerrit.extensions.registration.PrivateInternals_DynamicMapImpl;
 import com.google.gerrit.extensions.registration.RegistrationHandle;
+import com.google.gerrit.server.plugins.Plugin;
+import com.google.gerrit.server.plugins.PluginContentScanner;
+import com.google.gerrit.server.plugins.PluginGuiceEnvironment;
+import com.google.gerrit.server.plugins.ReloadPluginListener;
+import com.google.inject.Injector;
 import com.google.inject.Key;
 import com.google.inject.TypeLiteral;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
@@ -62,6 +67,59 @@ class PluginCachesTest {
         (PrivateInternals_DynamicMapImpl<Cache<?, ?>>)
             site.get(Key.get(new TypeLiteral<DynamicMap<Cache<?, ?>>>() {}));
     return caches.put("plugin", "cache", () -> cache);
+  }
+
+  /** What Gerrit says of a reload, after the new caches were bound and before the old ones stop. */
+  private void sayReloaded() {
+    ((ReloadPluginListener) site.factory()).onReloadPlugin(new NamedPlugin(), new NamedPlugin());
+  }
+
+  /** As much of a plugin as the listener looks at. */
+  private static final class NamedPlugin extends Plugin {
+    NamedPlugin() {
+      super("plugin", null, null, null, ApiType.PLUGIN);
+    }
+
+    @Override
+    public String getVersion() {
+      return "1";
+    }
+
+    @Override
+    protected void start(PluginGuiceEnvironment env) {}
+
+    @Override
+    protected void stop(PluginGuiceEnvironment env) {}
+
+    @Override
+    public PluginContentScanner getContentScanner() {
+      return PluginContentScanner.EMPTY;
+    }
+
+    @Override
+    public Injector getSysInjector() {
+      return null;
+    }
+
+    @Override
+    public Injector getSshInjector() {
+      return null;
+    }
+
+    @Override
+    public Injector getHttpInjector() {
+      return null;
+    }
+
+    @Override
+    public Injector getApiInjector() {
+      return null;
+    }
+
+    @Override
+    protected boolean canReload() {
+      return true;
+    }
   }
 
   private static StoreState stateOf(ChronicleMapCache<?, ?> cache) {
@@ -112,6 +170,7 @@ class PluginCachesTest {
       ChronicleMapCache<String, String> fresh = build(def());
       handle.remove();
       handle = bind(fresh);
+      sayReloaded();
       site.factory().onStop("plugin");
       assertThat(fresh.getIfPresent("a")).isEqualTo("v" + (reload - 1));
       fresh.put("a", "v" + reload);
@@ -139,6 +198,7 @@ class PluginCachesTest {
     ChronicleMapCache<String, String> fresh = build(def().diskLimit(8 << 20));
     handle.remove();
     bind(fresh);
+    sayReloaded();
     fresh.put("b", "fresh");
     old.put("c", "late");
     site.factory().onStop("plugin");
@@ -162,6 +222,7 @@ class PluginCachesTest {
     assertThat(old.getIfPresent("a")).isEqualTo("old");
     handle.remove();
     bind(fresh);
+    sayReloaded();
     site.factory().onStop("plugin");
     assertThat(fresh.getIfPresent("a")).isEqualTo("fresh");
     site.restart();
