@@ -124,6 +124,7 @@ public final class StoreDirectory implements AutoCloseable {
           "cache.%s.diskLimit is %d bytes; a store needs %d at least"
               .formatted(settings.name(), settings.maxBytes(), Geometry.MIN_FILE_BYTES));
     }
+    closeOthers(settings);
     StoreFiles files = new StoreFiles(path, settings);
     Shared shared =
         stores.computeIfAbsent(
@@ -140,6 +141,26 @@ public final class StoreDirectory implements AutoCloseable {
   /** Opens a store as above, for a caller who does not mind how its file was found. */
   public Store openStore(StoreSettings settings) throws StoreUnavailableException {
     return openStore(settings, report -> {});
+  }
+
+  /**
+   * Closes a store of the same files that was opened with another bound or age: a file must not be
+   * mapped twice, and who comes later knows better.
+   */
+  private void closeOthers(StoreSettings settings) {
+    stores
+        .entrySet()
+        .removeIf(
+            open -> {
+              StoreSettings other = open.getKey();
+              if (!other.name().equals(settings.name())
+                  || other.version() != settings.version()
+                  || other.equals(settings)) {
+                return false;
+              }
+              open.getValue().store.close();
+              return true;
+            });
   }
 
   /**

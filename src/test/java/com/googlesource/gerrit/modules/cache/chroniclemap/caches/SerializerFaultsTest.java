@@ -1,0 +1,248 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
+
+import static com.google.common.truth.Truth.assertThat;
+
+import com.google.common.cache.Cache;
+import com.google.common.cache.LoadingCache;
+import com.google.common.collect.ImmutableList;
+import com.google.gerrit.server.cache.serialize.CacheSerializer;
+import com.google.gerrit.server.cache.serialize.StringCacheSerializer;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Keys and values that can't be turned into bytes or back, or that are too large: no request fails.
+ */
+@Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
+class SerializerFaultsTest {
+  @TempDir Path temp;
+  private TestSite site;
+  private final CountingLoader loader = new CountingLoader();
+
+  @BeforeEach
+  void open() {
+    site = new TestSite(temp, TestSite.Backend.CHRONICLE);
+  }
+
+  @AfterEach
+  void close() {
+    site.close();
+  }
+
+  private TestCacheDef def() {
+    return new TestCacheDef("cache").loader(loader);
+  }
+
+  private static CacheReport report(Cache<?, ?> cache) {
+    return ((ChronicleMapCache<?, ?>) cache).report();
+  }
+
+  static Stream<Throwable> failures() {
+    return Stream.of(
+        new IllegalArgumentException("refused"),
+        new NullPointerException(),
+        new StackOverflowError(),
+        new NoClassDefFoundError("gone"));
+  }
+
+  private static RuntimeException raise(Throwable failure) {
+    if (failure instanceof Error error) {
+      throw error;
+    }
+    return (RuntimeException) failure;
+  }
+
+  /** Refuses, on write or on read, what contains "bad". */
+  private record Refusing(Throwable failure, boolean onWrite, boolean onRead)
+      implements CacheSerializer<String> {
+    @Override
+    public byte[] serialize(String text) {
+      if (onWrite && text.contains("bad")) {
+        throw raise(failure);
+      }
+      return StringCacheSerializer.INSTANCE.serialize(text);
+    }
+
+    @Override
+    public String deserialize(byte[] bytes) {
+      String text = StringCacheSerializer.INSTANCE.deserialize(bytes);
+      if (onRead && text.contains("bad")) {
+        throw raise(failure);
+      }
+      return text;
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("failures")
+  void aValueThatCannotBeWrittenStaysOnTheHeap(Throwable failure) throws Exception {
+    TestCacheDef def = def().valueSerializer(new Refusing(failure, true, false));
+    LoadingCache<String, String> cache = site.loading(def);
+    loader.source.put("a", "bad");
+    assertThat(cache.get("a")).isEqualTo("bad");
+    assertThat(cache.get("a")).isEqualTo("bad");
+    assertThat(cache.getAll(ImmutableList.of("a", "b")))
+        .containsExactly("a", "bad", "b", "loaded b");
+    cache.put("c", "bad too");
+    assertThat(cache.getIfPresent("c")).isEqualTo("bad too");
+    assertThat(loader.loads).containsExactly("a", "b");
+    assertThat(report(cache).serializerErrors()).isEqualTo(2);
+    site.restart();
+    cache = site.loading(def);
+    assertThat(cache.getIfPresent("c")).isNull();
+    assertThat(cache.get("a")).isEqualTo("bad");
+    assertThat(loader.loads).containsExactly("a", "b", "a");
+  }
+
+  @Test
+  void aValueThatCannotBeWrittenTakesTheOlderOneFromDisk() {
+    TestCacheDef def = def().valueSerializer(new Refusing(new ArithmeticException(), true, false));
+    LoadingCache<String, String> cache = site.loading(def);
+    cache.put("a", "good");
+    cache.put("a", "bad");
+    assertThat(cache.getIfPresent("a")).isEqualTo("bad");
+    site.restart();
+    assertThat(site.loading(def).getIfPresent("a")).isNull();
+  }
+
+  @ParameterizedTest
+  @MethodSource("failures")
+  void aValueThatCannotBeReadIsLoadedOnceAndReplaced(Throwable failure) throws Exception {
+    for (int memoryLimit : new int[] {0, 1024}) {
+      site.config().setInt("cache", "cache", "memoryLimit", memoryLimit);
+      Cache<String, String> before = site.build(def());
+      before.putAll(Map.of("a", "bad a", "b", "bad b", "c", "bad c", "d", "bad d"));
+      site.restart();
+      loader.loads.clear();
+      TestCacheDef refusing = def().valueSerializer(new Refusing(failure, false, true));
+      LoadingCache<String, String> cache = site.loading(refusing);
+      assertThat(cache.get("a")).isEqualTo("loaded a");
+      assertThat(cache.getIfPresent("b")).isNull();
+      assertThat(cache.get("c", () -> "called")).isEqualTo("called");
+      assertThat(cache.getAll(ImmutableList.of("d"))).containsExactly("d", "loaded d");
+      assertThat(cache.get("a")).isEqualTo("loaded a");
+      assertThat(loader.loads).containsExactly("a", "d");
+      assertThat(report(cache).serializerErrors()).isEqualTo(4);
+      site.restart();
+      assertThat(site.loading(refusing).get("a")).isEqualTo("loaded a");
+      assertThat(loader.loads).containsExactly("a", "d");
+      site.restart();
+    }
+  }
+
+  @Test
+  void aValueReadAsNothingIsLoaded() throws Exception {
+    site.build(def()).put("a", "v");
+    site.restart();
+    TestCacheDef nothing =
+        def()
+            .valueSerializer(
+                new CacheSerializer<>() {
+                  @Override
+                  public byte[] serialize(String text) {
+                    return StringCacheSerializer.INSTANCE.serialize(text);
+                  }
+
+                  @Override
+                  public String deserialize(byte[] bytes) {
+                    return null;
+                  }
+                });
+    LoadingCache<String, String> cache = site.loading(nothing);
+    assertThat(cache.getIfPresent("a")).isNull();
+    assertThat(cache.get("a")).isEqualTo("loaded a");
+    assertThat(loader.loads).containsExactly("a");
+  }
+
+  @ParameterizedTest
+  @MethodSource("failures")
+  void aKeyThatCannotBeWrittenIsKeptOnTheHeap(Throwable failure) throws Exception {
+    TestCacheDef def = def().keySerializer(new Refusing(failure, true, false));
+    LoadingCache<String, String> cache = site.loading(def);
+    assertThat(cache.getIfPresent("bad")).isNull();
+    assertThat(cache.get("bad")).isEqualTo("loaded bad");
+    assertThat(cache.get("bad")).isEqualTo("loaded bad");
+    assertThat(cache.getAll(ImmutableList.of("bad", "fine"))).hasSize(2);
+    assertThat(loader.loads).containsExactly("bad", "fine");
+    cache.put("bad", "put");
+    assertThat(cache.getIfPresent("bad")).isEqualTo("put");
+    cache.refresh("bad");
+    assertThat(cache.get("bad")).isEqualTo("loaded bad");
+    cache.invalidate("bad");
+    assertThat(cache.getIfPresent("bad")).isNull();
+    assertThat(report(cache).serializerErrors()).isGreaterThan(0);
+    site.restart();
+    cache = site.loading(def);
+    assertThat(cache.getIfPresent("bad")).isNull();
+    assertThat(cache.getIfPresent("fine")).isEqualTo("loaded fine");
+  }
+
+  // ---- large values
+
+  private static final int HUGE = 50 << 20;
+
+  @Test
+  void aHugeValueIsKeptWithinTheDefaultLimit() throws Exception {
+    TestCacheDef def = def().diskLimit(128 << 20).maximumWeight(1);
+    loader.source.put("huge", "x".repeat(HUGE));
+    LoadingCache<String, String> cache = site.loading(def);
+    assertThat(cache.get("huge").length()).isEqualTo(HUGE);
+    cache.put("small", "v");
+    site.restart();
+    cache = site.loading(def);
+    String huge = cache.getIfPresent("huge");
+    assertThat(huge != null && huge.equals("x".repeat(HUGE))).isTrue();
+    assertThat(cache.getIfPresent("small")).isEqualTo("v");
+    assertThat(report(cache).disk().notStored()).isEqualTo(0);
+    // It can be replaced, too.
+    loader.source.put("huge", "y".repeat(HUGE));
+    cache.invalidate("huge");
+    assertThat(cache.get("huge").charAt(HUGE - 1)).isEqualTo('y');
+    cache.put("huge", "z".repeat(HUGE));
+    site.restart();
+    cache = site.loading(def);
+    assertThat(cache.getIfPresent("huge").charAt(7)).isEqualTo('z');
+    assertThat(report(cache).disk().diskBytes()).isAtMost(128 << 20);
+  }
+
+  @Test
+  void aHugeValueIsLeftOutOfASmallStoreAndCounted() throws Exception {
+    loader.source.put("huge", "x".repeat(HUGE));
+    LoadingCache<String, String> cache = site.loading(def());
+    cache.put("huge", "small before");
+    cache.invalidate("other");
+    assertThat(cache.getIfPresent("huge")).isEqualTo("small before");
+    cache.put("huge", "x".repeat(HUGE));
+    assertThat(cache.getIfPresent("huge").length()).isEqualTo(HUGE);
+    assertThat(report(cache).disk().notStored()).isEqualTo(1);
+    site.restart();
+    cache = site.loading(def());
+    assertThat(cache.getIfPresent("huge")).isNull();
+    assertThat(cache.get("huge").length()).isEqualTo(HUGE);
+    assertThat(report(cache).disk().notStored()).isEqualTo(1);
+    assertThat(report(cache).serializerErrors()).isEqualTo(0);
+  }
+}

@@ -1,0 +1,389 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.RandomAccessFile;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.Random;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Files that are not as they were left. Whatever was done to them, each answer is the value that
+ * was stored or none, at once, and the store can be used.
+ */
+@Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
+class DamagedFilesTest {
+  private static final int KEYS = 400;
+  private static final long LIMIT = 2 << 20;
+  private static final Duration AT_ONCE = Duration.ofSeconds(2);
+
+  @TempDir Path temp;
+  private Path folder;
+  private Path file;
+
+  @BeforeEach
+  void fillAStore() throws Exception {
+    folder = temp.resolve("stores");
+    StoreDirectory directory = StoreDirectory.open(folder);
+    Store store = directory.openStore(settings(1));
+    for (int i = 0; i < KEYS; i++) {
+      store.put(key(i), value(i), 1000 + i);
+    }
+    directory.close();
+    file = fileOf(".chm");
+    assertThat(Files.exists(CleanMarker.pathOf(file))).isTrue();
+  }
+
+  private StoreDirectory open;
+
+  @AfterEach
+  void close() {
+    if (open != null) {
+      open.close();
+    }
+  }
+
+  private static StoreSettings settings(int version) {
+    return new StoreSettings("cache", version, LIMIT, Optional.empty());
+  }
+
+  private static byte[] key(int number) {
+    return ("key " + number).getBytes(UTF_8);
+  }
+
+  private static byte[] value(int number) {
+    byte[] out = new byte[number * 37 % 3000];
+    new Random(number).nextBytes(out);
+    return out;
+  }
+
+  private Path fileOf(String end) throws Exception {
+    try (Stream<Path> files = Files.list(folder)) {
+      return files.filter(f -> f.toString().endsWith(end)).findFirst().orElseThrow();
+    }
+  }
+
+  private void deleteMarker() throws Exception {
+    Files.delete(CleanMarker.pathOf(file));
+  }
+
+  /** Opens the damaged store and uses it; returns how many of the values it still has. */
+  private int use() throws Exception {
+    long begun = System.nanoTime();
+    open = StoreDirectory.open(folder);
+    Store store = open.openStore(settings(1));
+    int found = 0;
+    for (int i = 0; i < KEYS; i++) {
+      Value value = store.read(key(i));
+      if (value != null) {
+        assertWithMessage("value of key %s", i).that(value.bytes()).isEqualTo(value(i));
+        assertThat(value.created()).isEqualTo(1000 + i);
+        found++;
+      }
+    }
+    store.put(key(0), value(7), 5);
+    store.remove(key(1));
+    store.put(key(KEYS), value(KEYS), 5);
+    store.flush();
+    assertThat(store.read(key(0)).bytes()).isEqualTo(value(7));
+    assertThat(store.read(key(1))).isNull();
+    assertThat(store.read(key(KEYS)).bytes()).isEqualTo(value(KEYS));
+    assertWithMessage("time for all of it")
+        .that(Duration.ofNanos(System.nanoTime() - begun))
+        .isLessThan(AT_ONCE);
+    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+    assertThat(store.stats().diskBytes()).isAtMost(LIMIT);
+    assertAllBlocksAreTaken();
+    return found;
+  }
+
+  private StartReport.Kind start() {
+    return open.stats().get(0).start().kind();
+  }
+
+  private void assertAllBlocksAreTaken() throws Exception {
+    Path now = fileOf(".chm");
+    Process stat =
+        new ProcessBuilder("stat", "-c", "%b %B", now.toString()).redirectErrorStream(true).start();
+    String[] out = new String(stat.getInputStream().readAllBytes(), UTF_8).trim().split(" ", -1);
+    assertWithMessage("bytes taken on disk")
+        .that(Long.parseLong(out[0]) * Long.parseLong(out[1]))
+        .isAtLeast(Files.size(now) / 4096 * 4096);
+  }
+
+  @Test
+  void anUndamagedFile() throws Exception {
+    assertThat(use()).isEqualTo(KEYS);
+    assertThat(start()).isEqualTo(StartReport.Kind.CLEAN);
+  }
+
+  @Test
+  void anUndamagedFileThatWasNotClosed() throws Exception {
+    deleteMarker();
+    assertThat(use()).isEqualTo(KEYS);
+    assertThat(start()).isEqualTo(StartReport.Kind.RECOVERED);
+  }
+
+  /** What can happen to a whole file. */
+  enum Harm {
+    HALF {
+      @Override
+      void apply(Path file) throws Exception {
+        truncate(file, Files.size(file) / 2);
+      }
+    },
+    FOUR_BYTES {
+      @Override
+      void apply(Path file) throws Exception {
+        truncate(file, 4);
+      }
+    },
+    EMPTY {
+      @Override
+      void apply(Path file) throws Exception {
+        truncate(file, 0);
+      }
+    },
+    ONE_BYTE_SHORT {
+      @Override
+      void apply(Path file) throws Exception {
+        truncate(file, Files.size(file) - 1);
+      }
+    },
+    LONGER {
+      @Override
+      void apply(Path file) throws Exception {
+        truncate(file, Files.size(file) + 10_000);
+      }
+    },
+    ZEROS {
+      @Override
+      void apply(Path file) throws Exception {
+        Files.write(file, new byte[(int) Files.size(file)]);
+      }
+    },
+    ZEROS_BUT_THE_HEADER {
+      @Override
+      void apply(Path file) throws Exception {
+        byte[] bytes = Files.readAllBytes(file);
+        Arrays.fill(bytes, 4096, bytes.length, (byte) 0);
+        Files.write(file, bytes);
+      }
+    },
+    ONES {
+      @Override
+      void apply(Path file) throws Exception {
+        byte[] bytes = new byte[(int) Files.size(file)];
+        Arrays.fill(bytes, (byte) 0xff);
+        Files.write(file, bytes);
+      }
+    },
+    GARBAGE {
+      @Override
+      void apply(Path file) throws Exception {
+        byte[] bytes = new byte[(int) Files.size(file)];
+        new Random(1).nextBytes(bytes);
+        Files.write(file, bytes);
+      }
+    },
+    GARBAGE_BUT_THE_HEADER {
+      @Override
+      void apply(Path file) throws Exception {
+        byte[] bytes = Files.readAllBytes(file);
+        byte[] garbage = new byte[bytes.length - 4096];
+        new Random(2).nextBytes(garbage);
+        System.arraycopy(garbage, 0, bytes, 4096, garbage.length);
+        Files.write(file, bytes);
+      }
+    },
+    TEXT {
+      @Override
+      void apply(Path file) throws Exception {
+        Files.writeString(file, "This is a text, and no store.\n".repeat(100));
+      }
+    },
+    OTHER_GEOMETRY {
+      @Override
+      void apply(Path file) throws Exception {
+        Files.delete(file);
+        ChronicleFile.create(file, Geometry.forFileOf(300_000, 64)).close();
+      }
+    },
+    LARGER_GEOMETRY {
+      @Override
+      void apply(Path file) throws Exception {
+        Files.delete(file);
+        ChronicleFile.create(file, Geometry.forFileOf(20 << 20, 128)).close();
+      }
+    };
+
+    abstract void apply(Path file) throws Exception;
+
+    private static void truncate(Path file, long length) throws Exception {
+      try (RandomAccessFile access = new RandomAccessFile(file.toFile(), "rw")) {
+        access.setLength(length);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aFileWithTheMarkerOfAnother(Harm harm) throws Exception {
+    harm.apply(file);
+    use();
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aFileThatWasNotClosed(Harm harm) throws Exception {
+    deleteMarker();
+    harm.apply(file);
+    use();
+  }
+
+  @Test
+  void aFolderInPlaceOfTheFile() throws Exception {
+    Files.delete(file);
+    Files.createDirectory(file);
+    assertThat(use()).isEqualTo(0);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "\u0000\u0000\u0000",
+        "no properties at all",
+        "fileBytes=\\u12",
+        "fileBytes=%SIZE%",
+        "fileBytes=99999999999999999999999999"
+      })
+  void aMarkerOfGarbage(String text) throws Exception {
+    String marker = text.replace("%SIZE%", String.valueOf(Files.size(file)));
+    Files.writeString(CleanMarker.pathOf(file), marker);
+    assertThat(use()).isEqualTo(KEYS);
+    assertThat(open.stats().get(0).entries()).isEqualTo(KEYS);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "0, 2147483647, 0, 60000, 1",
+    "0, 2147483647, 0, 0, 1",
+    "-1, 1, 1, 1, 1",
+    "0, 3, -9000, 10, 1",
+    "9223372036854775807, 1, 9223372036854775807, 9223372036854775807, 1",
+    "9223372036854775800, 2, 100, 100, 1",
+    "0, -1, 1000, 100, 1",
+    "0, 4294967297, 1000, 100, 1",
+    "0, 0, 0, 0, -5",
+  })
+  void aMarkerOfAbsurdNumbers(
+      String segmentsOffset,
+      String segments,
+      String segmentBytes,
+      String segmentIndexBytes,
+      String entries)
+      throws Exception {
+    Files.writeString(
+        CleanMarker.pathOf(file),
+        """
+        fileBytes=%d
+        segmentsOffset=%s
+        segments=%s
+        segmentBytes=%s
+        segmentIndexBytes=%s
+        indexChecksum=0
+        entries=%s
+        liveBytes=1
+        """
+            .formatted(
+                Files.size(file),
+                segmentsOffset,
+                segments,
+                segmentBytes,
+                segmentIndexBytes,
+                entries));
+    assertThat(use()).isEqualTo(KEYS);
+    assertThat(open.stats().get(0).entries()).isEqualTo(KEYS);
+  }
+
+  @Test
+  void aMarkerThatIsNoText() throws Exception {
+    byte[] garbage = new byte[5000];
+    new Random(3).nextBytes(garbage);
+    Files.write(CleanMarker.pathOf(file), garbage);
+    assertThat(use()).isEqualTo(KEYS);
+  }
+
+  /** As after a restore from a backup that was taken while the server ran. */
+  @Test
+  void aMarkerOfAnOlderStateOfTheFile() throws Exception {
+    byte[] marker = Files.readAllBytes(CleanMarker.pathOf(file));
+    use();
+    open.close();
+    Files.write(CleanMarker.pathOf(file), marker);
+    open = StoreDirectory.open(folder);
+    Store store = open.openStore(settings(1));
+    assertThat(store.read(key(0)).bytes()).isEqualTo(value(7));
+    assertThat(store.read(key(1))).isNull();
+    assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.RECOVERED);
+  }
+
+  /** Interrupting a request must not cost the cache its file. */
+  @Test
+  void interruptedThreads() throws Exception {
+    open = StoreDirectory.open(folder);
+    Thread.currentThread().interrupt();
+    Store store = open.openStore(settings(1));
+    while (store.stats().state() == StoreState.OPENING) {
+      Thread.onSpinWait();
+    }
+    assertThat(store.read(key(3)).bytes()).isEqualTo(value(3));
+    store.put(key(4), value(5), 1);
+    store.putIfCurrent(key(6), value(7), 1, store.ticket(key(6)));
+    store.remove(key(5));
+    store.flush();
+    assertThat(store.read(key(4)).bytes()).isEqualTo(value(5));
+    assertThat(store.read(key(5))).isNull();
+    store.clear();
+    assertThat(store.read(key(3))).isNull();
+    store.put(key(4), value(5), 1);
+    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+    open.close();
+    assertThat(Thread.interrupted()).isTrue();
+    open = StoreDirectory.open(folder);
+    store = open.openStore(settings(1));
+    assertThat(store.read(key(4)).bytes()).isEqualTo(value(5));
+    assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
+  }
+}
