@@ -26,6 +26,7 @@ import net.openhft.chronicle.bytes.RandomDataInput;
 import net.openhft.chronicle.bytes.RandomDataOutput;
 import net.openhft.chronicle.hash.Data;
 import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
+import net.openhft.chronicle.hash.locks.InterProcessDeadLockException;
 import net.openhft.chronicle.map.ChronicleMap;
 import net.openhft.chronicle.map.ChronicleMapBuilder;
 import net.openhft.chronicle.map.ExternalMapQueryContext;
@@ -163,6 +164,8 @@ final class ChronicleFile {
         ((RandomDataOutput<?>) in).writeLong(offset + Envelope.ACCESSED_OFFSET, nowMillis);
       }
       in.read(offset + Envelope.HEADER_LENGTH, payload, 0, payload.length);
+    } catch (InterProcessDeadLockException e) {
+      throw new StoreBusyException(e);
     }
     if (crc != Envelope.checksum(storedKey, kind, created, payload, 0, payload.length)) {
       throw new DamagedEntryException("checksum differs");
@@ -178,12 +181,25 @@ final class ChronicleFile {
     return (int) length;
   }
 
+  /**
+   * The length of an entry's record, if it can be true. Chronicle-Map frees as many chunks as the
+   * length says when the entry is removed or replaced, wherever they are; so a file in which a
+   * length is wrong can't be written to any more.
+   */
+  private long checkedSize(MapEntry<byte[], byte[]> entry) {
+    long size = entry.value().size();
+    if (size < Envelope.HEADER_LENGTH || size > Envelope.HEADER_LENGTH + (long) maxPayload) {
+      throw new IllegalStateException("the file is damaged: a record of " + size + " bytes");
+    }
+    return size;
+  }
+
   /** Bytes of the stored key and record; 0 if there is none. */
   long sizeOf(byte[] storedKey) {
     try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
       query.readLock().lock();
       MapEntry<byte[], byte[]> entry = query.entry();
-      return entry == null ? 0 : storedKey.length + entry.value().size();
+      return entry == null ? 0 : storedKey.length + checkedSize(entry);
     }
   }
 
@@ -213,7 +229,9 @@ final class ChronicleFile {
 
   /** Removes a record. */
   void remove(byte[] storedKey) {
-    map.remove(storedKey);
+    if (sizeOf(storedKey) > 0) {
+      map.remove(storedKey);
+    }
   }
 
   void clear() {
@@ -270,7 +288,12 @@ final class ChronicleFile {
   }
 
   /** A copy: Chronicle-Map reads the next key of the same length into the same array. */
-  private static byte[] keyOf(MapEntry<byte[], byte[]> entry) {
+  private byte[] keyOf(MapEntry<byte[], byte[]> entry) {
+    long size = entry.key().size();
+    if (size < 0 || size > dataBytes) {
+      throw new IllegalStateException("the file is damaged: a key of " + size + " bytes");
+    }
+    var unused = checkedSize(entry);
     return entry.key().get().clone();
   }
 

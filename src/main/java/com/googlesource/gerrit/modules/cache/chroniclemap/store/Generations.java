@@ -168,7 +168,12 @@ final class Generations {
     Files.move(grown.name().growingPath(), grown.name().path(), StandardCopyOption.ATOMIC_MOVE);
     current = grown;
     next = null;
-    Files.deleteIfExists(old.name().path());
+    try {
+      Files.deleteIfExists(old.name().path());
+    } catch (IOException e) {
+      // The next start deletes it; the newer one counts.
+      logger.atWarning().withCause(e).log("cannot delete %s", old.name().path());
+    }
     logger.atInfo().log(
         "Cache %s grew from %d to %d bytes",
         settings.name(), old.name().bytes(), grown.name().bytes());

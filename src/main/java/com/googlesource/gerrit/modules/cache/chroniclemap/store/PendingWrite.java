@@ -26,10 +26,6 @@ record PendingWrite(byte[] value, long created, boolean conditional, long ticket
     return new PendingWrite(value, created, false, 0);
   }
 
-  static PendingWrite putIfCurrent(byte[] value, long created, long ticket) {
-    return new PendingWrite(value, created, true, ticket);
-  }
-
   static PendingWrite remove() {
     return new PendingWrite(null, 0, false, 0);
   }

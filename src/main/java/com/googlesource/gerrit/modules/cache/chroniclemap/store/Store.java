@@ -22,6 +22,8 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -55,12 +57,18 @@ public final class Store {
   /** Heap that waiting writes of one store may take; beyond it, putters write themselves. */
   private static final long MAX_PENDING_BYTES = 16 << 20;
 
+  private static final long GIVE_WAY_NANOS = 20_000;
+
   /** How long, from the store's making, a caller may wait for the file to be opened. */
   private static final long OPEN_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final StoreSettings settings;
   private final StoreFiles files;
   private final boolean sameBoot;
+
+  /** Whether the files must not be used: noted before anyone could ask for it in this run. */
+  private final boolean discarded;
+
   private final Executor background;
   private final StoreGrowth growth;
   private final long openDeadline = System.nanoTime() + OPEN_WAIT_NANOS;
@@ -73,12 +81,16 @@ public final class Store {
   private final CountDownLatch opened = new CountDownLatch(1);
   private final AtomicBoolean draining = new AtomicBoolean();
   private final AtomicBoolean failed = new AtomicBoolean();
+  private final BusyCount busy = new BusyCount();
 
   /**
    * Held by whoever writes to {@link #file}. Not fair: handing it over in order costs a switch of
    * threads for each put, several times the put itself.
    */
   private final ReentrantLock writer = new ReentrantLock();
+
+  /** Invalidations that wait for {@link #writer}; see {@link #giveWay}. */
+  private final AtomicInteger urgent = new AtomicInteger();
 
   private volatile StoreState state = StoreState.OPENING;
   private volatile StartReport start = StartReport.PENDING;
@@ -101,6 +113,7 @@ public final class Store {
     this.settings = settings;
     this.files = files;
     this.sameBoot = sameBoot;
+    this.discarded = Files.exists(files.discardMarker());
     this.background = background;
     this.maxAgeMillis = settings.maxAge().map(age -> age.toMillis()).orElse(Long.MAX_VALUE);
     this.maxValue = StoreOpener.maxValue(settings);
@@ -116,6 +129,11 @@ public final class Store {
     @Override
     public boolean uses(Generations generations) {
       return file == generations;
+    }
+
+    @Override
+    public void giveWay() {
+      Store.this.giveWay();
     }
 
     @Override
@@ -139,7 +157,7 @@ public final class Store {
   /** Opens the file; returns how it was found when that is done or has failed. */
   StartReport open() {
     try {
-      takeOver(new StoreOpener(settings, files, sameBoot).open());
+      takeOver(new StoreOpener(settings, files, sameBoot, discarded).open());
     } catch (IOException | RuntimeException | Error e) {
       giveUp(e);
     } finally {
@@ -164,7 +182,9 @@ public final class Store {
       state = StoreState.READY;
       // Applied before anyone else writes: after that the marker is not needed any more.
       writeAllWaiting();
-      removeDiscardMarker();
+      if (state == StoreState.READY) {
+        removeDiscardMarker();
+      }
     } finally {
       writer.unlock();
     }
@@ -255,6 +275,11 @@ public final class Store {
           "Cache %s: a damaged entry was found and is dropped: %s",
           settings.name(), e.getMessage());
       inBackground(() -> removeIf(key, this::isDamaged));
+    } catch (StoreBusyException e) {
+      // A miss; unless it goes on, then the lock is held for ever.
+      if (busy.isTooMuch()) {
+        fail(e);
+      }
     } catch (RuntimeException | InternalError e) {
       fail(e);
     }
@@ -377,7 +402,11 @@ public final class Store {
     pending.change(
         key,
         (k, before) ->
-            tickets.isCurrent(ticket) ? PendingWrite.putIfCurrent(value, created, ticket) : before);
+            // In place of a put or removal that waits, it must not become void: what that one was
+            // to replace in the file would stay there.
+            tickets.isCurrent(ticket)
+                ? new PendingWrite(value, created, before == null || before.conditional(), ticket)
+                : before);
     if (roomLeft) {
       writeSoon();
     } else {
@@ -394,7 +423,7 @@ public final class Store {
 
   /** Removes a value; returns a ticket that is current until the key is changed again. */
   private long drop(HashedKey key) {
-    writer.lock();
+    lockFirst();
     try {
       if (state == StoreState.OPENING) {
         pending.change(key, (k, before) -> PendingWrite.remove());
@@ -421,7 +450,7 @@ public final class Store {
   public void clear() {
     awaitOpen();
     counters.invalidated.increment();
-    writer.lock();
+    lockFirst();
     try {
       Generations generations = file;
       if (generations != null) {
@@ -497,8 +526,12 @@ public final class Store {
   private void drain() {
     boolean again;
     do {
-      boolean all = writeAllWaiting();
-      draining.set(false);
+      boolean all;
+      try {
+        all = writeAllWaiting();
+      } finally {
+        draining.set(false);
+      }
       // What waits for the file to grow is written when it has.
       again = all || !growth.isRunning();
     } while (again && !pending.isEmpty() && draining.compareAndSet(false, true));
@@ -511,10 +544,31 @@ public final class Store {
     }
   }
 
+  /** Takes the writer's lock before the loops that take it again and again. */
+  private void lockFirst() {
+    urgent.incrementAndGet();
+    try {
+      writer.lock();
+    } finally {
+      urgent.decrementAndGet();
+    }
+  }
+
+  /**
+   * Lets invalidations go first. The lock is not fair: a loop that takes it again and again would
+   * keep them waiting for its end.
+   */
+  private void giveWay() {
+    while (urgent.get() > 0 && !writer.isHeldByCurrentThread()) {
+      LockSupport.parkNanos(GIVE_WAY_NANOS);
+    }
+  }
+
   /** Writes what waits; returns false if some of it has to wait for the file to grow. */
   private boolean writeAllWaiting() {
     boolean all = true;
     for (HashedKey key : pending.keys()) {
+      giveWay();
       all &= writeNow(key);
     }
     return all;
@@ -530,8 +584,9 @@ public final class Store {
     try {
       if (!writeWaiting(key)) {
         // The older value is gone since the first attempt.
+        PendingWrite write = pending.get(key);
         pending.change(key, (k, before) -> null);
-        countNotStored(0);
+        countNotStored(write == null || write.value() == null ? 0 : write.value().length);
       }
     } finally {
       writer.unlock();
@@ -606,7 +661,7 @@ public final class Store {
     counters.notStored.increment();
     logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
         "Cache %s has no room for a value of %d bytes and keeps it in memory only;"
-            + " cache.%s.diskLimit is %d bytes",
+            + " cache.%s.diskLimit is %d bytes, or the disk is full",
         settings.name(), length, settings.name(), settings.maxBytes());
   }
 
@@ -629,16 +684,23 @@ public final class Store {
     if (state != StoreState.READY || generations == null || !failed.compareAndSet(false, true)) {
       return;
     }
-    state = StoreState.FAILED;
-    file = null;
-    logger.atSevere().withCause(cause).log(
-        "Cache %s is kept in memory only until the next start: its file failed", settings.name());
     try {
-      // What could not be removed from it must not come back at the next start.
+      // First: whoever sees that there is no file takes a removal for done.
       files.deleteAll();
     } catch (IOException e) {
       markForDiscard();
     }
+    start =
+        new StartReport(
+            start.kind(),
+            StoreOpener.reasonOf(cause),
+            start.entries(),
+            start.damaged(),
+            start.millis());
+    state = StoreState.FAILED;
+    file = null;
+    logger.atSevere().withCause(cause).log(
+        "Cache %s is kept in memory only until the next start: its file failed", settings.name());
     // Not here: the caller may be a reader inside the gate.
     inBackground(() -> unmap(generations));
   }

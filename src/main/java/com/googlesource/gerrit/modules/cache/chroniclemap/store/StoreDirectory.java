@@ -75,7 +75,7 @@ public final class StoreDirectory implements AutoCloseable {
     try {
       createPrivate(path);
       return new StoreDirectory(path, DirectoryLock.acquire(path));
-    } catch (IOException e) {
+    } catch (IOException | UnsupportedOperationException e) {
       throw new StoreUnavailableException(
           "cannot use "
               + path

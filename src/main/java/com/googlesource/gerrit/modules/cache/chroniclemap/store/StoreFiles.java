@@ -125,13 +125,16 @@ final class StoreFiles {
     return directory.resolve(versioned + ".discard");
   }
 
-  /** The newest generation there is that may take at most {@code maxBytes}. */
+  /**
+   * The newest generation there is; empty if there is none or it takes more than {@code maxBytes}.
+   */
   Optional<Generation> newest(long maxBytes) throws IOException {
     return list().stream()
         .map(this::parse)
         .flatMap(Optional::stream)
-        .filter(generation -> generation.bytes() <= maxBytes)
-        .max(Comparator.comparingInt(Generation::number));
+        .max(Comparator.comparingInt(Generation::number))
+        // Of an older one nobody knows what was removed since.
+        .filter(generation -> generation.bytes() <= maxBytes);
   }
 
   private Optional<Generation> parse(Path file) {

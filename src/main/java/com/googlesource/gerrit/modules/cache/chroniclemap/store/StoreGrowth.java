@@ -46,6 +46,9 @@ final class StoreGrowth {
     /** Whether the store still uses these files. Under the writer's lock. */
     boolean uses(Generations generations);
 
+    /** Lets those go first who must not wait long for the writer's lock. */
+    void giveWay();
+
     /** There is more room, or there will be none. */
     void grown();
 
@@ -100,7 +103,7 @@ final class StoreGrowth {
    * @return whether there will be more room soon
    */
   boolean request(Generations generations, int valueLength) {
-    if (generations.isGrowing()) {
+    if (generations.isGrowing() && isRunning()) {
       // The value did not fit the next file either; that one may grow in its turn.
       return plan.next(generations.nextBytes(), valueLength).isPresent();
     }
@@ -121,21 +124,39 @@ final class StoreGrowth {
   }
 
   private void grow(Generations generations, long bytes, CompletableFuture<Void> mine) {
+    Generation made = null;
     try {
-      Generation made = generations.make(bytes);
-      if (begin(generations, made)) {
+      made = generations.make(bytes);
+    } catch (IOException | RuntimeException | Error e) {
+      // The file in use is not concerned.
+      refuse(e);
+    }
+    try {
+      if (made != null && begin(generations, made)) {
         for (int i = 0; i < generations.segments(); i++) {
+          host.giveWay();
           copy(generations, i);
         }
         finish(generations);
       }
     } catch (IOException e) {
+      abandon(generations);
       refuse(e);
-    } catch (RuntimeException | InternalError e) {
+    } catch (RuntimeException | Error e) {
+      abandon(generations);
       host.fail(e);
     } finally {
       mine.complete(null);
       host.grown();
+    }
+  }
+
+  private void abandon(Generations generations) {
+    writer.lock();
+    try {
+      generations.abandonGrowth();
+    } finally {
+      writer.unlock();
     }
   }
 
@@ -173,9 +194,6 @@ final class StoreGrowth {
       }
       old = generations.finishGrowth();
       counters.growths.increment();
-    } catch (IOException e) {
-      generations.abandonGrowth();
-      throw e;
     } finally {
       writer.unlock();
     }
@@ -183,7 +201,7 @@ final class StoreGrowth {
     old.unmap();
   }
 
-  private void refuse(IOException cause) {
+  private void refuse(Throwable cause) {
     refusedUntil = System.nanoTime() + RETRY_NANOS;
     logger.atWarning().withCause(cause).atMostEvery(1, TimeUnit.HOURS).log(
         "Cache %s cannot grow; what does not fit is kept in memory only", settings.name());

@@ -34,17 +34,20 @@ final class StoreOpener {
   private final StoreSettings settings;
   private final StoreFiles files;
   private final boolean sameBoot;
+  private final boolean discarded;
   private final long begun = System.nanoTime();
 
   /**
    * Prepares to open.
    *
    * @param sameBoot whether the machine has run on since the files were last used
+   * @param discarded whether the files must not be used
    */
-  StoreOpener(StoreSettings settings, StoreFiles files, boolean sameBoot) {
+  StoreOpener(StoreSettings settings, StoreFiles files, boolean sameBoot, boolean discarded) {
     this.settings = settings;
     this.files = files;
     this.sameBoot = sameBoot;
+    this.discarded = discarded;
   }
 
   /**
@@ -60,7 +63,7 @@ final class StoreOpener {
    * @throws IOException if there is no file and none can be made
    */
   Opened open() throws IOException {
-    if (Files.exists(files.discardMarker())) {
+    if (discarded) {
       return replace("it may hold entries that were invalidated just before a crash");
     }
     Optional<StoreFiles.Generation> newest = files.newest(settings.maxBytes());
