@@ -1,0 +1,135 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.common.base.Splitter;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** A Java virtual machine of its own, so that its end, of whatever kind, is seen and survived. */
+public final class ChildJvm implements AutoCloseable {
+  private final Process process;
+  private final Path errors;
+  private final BufferedReader output;
+
+  private ChildJvm(Process process, Path errors) {
+    this.process = process;
+    this.errors = errors;
+    this.output = new BufferedReader(new InputStreamReader(process.getInputStream(), UTF_8));
+  }
+
+  /**
+   * Starts a class of the tests with the flags a server has.
+   *
+   * @param folder where it works and leaves what it says on standard error
+   */
+  public static ChildJvm start(Path folder, Class<?> main, Object... arguments) throws IOException {
+    return start(folder, List.of(), main, arguments);
+  }
+
+  private static ChildJvm start(
+      Path folder, List<String> prefix, Class<?> main, Object... arguments) throws IOException {
+    List<String> command = new ArrayList<>(prefix);
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(Splitter.on(' ').splitToList(System.getProperty("module.jvm.flags")));
+    command.addAll(List.of("-Xmx512m", "-XX:-CreateCoredumpOnCrash", "-cp"));
+    command.add(System.getProperty("java.class.path"));
+    command.add(main.getName());
+    for (Object argument : arguments) {
+      command.add(argument.toString());
+    }
+    Path errors = Files.createTempFile("child", ".stderr");
+    return new ChildJvm(
+        new ProcessBuilder(command)
+            .directory(folder.toFile())
+            .redirectError(errors.toFile())
+            .start(),
+        errors);
+  }
+
+  /**
+   * Starts it with a file system in memory of its own, which nobody else sees and which goes with
+   * the process.
+   *
+   * @param size such as 2m
+   */
+  public static ChildJvm startOnSmallDisk(
+      Path folder, String size, Class<?> main, Object... arguments) throws IOException {
+    Path disk = Files.createDirectories(folder.resolve("disk"));
+    String script = "mount -t tmpfs -o size=" + size + ",mode=700 none \"$0\" && exec \"$@\"";
+    List<String> prefix =
+        new ArrayList<>(List.of("unshare", "--mount", "--propagation", "private"));
+    if (!isRoot()) {
+      prefix.add("--map-root-user");
+    }
+    prefix.addAll(List.of("sh", "-c", script, disk.toString()));
+    return start(folder, prefix, main, arguments);
+  }
+
+  private static boolean isRoot() {
+    return System.getProperty("user.name").equals("root");
+  }
+
+  /** The next line of its standard output; null at the end. */
+  public String readLine() throws IOException {
+    return output.readLine();
+  }
+
+  /** Sends it a line. */
+  public void println(String line) throws IOException {
+    process.getOutputStream().write((line + "\n").getBytes(UTF_8));
+    process.getOutputStream().flush();
+  }
+
+  /** All further lines of its standard output, once it has ended as it should. */
+  public List<String> finish() throws Exception {
+    List<String> lines = new ArrayList<>();
+    for (String line = readLine(); line != null; line = readLine()) {
+      lines.add(line);
+    }
+    boolean ended = process.waitFor(60, TimeUnit.SECONDS);
+    assertWithMessage("ended, last lines %s", last(lines)).that(ended).isTrue();
+    assertWithMessage(
+            "exit code; last lines %s; standard error:\n%s", last(lines), Files.readString(errors))
+        .that(process.exitValue())
+        .isEqualTo(0);
+    return lines;
+  }
+
+  private static List<String> last(List<String> lines) {
+    return lines.subList(Math.max(0, lines.size() - 5), lines.size());
+  }
+
+  /** SIGKILL. */
+  public void kill() {
+    process.destroyForcibly().onExit().join();
+  }
+
+  @Override
+  public void close() throws IOException {
+    kill();
+    output.close();
+    Files.deleteIfExists(errors);
+  }
+}
