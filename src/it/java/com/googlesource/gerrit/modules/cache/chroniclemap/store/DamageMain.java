@@ -83,7 +83,7 @@ final class DamageMain {
 
   private void fill() throws Exception {
     try (StoreDirectory directory = StoreDirectory.open(folder)) {
-      Store store = directory.openStore(settings(limit));
+      Store store = TestStores.open(directory, settings(limit));
       for (int i = 0; i < KEYS; i++) {
         store.put(key(i), value(i, 1), 1);
       }
@@ -172,7 +172,7 @@ final class DamageMain {
     int from = random.nextInt(KEYS);
     begun = System.nanoTime();
     StoreDirectory directory = StoreDirectory.open(folder);
-    Store store = directory.openStore(settings(limit));
+    Store store = TestStores.open(directory, settings(limit));
     readAll(store, newest, "after opening");
     for (int i = 0; i < 40; i++) {
       int number = (from + i) % KEYS;
@@ -197,7 +197,7 @@ final class DamageMain {
     directory.close();
     step("closing");
     directory = StoreDirectory.open(folder);
-    readAll(directory.openStore(settings(limit)), newest, "after reopening");
+    readAll(TestStores.open(directory, settings(limit)), newest, "after reopening");
     directory.close();
     step("closing again");
   }

@@ -47,6 +47,7 @@ final class ChronicleFile {
   /** A value's access time is rewritten at most this often, so that reads do not dirty pages. */
   private static final long TOUCH_INTERVAL_MILLIS = 60_000;
 
+  private static final int ALLOCATE_BYTES = 1 << 20;
   private static final int SIZE_WORD_OFFSET = 8;
   private static final int NOT_COMPLETE_BIT = 0x8000_0000;
 
@@ -69,10 +70,30 @@ final class ChronicleFile {
     Files.createFile(
         path, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
     try {
-      return new ChronicleFile(builder(geometry).createPersistedTo(path.toFile()), geometry);
+      ChronicleFile file =
+          new ChronicleFile(builder(geometry).createPersistedTo(path.toFile()), geometry);
+      if (!ChronicleRuntime.allocatesDisk()) {
+        allocate(path);
+      }
+      return file;
     } catch (IOException | RuntimeException | Error e) {
       Files.deleteIfExists(path);
       throw e;
+    }
+  }
+
+  /** Takes the disk of a sparse file by writing what it holds, before anyone else writes to it. */
+  private static void allocate(Path path) throws IOException {
+    ByteBuffer buffer = ByteBuffer.allocateDirect(ALLOCATE_BYTES);
+    try (FileChannel channel =
+        FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+      long position = 0;
+      while (channel.read(buffer.clear(), position) > 0) {
+        buffer.flip();
+        while (buffer.hasRemaining()) {
+          position += channel.write(buffer, position);
+        }
+      }
     }
   }
 

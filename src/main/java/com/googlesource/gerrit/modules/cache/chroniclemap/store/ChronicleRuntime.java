@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import net.openhft.posix.PosixAPI;
+
 /**
  * Settings of the Chronicle libraries that are read once, when their classes load. Whoever touches
  * a Chronicle class calls {@link #prepare} first.
@@ -34,6 +36,15 @@ final class ChronicleRuntime {
   }
 
   private ChronicleRuntime() {}
+
+  /**
+   * Whether disk is really taken when a file is made. That needs native code, which can't be loaded
+   * from a temporary folder that forbids executing; Chronicle then makes sparse files without a
+   * word.
+   */
+  static boolean allocatesDisk() {
+    return !PosixAPI.posix().getClass().getSimpleName().startsWith("NoOp");
+  }
 
   /** Makes sure that the settings are in place. */
   static void prepare() {}

@@ -43,6 +43,7 @@ import java.util.Set;
 final class DirectoryLock implements AutoCloseable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final Path BOOT_ID = Path.of("/proc/sys/kernel/random/boot_id");
+  private static final String UNKNOWN_BOOT = "unknown";
   private static final int MAX_BYTES = 256;
 
   private final FileChannel channel;
@@ -76,7 +77,12 @@ final class DirectoryLock implements AutoCloseable {
             directory + " is in use by another process" + owner + "; only one server may use it");
       }
       String boot = bootId();
-      boolean sameBoot = last.size() < 2 || last.get(1).equals(boot);
+      boolean sameBoot = last.size() >= 2 && last.get(1).equals(boot) && !boot.equals(UNKNOWN_BOOT);
+      if (!sameBoot) {
+        // Before the new boot id is there to be read: each store of the last boot is judged by it,
+        // also one that is opened only by a later start.
+        StoreFiles.discardUnclosed(directory);
+      }
       write(channel, ProcessHandle.current().pid() + "\n" + boot + "\n");
       return new DirectoryLock(channel, lock, sameBoot);
     } catch (IOException | StoreUnavailableException | RuntimeException e) {
@@ -85,7 +91,7 @@ final class DirectoryLock implements AutoCloseable {
     }
   }
 
-  /** Whether the machine has run on since the folder was last locked; true if nobody knows. */
+  /** Whether the machine has run on since the folder was last locked; false if nobody knows. */
   boolean isSameBoot() {
     return sameBoot;
   }
@@ -115,7 +121,7 @@ final class DirectoryLock implements AutoCloseable {
     try {
       return Files.readString(BOOT_ID).trim();
     } catch (IOException e) {
-      return "unknown";
+      return UNKNOWN_BOOT;
     }
   }
 

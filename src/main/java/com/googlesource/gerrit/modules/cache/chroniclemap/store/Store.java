@@ -213,6 +213,11 @@ public final class Store {
     }
   }
 
+  /** Returns when the file is open, or opening it has failed. */
+  public void awaitOpened() throws InterruptedException {
+    opened.await();
+  }
+
   /** Waits for the file to be opened, for a short while after the store was made. */
   private void awaitOpen() {
     if (state == StoreState.OPENING) {

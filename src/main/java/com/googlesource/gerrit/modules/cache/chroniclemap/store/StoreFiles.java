@@ -190,6 +190,22 @@ final class StoreFiles {
     return generations;
   }
 
+  /** Marks all stores of a folder that were not closed properly for being discarded. */
+  static void discardUnclosed(Path directory) throws IOException {
+    try (DirectoryStream<Path> stores = Files.newDirectoryStream(directory, "*.chm")) {
+      for (Path store : stores) {
+        String name = store.getFileName().toString();
+        Matcher generation = GENERATION.matcher(name);
+        if (generation.find() && !Files.exists(CleanMarker.pathOf(store))) {
+          Path marker = directory.resolve(name.substring(0, generation.start()) + ".discard");
+          if (!Files.exists(marker)) {
+            Files.createFile(marker);
+          }
+        }
+      }
+    }
+  }
+
   /** Deletes all files of the cache. */
   void deleteAll() throws IOException {
     for (Path file : list()) {

@@ -64,7 +64,8 @@ final class StoreOpener {
    */
   Opened open() throws IOException {
     if (discarded) {
-      return replace("it may hold entries that were invalidated just before a crash");
+      return replace(
+          "it may hold entries that were invalidated just before a crash or a stop of the machine");
     }
     Optional<StoreFiles.Generation> newest = files.newest(settings.maxBytes());
     if (newest.isEmpty()) {

@@ -51,11 +51,16 @@ final class TestSite implements AutoCloseable {
 
   private final Path folder;
   private final Backend backend;
-  private final Config config = new Config();
+  private final Config config;
   private Injector injector;
   private LifecycleManager lifecycle;
 
   TestSite(Path folder, Backend backend) {
+    this(folder, backend, new Config());
+  }
+
+  TestSite(Path folder, Backend backend, Config config) {
+    this.config = config;
     this.folder = folder;
     this.backend = backend;
     config.setString("cache", null, "directory", "cache");
@@ -110,11 +115,22 @@ final class TestSite implements AutoCloseable {
     Cache<String, String> cache =
         def.loader() == null ? factory().build(def) : factory().build(def, def.loader());
     settle();
+    if (cache instanceof ChronicleMapCache<String, String> ours) {
+      awaitOpened(ours);
+    }
     return cache;
   }
 
   LoadingCache<String, String> loading(TestCacheDef def) {
     return (LoadingCache<String, String>) build(def);
+  }
+
+  private static void awaitOpened(ChronicleMapCache<?, ?> cache) {
+    try {
+      cache.disk().store().awaitOpened();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   /** Returns when H2, which opens and writes in the background, has done so. */

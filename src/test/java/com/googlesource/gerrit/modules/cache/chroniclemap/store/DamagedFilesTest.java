@@ -54,7 +54,7 @@ class DamagedFilesTest {
   void fillAStore() throws Exception {
     folder = temp.resolve("stores");
     StoreDirectory directory = StoreDirectory.open(folder);
-    Store store = directory.openStore(settings(1));
+    Store store = TestStores.open(directory, settings(1));
     for (int i = 0; i < KEYS; i++) {
       store.put(key(i), value(i), 1000 + i);
     }
@@ -100,7 +100,7 @@ class DamagedFilesTest {
   private int use() throws Exception {
     long begun = System.nanoTime();
     open = StoreDirectory.open(folder);
-    Store store = open.openStore(settings(1));
+    Store store = TestStores.open(open, settings(1));
     int found = 0;
     for (int i = 0; i < KEYS; i++) {
       Value value = store.read(key(i));
@@ -313,7 +313,7 @@ class DamagedFilesTest {
     open.close();
     Files.write(CleanMarker.pathOf(file), marker);
     open = StoreDirectory.open(folder);
-    Store store = open.openStore(settings(1));
+    Store store = TestStores.open(open, settings(1));
     assertThat(store.read(key(0)).bytes()).isEqualTo(value(7));
     assertThat(store.read(key(1))).isNull();
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.RECOVERED);
@@ -324,7 +324,7 @@ class DamagedFilesTest {
   void interruptedThreads() throws Exception {
     open = StoreDirectory.open(folder);
     Thread.currentThread().interrupt();
-    Store store = open.openStore(settings(1));
+    Store store = TestStores.open(open, settings(1));
     while (store.stats().state() == StoreState.OPENING) {
       Thread.onSpinWait();
     }
@@ -342,7 +342,7 @@ class DamagedFilesTest {
     open.close();
     assertThat(Thread.interrupted()).isTrue();
     open = StoreDirectory.open(folder);
-    store = open.openStore(settings(1));
+    store = TestStores.open(open, settings(1));
     assertThat(store.read(key(4)).bytes()).isEqualTo(value(5));
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
   }

@@ -53,7 +53,7 @@ class DirectoryLockTest {
     putOneAndLeaveUnclean();
     Files.writeString(folder.resolve("lock"), "1\nanother-boot\n");
     try (StoreDirectory directory = StoreDirectory.open(folder)) {
-      Store store = directory.openStore(SETTINGS);
+      Store store = TestStores.open(directory, SETTINGS);
       assertThat(store.read(new byte[] {1})).isNull();
       assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.REPLACED);
     }
@@ -62,11 +62,11 @@ class DirectoryLockTest {
   @Test
   void storesClosedBeforeTheMachineStoppedAreKept() throws Exception {
     try (StoreDirectory directory = StoreDirectory.open(folder)) {
-      directory.openStore(SETTINGS).put(new byte[] {1}, new byte[] {2}, 0);
+      TestStores.open(directory, SETTINGS).put(new byte[] {1}, new byte[] {2}, 0);
     }
     Files.writeString(folder.resolve("lock"), "1\nanother-boot\n");
     try (StoreDirectory directory = StoreDirectory.open(folder)) {
-      assertThat(directory.openStore(SETTINGS).read(new byte[] {1})).isNotNull();
+      assertThat(TestStores.open(directory, SETTINGS).read(new byte[] {1})).isNotNull();
     }
   }
 
@@ -74,7 +74,7 @@ class DirectoryLockTest {
   void storesLeftOpenByAKilledProcessAreRecovered() throws Exception {
     putOneAndLeaveUnclean();
     try (StoreDirectory directory = StoreDirectory.open(folder)) {
-      Store store = directory.openStore(SETTINGS);
+      Store store = TestStores.open(directory, SETTINGS);
       assertThat(store.read(new byte[] {1})).isNotNull();
       assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.RECOVERED);
     }
@@ -82,7 +82,7 @@ class DirectoryLockTest {
 
   private void putOneAndLeaveUnclean() throws Exception {
     try (StoreDirectory directory = StoreDirectory.open(folder)) {
-      directory.openStore(SETTINGS).put(new byte[] {1}, new byte[] {2}, 0);
+      TestStores.open(directory, SETTINGS).put(new byte[] {1}, new byte[] {2}, 0);
     }
     try (Stream<Path> files = Files.list(folder)) {
       for (Path file : files.filter(f -> f.toString().endsWith(".clean")).toList()) {

@@ -108,8 +108,8 @@ class FullFileTest {
   void clearEmptiesAStoreWhosePutsFoundNoRoom() throws Exception {
     try (StoreDirectory directory = StoreDirectory.open(temp.resolve("stores"))) {
       Store store =
-          directory.openStore(
-              new StoreSettings("full", 1, Geometry.MIN_FILE_BYTES, Optional.empty()));
+          TestStores.open(
+              directory, new StoreSettings("full", 1, Geometry.MIN_FILE_BYTES, Optional.empty()));
       Random random = new Random(9);
       for (int round = 0; round < 20; round++) {
         for (int i = 0; i < 300; i++) {

@@ -42,7 +42,7 @@ class StoreTest {
   @BeforeEach
   void open() throws Exception {
     directory = StoreDirectory.open(temp.resolve("stores"));
-    store = directory.openStore(settings(1));
+    store = TestStores.open(directory, settings(1));
   }
 
   @AfterEach
@@ -61,7 +61,7 @@ class StoreTest {
   private void reopen(StoreSettings settings) throws Exception {
     directory.close();
     directory = StoreDirectory.open(temp.resolve("stores"));
-    store = directory.openStore(settings);
+    store = TestStores.open(directory, settings);
   }
 
   private static byte[] bytes(String text) {
@@ -264,9 +264,11 @@ class StoreTest {
   @Test
   void cachesWithSimilarNamesDoNotMeet() throws Exception {
     Store other =
-        directory.openStore(new StoreSettings("cache-v1-00000000.chm", 1, LIMIT, Optional.empty()));
+        TestStores.open(
+            directory, new StoreSettings("cache-v1-00000000.chm", 1, LIMIT, Optional.empty()));
     Store slashed =
-        directory.openStore(new StoreSettings("../plugin/cache", 1, LIMIT, Optional.empty()));
+        TestStores.open(
+            directory, new StoreSettings("../plugin/cache", 1, LIMIT, Optional.empty()));
     store.put(bytes("k"), bytes("one"), now());
     other.put(bytes("k"), bytes("two"), now());
     slashed.put(bytes("k"), bytes("three"), now());
@@ -341,7 +343,7 @@ class StoreTest {
 
   @Test
   void aStoreOpenedTwiceIsShared() throws Exception {
-    Store second = directory.openStore(settings(1));
+    Store second = TestStores.open(directory, settings(1));
     assertThat(second).isSameInstanceAs(store);
     directory.closeStore(second);
     store.put(bytes("k"), bytes("v"), now());
