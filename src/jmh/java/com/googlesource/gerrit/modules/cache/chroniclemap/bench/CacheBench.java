@@ -59,8 +59,7 @@ public final class CacheBench {
   private static void run(List<String> args) throws RunnerException, IOException {
     boolean quick = args.contains(QUICK);
     Path folder = Files.createTempDirectory(Path.of(System.getProperty("bench.data")), "run");
-    Thread cleaner = new Thread(() -> deleteQuietly(folder));
-    Runtime.getRuntime().addShutdownHook(cleaner);
+    Runtime.getRuntime().addShutdownHook(new Thread(() -> cleanUp(folder)));
     System.out.println("Command   " + System.getProperty("bench.command"));
     Machine.print(System.out, folder);
     System.out.println();
@@ -132,7 +131,15 @@ public final class CacheBench {
     System.out.println("Written: " + file);
   }
 
-  private static void deleteQuietly(Path folder) {
+  private static void cleanUp(Path folder) {
+    // After a Ctrl-C a fork may still run, and write.
+    ProcessHandle.current()
+        .children()
+        .forEach(
+            fork -> {
+              fork.destroyForcibly();
+              fork.onExit().join();
+            });
     try {
       Folders.delete(folder);
     } catch (IOException e) {

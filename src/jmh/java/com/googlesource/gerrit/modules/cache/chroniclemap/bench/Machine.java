@@ -46,7 +46,7 @@ final class Machine {
         system.getArch(),
         system.getSystemLoadAverage());
     FileStore store = Files.getFileStore(folder);
-    out.printf("Disk      %s of type %s, in %s%n", store.name(), store.type(), folder);
+    out.printf("Disk      %s of type %s%n", store.name(), store.type());
     out.printf(
         "Java      %s, %s%n",
         System.getProperty("java.vm.name"), System.getProperty("java.vm.version"));
