@@ -324,7 +324,7 @@ class DamagedFilesTest {
   void interruptedThreads() throws Exception {
     open = StoreDirectory.open(folder);
     Thread.currentThread().interrupt();
-    Store store = TestStores.open(open, settings(1));
+    Store store = open.openStore(settings(1));
     while (store.stats().state() == StoreState.OPENING) {
       Thread.onSpinWait();
     }
