@@ -121,9 +121,11 @@ public final class ChildJvm implements AutoCloseable {
     return lines.subList(Math.max(0, lines.size() - 5), lines.size());
   }
 
-  /** SIGKILL. */
+  /** SIGKILL. What it has said until then can still be read. */
   public void kill() {
-    process.destroyForcibly().onExit().join();
+    // Not by the process itself, which would close its streams.
+    process.toHandle().destroyForcibly();
+    process.onExit().join();
   }
 
   @Override

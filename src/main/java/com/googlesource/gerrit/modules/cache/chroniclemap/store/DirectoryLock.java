@@ -20,7 +20,6 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,6 +27,7 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Keeps a second process out of a folder, and tells whether the last one ran on this same run of
@@ -46,11 +46,19 @@ final class DirectoryLock implements AutoCloseable {
   private static final String UNKNOWN_BOOT = "unknown";
   private static final int MAX_BYTES = 256;
 
+  /**
+   * The folders this process has locked, by their real paths. Asked before the file is opened:
+   * closing it a second time would end the lock of the first, as POSIX has it.
+   */
+  private static final Set<Path> HELD = ConcurrentHashMap.newKeySet();
+
+  private final Path directory;
   private final FileChannel channel;
   private final FileLock lock;
   private final boolean sameBoot;
 
-  private DirectoryLock(FileChannel channel, FileLock lock, boolean sameBoot) {
+  private DirectoryLock(Path directory, FileChannel channel, FileLock lock, boolean sameBoot) {
+    this.directory = directory;
     this.channel = channel;
     this.lock = lock;
     this.sameBoot = sameBoot;
@@ -63,13 +71,31 @@ final class DirectoryLock implements AutoCloseable {
    * @throws IOException if the lock can't be made
    */
   static DirectoryLock acquire(Path directory) throws IOException, StoreUnavailableException {
+    Path real = directory.toRealPath();
+    if (!HELD.add(real)) {
+      throw new StoreUnavailableException(
+          directory + " is in use by this process (process " + ProcessHandle.current().pid() + ")");
+    }
+    boolean acquired = false;
+    try {
+      DirectoryLock lock = lock(real);
+      acquired = true;
+      return lock;
+    } finally {
+      if (!acquired) {
+        HELD.remove(real);
+      }
+    }
+  }
+
+  private static DirectoryLock lock(Path directory) throws IOException, StoreUnavailableException {
     FileChannel channel =
         FileChannel.open(
             directory.resolve("lock"),
             Set.of(StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE),
             PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
     try {
-      FileLock lock = tryLock(channel);
+      FileLock lock = channel.tryLock();
       List<String> last = read(channel);
       if (lock == null) {
         String owner = last.isEmpty() ? "" : " (process " + last.get(0) + ")";
@@ -84,7 +110,7 @@ final class DirectoryLock implements AutoCloseable {
         StoreFiles.discardUnclosed(directory);
       }
       write(channel, ProcessHandle.current().pid() + "\n" + boot + "\n");
-      return new DirectoryLock(channel, lock, sameBoot);
+      return new DirectoryLock(directory, channel, lock, sameBoot);
     } catch (IOException | StoreUnavailableException | RuntimeException e) {
       channel.close();
       throw e;
@@ -94,14 +120,6 @@ final class DirectoryLock implements AutoCloseable {
   /** Whether the machine has run on since the folder was last locked; false if nobody knows. */
   boolean isSameBoot() {
     return sameBoot;
-  }
-
-  private static FileLock tryLock(FileChannel channel) throws IOException {
-    try {
-      return channel.tryLock();
-    } catch (OverlappingFileLockException e) {
-      return null;
-    }
   }
 
   private static List<String> read(FileChannel channel) throws IOException {
@@ -131,6 +149,7 @@ final class DirectoryLock implements AutoCloseable {
       if (channel.isOpen()) {
         lock.release();
         channel.close();
+        HELD.remove(directory);
       }
     } catch (IOException e) {
       logger.atWarning().withCause(e).log("cannot unlock a folder of stores");

@@ -1,0 +1,70 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import static com.google.common.truth.Truth.assertThat;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** One folder, one server: whoever comes second is told who has it. */
+@Timeout(60)
+class TwoServersIT {
+  @TempDir Path temp;
+
+  private Path stores() {
+    return temp.resolve("stores");
+  }
+
+  @Test
+  void anotherProcessHasTheFolder() throws Exception {
+    try (ChildJvm child = ChildJvm.start(temp, LockMain.class, stores())) {
+      assertThat(child.readLine()).startsWith("locked");
+      StoreUnavailableException refused =
+          assertThrows(StoreUnavailableException.class, () -> StoreDirectory.open(stores()));
+      assertThat(refused).hasMessageThat().contains("in use by another process");
+      child.println("go");
+      child.finish();
+    }
+    StoreDirectory.open(stores()).close();
+  }
+
+  @Test
+  void aKilledProcessHasNoLock() throws Exception {
+    try (ChildJvm child = ChildJvm.start(temp, LockMain.class, stores())) {
+      assertThat(child.readLine()).startsWith("locked");
+      child.kill();
+    }
+    StoreDirectory.open(stores()).close();
+  }
+
+  /** A second try in this process must not cost the first one its lock, as POSIX would have it. */
+  @Test
+  void aSecondTryInOneProcessKeepsOthersOut() throws Exception {
+    try (StoreDirectory first = StoreDirectory.open(stores())) {
+      assertThrows(StoreUnavailableException.class, () -> StoreDirectory.open(stores()));
+      assertThrows(
+          StoreUnavailableException.class,
+          () -> StoreDirectory.open(temp.resolve("x/../stores").normalize()));
+      try (ChildJvm child = ChildJvm.start(temp, LockMain.class, first.path())) {
+        assertThat(child.readLine()).startsWith("refused");
+        child.finish();
+      }
+    }
+  }
+}
