@@ -31,7 +31,7 @@ import java.util.stream.Stream;
  */
 final class DamageMain {
   private static final int KEYS = 120;
-  private static final long MAX_NANOS = 2_000_000_000L;
+  private static final long MAX_NANOS = 4_000_000_000L;
 
   private final Path folder;
   private final long limit;

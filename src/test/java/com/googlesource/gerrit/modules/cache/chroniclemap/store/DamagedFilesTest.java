@@ -44,7 +44,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class DamagedFilesTest {
   private static final int KEYS = 400;
   private static final long LIMIT = 2 << 20;
-  private static final Duration AT_ONCE = Duration.ofSeconds(2);
+  private static final Duration AT_ONCE = Duration.ofSeconds(5);
 
   @TempDir Path temp;
   private Path folder;
