@@ -37,7 +37,8 @@ final class CachesTable {
       Optional<String> memoryOnlyReason,
       List<CacheReport> reports) {
     if (directory.isEmpty()) {
-      out.println("All caches are kept in memory only: " + memoryOnlyReason.orElse("unknown"));
+      printWrapped(
+          out, "All caches are kept in memory only: " + memoryOnlyReason.orElse("unknown"));
       return;
     }
     out.printf("Stores in %s%n%n", directory.get());
@@ -108,27 +109,43 @@ final class CachesTable {
 
   /** What a column of a few characters can't say. */
   private static void printNotes(PrintWriter out, List<CacheReport> reports) {
-    for (CacheReport report : reports) {
-      StoreStats stats = report.disk();
-      StartReport start = stats.start();
-      if (stats.state() == StoreState.FAILED) {
-        out.printf("%n%s: kept in memory only, its file failed: %s", report.name(), start.detail());
-      } else if (start.kind() == StartReport.Kind.RECOVERED) {
-        out.printf(
-            "%n%s: recovered after a crash in %d ms, %d entries kept, %d damaged ones dropped",
-            report.name(), start.millis(), start.entries(), start.damaged());
-      } else if (start.kind() == StartReport.Kind.REPLACED) {
-        out.printf("%n%s: started empty: %s", report.name(), start.detail());
-      }
-    }
-    if (reports.stream().anyMatch(report -> hasNotes(report.disk()))) {
+    List<String> notes = reports.stream().map(CachesTable::note).flatMap(Optional::stream).toList();
+    if (!notes.isEmpty()) {
       out.println();
+      notes.forEach(note -> printWrapped(out, note));
     }
   }
 
-  private static boolean hasNotes(StoreStats stats) {
-    return stats.state() == StoreState.FAILED
-        || stats.start().kind() == StartReport.Kind.RECOVERED
-        || stats.start().kind() == StartReport.Kind.REPLACED;
+  private static Optional<String> note(CacheReport report) {
+    StoreStats stats = report.disk();
+    StartReport start = stats.start();
+    if (stats.state() == StoreState.FAILED) {
+      String reason = start.detail().isEmpty() ? "see the log" : start.detail();
+      return Optional.of(report.name() + ": kept in memory only, its file failed: " + reason);
+    }
+    return switch (start.kind()) {
+      case RECOVERED ->
+          Optional.of(
+              String.format(
+                  "%s: recovered after a crash in %d ms, %d entries kept, %d damaged ones dropped",
+                  report.name(), start.millis(), start.entries(), start.damaged()));
+      case REPLACED -> Optional.of(report.name() + ": started empty: " + start.detail());
+      default -> Optional.empty();
+    };
+  }
+
+  /** Prints a text on as many lines as it takes, all but the first indented. */
+  private static void printWrapped(PrintWriter out, String text) {
+    String rest = text;
+    String indent = "";
+    while (indent.length() + rest.length() > WIDTH) {
+      int room = WIDTH - indent.length();
+      int space = rest.lastIndexOf(' ', room);
+      int end = space > 0 ? space : room;
+      out.println(indent + rest.substring(0, end));
+      rest = rest.substring(end).stripLeading();
+      indent = "  ";
+    }
+    out.println(indent + rest);
   }
 }

@@ -62,13 +62,14 @@ class StaleValueStressTest {
   /** One writer a key: the order of two puts at once would be open. */
   private final ReentrantLock[] locks = new ReentrantLock[KEYS];
 
+  private int maxPadding;
   private long deadline;
   private LoadingCache<String, String> cache;
 
   private String value(int key) {
     long version = truth.get(key);
     // Of all sizes, so that values move within the file, are split, and sometimes do not fit.
-    int padding = (int) (version * 7919 % 5000);
+    int padding = (int) (version * 7919 % maxPadding);
     return key + ":" + version + ":" + "x".repeat(padding);
   }
 
@@ -80,14 +81,19 @@ class StaleValueStressTest {
 
   @ParameterizedTest
   @CsvSource({
-    // memoryLimit, diskLimit
-    "8, 4194304",
-    "1024, 4194304",
-    "0, 4194304",
-    "8, 65536",
-    "0, 65536"
+    // memoryLimit, diskLimit, largest value
+    "8, 4194304, 5000",
+    "1024, 4194304, 5000",
+    "0, 4194304, 5000",
+    "8, 65536, 5000",
+    "0, 65536, 5000",
+    // Grows while it is used.
+    "8, 33554432, 500000",
+    "0, 33554432, 500000"
   })
-  void noReadIsOlderThanTheLastChangeBeforeIt(int memoryLimit, long diskLimit) throws Exception {
+  void noReadIsOlderThanTheLastChangeBeforeIt(int memoryLimit, long diskLimit, int largest)
+      throws Exception {
+    maxPadding = largest;
     for (int i = 0; i < KEYS; i++) {
       locks[i] = new ReentrantLock();
     }

@@ -1,0 +1,207 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+
+import com.google.common.base.Splitter;
+import com.google.common.cache.CacheStats;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The figures as people and scripts see them: within 100 columns, whatever they are. */
+class CachesShownTest {
+  private static final Optional<Path> FOLDER = Optional.of(Path.of("/site/cache"));
+
+  private static CacheReport report(
+      String name, StoreState state, StartReport.Kind kind, String detail, long figure) {
+    StartReport start = new StartReport(kind, detail, figure, figure, figure);
+    StoreStats disk =
+        new StoreStats(
+            name, state, start, figure, figure, figure, figure, figure, figure, figure, figure,
+            figure, figure, figure, figure, figure);
+    return new CacheReport(
+        name, figure, new CacheStats(figure, figure, 0, 0, 0, 0), disk, figure / 2);
+  }
+
+  private static List<CacheReport> reports(String name, String detail, long figure) {
+    List<CacheReport> out = new ArrayList<>();
+    for (StoreState state : StoreState.values()) {
+      for (StartReport.Kind kind : StartReport.Kind.values()) {
+        out.add(report(name, state, kind, detail, figure));
+      }
+    }
+    return out;
+  }
+
+  private static List<String> table(Optional<String> reason, List<CacheReport> reports) {
+    StringWriter out = new StringWriter();
+    try (PrintWriter writer = new PrintWriter(out)) {
+      CachesTable.print(writer, reason.isPresent() ? Optional.empty() : FOLDER, reason, reports);
+    }
+    return Splitter.on('\n').splitToList(out.toString());
+  }
+
+  private static void assertFits(List<String> lines) {
+    for (String line : lines) {
+      assertWithMessage(line).that(line.length()).isAtMost(CachesTable.WIDTH);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      longs = {
+        0,
+        1,
+        999,
+        1023,
+        1024,
+        99_999,
+        100_000,
+        999_949,
+        999_950,
+        1_048_575,
+        1_073_741_823,
+        999_999_999_999L,
+        1L << 40,
+        Long.MAX_VALUE / 100
+      })
+  void theTableFits(long figure) {
+    assertFits(table(Optional.empty(), reports("web_sessions", "a reason", figure)));
+    String longName = "plugin-with-a-long-name.and_a_cache_with_a_name_that_is_longer_than_all";
+    String longReason = "the words of a reason may be many ".repeat(9);
+    assertFits(table(Optional.empty(), reports(longName, longReason, figure)));
+    assertFits(table(Optional.empty(), reports("n".repeat(300), "r".repeat(500), figure)));
+    assertFits(table(Optional.of(longReason), List.of()));
+  }
+
+  @Test
+  void theColumnsOfTheTableAreAligned() {
+    List<String> lines =
+        table(
+            Optional.empty(),
+            List.of(
+                report("a", StoreState.READY, StartReport.Kind.CLEAN, "", 3),
+                report("b".repeat(40), StoreState.READY, StartReport.Kind.NEW, "", 123_456_789)));
+    assertThat(lines.get(5)).hasLength(CachesTable.WIDTH);
+    assertThat(lines.get(6)).hasLength(CachesTable.WIDTH);
+    assertThat(lines.get(6)).startsWith("b".repeat(25) + "~ ");
+    assertThat(lines.get(5)).endsWith("clean");
+    assertThat(lines.get(6)).endsWith("new");
+    assertThat(lines.get(8)).startsWith("2 caches");
+  }
+
+  @Test
+  void notesSayWhatTheColumnsCannot() {
+    String text =
+        String.join(
+            "\n",
+            table(
+                Optional.empty(),
+                List.of(
+                    report("ours", StoreState.READY, StartReport.Kind.REPLACED, "it was text", 1),
+                    report("lost", StoreState.FAILED, StartReport.Kind.CLEAN, "", 1))));
+    assertThat(text).contains("ours: started empty: it was text");
+    assertThat(text).contains("lost: kept in memory only, its file failed: see the log");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "0, 0 B, 0",
+    "1023, 1023 B, 1023",
+    "1024, 1.0 KiB, 1024",
+    "99999, 97.7 KiB, 99999",
+    "100000, 97.7 KiB, 100k",
+    "999949, 977 KiB, 1.0M",
+    "1047552, 1023 KiB, 1.0M",
+    "1048575, 1.0 MiB, 1.0M",
+    "134217728, 128 MiB, 134M",
+    "9223372036854775807, 8.0 EiB, 9.2E"
+  })
+  void unitsAreShort(long figure, String bytes, String count) {
+    assertThat(Units.bytes(figure)).isEqualTo(bytes);
+    assertThat(Units.count(figure)).isEqualTo(count);
+  }
+
+  @Test
+  void noFigureIsWiderThanItsColumn() {
+    for (long figure = 1; figure > 0 && figure < Long.MAX_VALUE / 2; figure += figure / 9 + 1) {
+      assertThat(Units.bytes(figure).length()).isAtMost(8);
+      assertThat(Units.count(figure).length()).isAtMost(6);
+    }
+  }
+
+  @Test
+  void jsonHasAllFigures() {
+    String json =
+        CachesJson.of(
+            FOLDER,
+            Optional.empty(),
+            List.of(
+                report("x\"y", StoreState.READY, StartReport.Kind.RECOVERED, "a \"reason\"", 7)));
+    JsonObject root = JsonParser.parseString(json).getAsJsonObject();
+    assertThat(root.get("directory").getAsString()).isEqualTo("/site/cache");
+    JsonObject cache = root.getAsJsonArray("caches").get(0).getAsJsonObject();
+    assertThat(cache.get("name").getAsString()).isEqualTo("x\"y");
+    assertThat(cache.get("state").getAsString()).isEqualTo("ready");
+    for (String name :
+        List.of(
+            "entries",
+            "live_bytes",
+            "disk_bytes",
+            "limit_bytes",
+            "disk_hits",
+            "disk_misses",
+            "puts",
+            "not_stored",
+            "damaged",
+            "expired",
+            "invalidated",
+            "queued",
+            "heap_entries",
+            "heap_hits",
+            "heap_misses")) {
+      assertWithMessage(name).that(cache.get(name).getAsLong()).isEqualTo(7);
+    }
+    assertThat(cache.get("serializer_errors").getAsLong()).isEqualTo(3);
+    JsonObject start = cache.getAsJsonObject("last_start");
+    assertThat(start.get("kind").getAsString()).isEqualTo("recovered");
+    assertThat(start.get("detail").getAsString()).isEqualTo("a \"reason\"");
+  }
+
+  @Test
+  void jsonOfNoCachesSaysWhy() {
+    String json = CachesJson.of(Optional.empty(), Optional.of("no disk"), List.of());
+    JsonObject root = JsonParser.parseString(json).getAsJsonObject();
+    assertThat(root.has("directory")).isFalse();
+    assertThat(root.get("memory_only_reason").getAsString()).isEqualTo("no disk");
+    assertThat(root.getAsJsonArray("caches")).isEmpty();
+  }
+}

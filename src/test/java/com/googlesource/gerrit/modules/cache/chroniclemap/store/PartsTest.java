@@ -1,0 +1,289 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import com.google.common.collect.Range;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The small parts of a store, each by itself. */
+@Timeout(60)
+class PartsTest {
+  @TempDir Path temp;
+
+  private static byte[] random(int length, int seed) {
+    byte[] out = new byte[length];
+    new Random(seed).nextBytes(out);
+    return out;
+  }
+
+  // ---- Envelope
+
+  @Test
+  void anEnvelopeIsSoundUntilAnyBitOfItChanges() {
+    byte[] key = StoredKey.ofValue(random(20, 1));
+    byte[] payload = random(50, 2);
+    byte[] record = Envelope.wrap(key, Envelope.WHOLE, 1234567890123L, payload, 10, 30);
+    assertThat(record).hasLength(Envelope.HEADER_LENGTH + 30);
+    assertThat(Envelope.isValid(key, record)).isTrue();
+    for (int bit = 0; bit < record.length * 8; bit++) {
+      record[bit / 8] ^= (byte) (1 << bit % 8);
+      boolean access =
+          bit / 8 >= Envelope.ACCESSED_OFFSET && bit / 8 < Envelope.ACCESSED_OFFSET + Long.BYTES;
+      assertWithMessage("bit %s", bit).that(Envelope.isValid(key, record)).isEqualTo(access);
+      record[bit / 8] ^= (byte) (1 << bit % 8);
+    }
+    assertThat(Envelope.isValid(StoredKey.ofValue(random(20, 3)), record)).isFalse();
+  }
+
+  @Test
+  void anEnvelopeWithoutAHeaderIsNotSound() {
+    byte[] key = StoredKey.ofValue(new byte[0]);
+    assertThat(Envelope.isValid(key, new byte[0])).isFalse();
+    assertThat(Envelope.isValid(key, new byte[Envelope.HEADER_LENGTH - 1])).isFalse();
+    byte[] empty = Envelope.wrap(key, Envelope.WHOLE, 0, new byte[0], 0, 0);
+    assertThat(Envelope.isValid(key, empty)).isTrue();
+  }
+
+  // ---- StoredKey
+
+  @Test
+  void storedKeysLeadBackToTheirKey() {
+    for (int length : new int[] {0, 1, 12, 13, 14, 300}) {
+      byte[] key = random(length, length);
+      assertThat(StoredKey.keyOf(StoredKey.ofValue(key))).isEqualTo(key);
+      assertThat(StoredKey.isPart(StoredKey.ofValue(key))).isFalse();
+      byte[] part = StoredKey.ofPart(key, Long.MIN_VALUE + length, 7);
+      assertThat(StoredKey.isPart(part)).isTrue();
+      assertThat(StoredKey.keyOf(part)).isEqualTo(key);
+      assertThat(StoredKey.partId(part)).isEqualTo(Long.MIN_VALUE + length);
+      assertThat(part).isNotEqualTo(StoredKey.ofPart(key, Long.MIN_VALUE + length, 8));
+    }
+  }
+
+  @Test
+  void aKeyThatLooksLikeAPartIsNone() {
+    byte[] part = StoredKey.ofPart(random(5, 1), 2, 3);
+    assertThat(StoredKey.isPart(StoredKey.ofValue(part))).isFalse();
+    assertThat(StoredKey.keyOf(StoredKey.ofValue(part))).isEqualTo(part);
+  }
+
+  // ---- PartList
+
+  @Test
+  void partsAddUpToTheWhole() {
+    for (int length : new int[] {1, 99, 100, 101, 200, 12345, Integer.MAX_VALUE}) {
+      for (int partLength : new int[] {1 << 10, 100, 65536}) {
+        PartList list = new PartList(42, length, partLength);
+        assertThat(PartList.decode(list.encode())).isEqualTo(list);
+        long sum = 0;
+        for (int i = 0; i < list.parts(); i++) {
+          assertThat(list.lengthOf(i)).isIn(Range.closed(1, partLength));
+          sum += list.lengthOf(i);
+        }
+        assertThat(sum).isEqualTo(length);
+      }
+    }
+  }
+
+  @Test
+  void nonsenseIsNoPartList() {
+    assertThat(PartList.decode(new byte[0])).isNull();
+    assertThat(PartList.decode(new byte[15])).isNull();
+    assertThat(PartList.decode(new byte[17])).isNull();
+    assertThat(PartList.decode(new byte[16])).isNull();
+    assertThat(PartList.decode(new PartList(1, -1, 5).encode())).isNull();
+    assertThat(PartList.decode(new PartList(1, 5, -1).encode())).isNull();
+    assertThat(PartList.decode(new PartList(1, 5, 0).encode())).isNull();
+  }
+
+  // ---- Geometry and growth
+
+  @Test
+  void geometriesAreSaneForAnyLimit() {
+    for (long bytes = Geometry.MIN_FILE_BYTES; bytes <= 1L << 40; bytes += bytes / 7 + 1) {
+      for (int bytesPerSlot : new int[] {64, 128, 1024}) {
+        Geometry geometry = Geometry.forFileOf(bytes, bytesPerSlot);
+        String what = bytes + " bytes: " + geometry;
+        assertWithMessage(what).that(Long.bitCount(geometry.segments())).isEqualTo(1);
+        assertWithMessage(what).that(geometry.chunksPerSegment()).isGreaterThan(100);
+        assertWithMessage(what).that(geometry.entriesPerSegment()).isGreaterThan(0);
+        assertWithMessage(what)
+            .that(geometry.entriesPerSegment())
+            .isAtMost(geometry.chunksPerSegment());
+        assertWithMessage(what).that(geometry.dataBytes()).isLessThan(bytes);
+        assertWithMessage(what).that(geometry.dataBytes()).isGreaterThan(bytes / 2);
+        assertWithMessage(what).that(geometry.maxPayload()).isGreaterThan(1000);
+      }
+    }
+    assertThrows(
+        IllegalArgumentException.class, () -> Geometry.forFileOf(Geometry.MIN_FILE_BYTES - 1, 128));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      longs = {
+        65536,
+        65537,
+        100_000,
+        131_072,
+        999_999,
+        1 << 20,
+        2_000_003,
+        3 << 20,
+        4 << 20,
+        7_654_321,
+        16 << 20,
+        33_333_333,
+        64 << 20
+      })
+  void aFileTakesNoMoreThanItMay(long bytes) throws Exception {
+    for (int bytesPerSlot : new int[] {64, 128, 1024}) {
+      Path path = temp.resolve("file " + bytesPerSlot);
+      ChronicleFile.create(path, Geometry.forFileOf(bytes, bytesPerSlot)).close();
+      assertThat(Files.size(path)).isAtMost(bytes);
+      assertThat(Files.size(path)).isAtLeast(bytes * 3 / 5);
+      Files.delete(path);
+    }
+  }
+
+  @Test
+  void growthEndsAtTheLimitAndAtLeastDoubles() {
+    for (long limit = Geometry.MIN_FILE_BYTES; limit <= 1L << 40; limit += limit / 3 + 12345) {
+      GrowthPlan plan = new GrowthPlan(limit);
+      long bytes = plan.first();
+      assertThat(bytes).isAtLeast(Math.min(limit, Geometry.MIN_FILE_BYTES));
+      int steps = 0;
+      while (plan.next(bytes, 0).isPresent()) {
+        long next = plan.next(bytes, 0).getAsLong();
+        assertThat(next).isAtLeast(2 * bytes);
+        assertThat(next).isAtMost(limit);
+        bytes = next;
+        assertThat(++steps).isAtMost(40);
+      }
+      assertThat(bytes).isGreaterThan(limit / 2);
+      assertThat(bytes).isAtMost(limit);
+    }
+  }
+
+  // ---- CleanMarker
+
+  @Test
+  void aMarkerHoldsOnceAndForTheSameBytesOnly() throws Exception {
+    Path store = temp.resolve("store.chm");
+    Files.write(store, random(100_000, 1));
+    assertThat(CleanMarker.take(store)).isEmpty();
+    CleanMarker.write(store, 12, 3456);
+    Optional<CleanMarker> marker = CleanMarker.take(store);
+    assertThat(marker.map(CleanMarker::entries)).hasValue(12L);
+    assertThat(marker.map(CleanMarker::liveBytes)).hasValue(3456L);
+    assertThat(CleanMarker.take(store)).isEmpty();
+
+    CleanMarker.write(store, 12, 3456);
+    byte[] changed = random(100_000, 1);
+    changed[99_999] ^= 1;
+    Files.write(store, changed);
+    assertThat(CleanMarker.take(store)).isEmpty();
+
+    CleanMarker.write(store, 12, 3456);
+    Files.write(store, random(99_999, 1));
+    assertThat(CleanMarker.take(store)).isEmpty();
+    CleanMarker.write(store, 12, 3456);
+    Files.delete(store);
+    assertThat(CleanMarker.take(store)).isEmpty();
+  }
+
+  // ---- Gate
+
+  @Test
+  void aGateThatIsShutTurnsAwayAndWaitsForThoseInside() throws Exception {
+    Gate gate = new Gate();
+    CountDownLatch inside = new CountDownLatch(1);
+    CountDownLatch goOn = new CountDownLatch(1);
+    CompletableFuture<Void> reader =
+        CompletableFuture.runAsync(
+            () -> {
+              long stamp = gate.enter();
+              assertThat(stamp).isNotEqualTo(0);
+              // The same thread may be inside twice.
+              gate.leave(gate.enter());
+              inside.countDown();
+              try {
+                assertThat(goOn.await(30, TimeUnit.SECONDS)).isTrue();
+              } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+              }
+              gate.leave(stamp);
+            });
+    inside.await();
+    assertThat(gate.isShut()).isFalse();
+    Thread shutter = new Thread(gate::shut);
+    shutter.start();
+    while (!gate.isShut() || shutter.getState() != Thread.State.WAITING) {
+      Thread.onSpinWait();
+    }
+    assertThat(gate.enter()).isEqualTo(0);
+    goOn.countDown();
+    shutter.join();
+    reader.get();
+    assertThat(gate.enter()).isEqualTo(0);
+    gate.shut();
+  }
+
+  // ---- Tickets
+
+  @Test
+  void ticketsEndWhenTheirKeyChanges() {
+    Tickets tickets = new Tickets();
+    int others = 0;
+    for (int hash : new int[] {0, 1, -1, 12345, Integer.MIN_VALUE, Integer.MAX_VALUE}) {
+      long before = tickets.current(hash);
+      assertThat(tickets.isCurrent(before)).isTrue();
+      assertThat(before).isAtLeast(0L);
+      long after = tickets.advance(hash);
+      assertThat(tickets.isCurrent(before)).isFalse();
+      assertThat(tickets.isCurrent(after)).isTrue();
+      assertThat(tickets.current(hash)).isEqualTo(after);
+      if (tickets.current(hash + 1) != after) {
+        others++;
+      }
+      tickets.advanceAll();
+      assertThat(tickets.isCurrent(after)).isFalse();
+    }
+    assertThat(others).isAtLeast(5);
+  }
+
+  // ---- JvmFlags
+
+  @Test
+  void theFlagsOfTheTestsAreAllThereIs() {
+    assertThat(JvmFlags.missing()).isEmpty();
+    assertThat(JvmFlags.all()).hasSize(2);
+  }
+}
