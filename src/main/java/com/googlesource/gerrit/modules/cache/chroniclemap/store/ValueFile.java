@@ -38,6 +38,9 @@ final class ValueFile {
    */
   private static final double FILLING = 0.7;
 
+  /** How often a split value is put under another id before it counts as not fitting. */
+  private static final int SPLIT_ATTEMPTS = 8;
+
   /** Of a value that is replaced while it is read, the new one is tried this often. */
   private static final int READ_ATTEMPTS = 3;
 
@@ -146,9 +149,17 @@ final class ValueFile {
   }
 
   private boolean putOnce(byte[] key, byte[] value, long created) {
-    return value.length <= file.maxPayload()
-        ? putRecord(StoredKey.ofValue(key), Envelope.WHOLE, created, value, 0, value.length)
-        : putParts(key, value, created);
+    if (value.length <= file.maxPayload()) {
+      return putRecord(StoredKey.ofValue(key), Envelope.WHOLE, created, value, 0, value.length);
+    }
+    // Where the parts go depends on their id: if one segment gets too many, another id helps.
+    int attempts = hasRoomFor(value.length) ? SPLIT_ATTEMPTS : 1;
+    for (int i = 0; i < attempts; i++) {
+      if (putParts(key, value, created)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private boolean putParts(byte[] key, byte[] value, long created) {
