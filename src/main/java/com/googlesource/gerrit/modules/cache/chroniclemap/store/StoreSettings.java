@@ -24,7 +24,7 @@ import java.util.Optional;
  *
  * @param name of the cache; names the file
  * @param version of the keys and values; another version starts empty
- * @param maxBytes hard bound on the disk the store takes, bytes
+ * @param maxBytes hard bound on the store's file, bytes; one and a half times that while it grows
  * @param maxAge values older than this are not found any more; empty for no limit
  */
 public record StoreSettings(String name, int version, long maxBytes, Optional<Duration> maxAge) {

@@ -23,7 +23,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
  * @param entries values on disk
  * @param liveBytes bytes of their keys and records
  * @param diskBytes bytes of the file, all of them allocated
- * @param maxBytes the bound on diskBytes
+ * @param maxBytes the bound on diskBytes while the file does not grow
  * @param hits reads that found a value
  * @param misses reads that found none
  * @param puts values stored
