@@ -19,6 +19,7 @@ import com.google.gerrit.server.cache.CacheModule;
 import com.google.inject.AbstractModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.AdminModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CachesModule;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.WarmUp;
 
 /**
  * Replaces Gerrit's H2 disk caches: the entrance of {@code gerrit.installModule}.
@@ -30,6 +31,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CachesModule;
 public class ChronicleMapCacheModule extends AbstractModule {
   @Override
   protected void configure() {
+    WarmUp.begin();
     install(new CachesModule());
     install(new AdminModule());
   }

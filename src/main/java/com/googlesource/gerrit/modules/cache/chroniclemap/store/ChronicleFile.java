@@ -70,15 +70,30 @@ final class ChronicleFile {
     Files.createFile(
         path, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
     try {
+      boolean allocated = ChronicleRuntime.allocatesDisk();
       ChronicleFile file =
           new ChronicleFile(builder(geometry).createPersistedTo(path.toFile()), geometry);
-      if (!ChronicleRuntime.allocatesDisk()) {
+      if (!allocated) {
         allocate(path);
       }
       return file;
     } catch (IOException | RuntimeException | Error e) {
       Files.deleteIfExists(path);
       throw e;
+    }
+  }
+
+  /** Loads the classes that an open file needs, which takes longer than to open one. */
+  static void warmUp() throws DamagedEntryException {
+    Geometry geometry =
+        Geometry.forFileOf(Geometry.MIN_FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
+    ChronicleFile file = new ChronicleFile(builder(geometry).create(), geometry);
+    try {
+      byte[] key = StoredKey.ofValue(new byte[1]);
+      file.put(key, Envelope.wrap(key, Envelope.WHOLE, 0, new byte[0], 0, 0));
+      var unused = file.read(key, 0);
+    } finally {
+      file.close();
     }
   }
 

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import net.openhft.posix.PosixAPI;
+import net.openhft.posix.internal.PosixAPIHolder;
 
 /**
  * Settings of the Chronicle libraries that are read once, when their classes load. Whoever touches
@@ -33,16 +34,27 @@ final class ChronicleRuntime {
     }
     // Chronicle announces itself on the console otherwise.
     System.setProperty("chronicle.announcer.disable", "true");
+    // Chronicle would load its native code at once, which takes longer than all else at a start;
+    // only files that are made need it.
+    PosixAPI.useNoOpPosixApi();
   }
+
+  private static boolean nativeLoaded;
 
   private ChronicleRuntime() {}
 
   /**
-   * Whether disk is really taken when a file is made. That needs native code, which can't be loaded
-   * from a temporary folder that forbids executing; Chronicle then makes sparse files without a
-   * word.
+   * Loads what takes disk when a file is made; to be called before one is.
+   *
+   * @return whether it is there. It is native code, which can't be loaded from a temporary folder
+   *     that forbids executing; Chronicle then makes sparse files without a word.
    */
-  static boolean allocatesDisk() {
+  static synchronized boolean allocatesDisk() {
+    if (!nativeLoaded) {
+      PosixAPIHolder.POSIX_API = null;
+      PosixAPIHolder.loadPosixApi();
+      nativeLoaded = true;
+    }
     return !PosixAPI.posix().getClass().getSimpleName().startsWith("NoOp");
   }
 
