@@ -102,6 +102,7 @@ final class CachesTable {
       case NEW -> "new";
       case CLEAN -> "clean";
       case RECOVERED -> "crash";
+      case SHRUNK -> "shrunk";
       case REPLACED -> "emptied";
       case NONE -> "FAILED";
     };
@@ -129,6 +130,11 @@ final class CachesTable {
               String.format(
                   "%s: recovered after a crash in %d ms, %d entries kept, %d damaged ones dropped",
                   report.name(), start.millis(), start.entries(), start.damaged()));
+      case SHRUNK ->
+          Optional.of(
+              String.format(
+                  "%s: made smaller in %d ms, %d entries kept: %s",
+                  report.name(), start.millis(), start.entries(), start.detail()));
       case REPLACED -> Optional.of(report.name() + ": started empty: " + start.detail());
       default -> Optional.empty();
     };

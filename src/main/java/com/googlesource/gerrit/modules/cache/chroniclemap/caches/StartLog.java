@@ -51,6 +51,10 @@ final class StartLog {
           warn(
               "Cache %s was recovered, because %s: %d entries kept, %d damaged ones dropped"
                   .formatted(cache, report.detail(), report.entries(), report.damaged()));
+      case SHRUNK ->
+          warn(
+              "Cache %s was made smaller, because %s: %d entries kept"
+                  .formatted(cache, report.detail(), report.entries()));
       case REPLACED -> warn("Cache %s starts empty: %s".formatted(cache, report.detail()));
       case NONE ->
           warn(

@@ -14,14 +14,14 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Set;
 import net.openhft.chronicle.bytes.RandomDataInput;
 import net.openhft.chronicle.bytes.RandomDataOutput;
 import net.openhft.chronicle.hash.Data;
@@ -44,9 +44,7 @@ import net.openhft.chronicle.map.MapSegmentContext;
  * Nothing may be called after {@link #close}; {@link Gate} sees to that.
  */
 final class ChronicleFile {
-  /** A value's access time is rewritten at most this often, so that reads do not dirty pages. */
-  private static final long TOUCH_INTERVAL_MILLIS = 60_000;
-
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final int ALLOCATE_BYTES = 1 << 20;
   private static final int SIZE_WORD_OFFSET = 8;
   private static final int NOT_COMPLETE_BIT = 0x8000_0000;
@@ -56,8 +54,15 @@ final class ChronicleFile {
   private final int maxPayload;
   private final long dataBytes;
   private final long fileBytes;
+  private final Disk disk;
 
-  private ChronicleFile(ChronicleMap<byte[], byte[]> map, Geometry geometry) {
+  /** For reading past the mapping; null if the file is in memory only. */
+  private final FileChannel channel;
+
+  private ChronicleFile(
+      ChronicleMap<byte[], byte[]> map, Geometry geometry, Disk disk, FileChannel channel) {
+    this.disk = disk;
+    this.channel = channel;
     this.map = map;
     this.layout = (VanillaChronicleHash<?, ?, ?, ?>) map;
     this.maxPayload = geometry.maxPayload();
@@ -66,19 +71,33 @@ final class ChronicleFile {
   }
 
   /** Makes a file that only its owner can read. On failure nothing is left behind. */
-  static ChronicleFile create(Path path, Geometry geometry) throws IOException {
-    Files.createFile(
-        path, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+  static ChronicleFile create(Disk disk, Path path, Geometry geometry) throws IOException {
+    disk.create(path);
     try {
       boolean allocated = ChronicleRuntime.allocatesDisk();
-      ChronicleFile file =
-          new ChronicleFile(builder(geometry).createPersistedTo(path.toFile()), geometry);
+      ChronicleFile file = map(disk, path, geometry);
       if (!allocated) {
-        allocate(path);
+        allocate(disk, path);
       }
       return file;
     } catch (IOException | RuntimeException | Error e) {
-      Files.deleteIfExists(path);
+      try {
+        disk.delete(path);
+      } catch (IOException left) {
+        e.addSuppressed(left);
+      }
+      throw e;
+    }
+  }
+
+  private static ChronicleFile map(Disk disk, Path path, Geometry geometry) throws IOException {
+    disk.mapping(path);
+    ChronicleMap<byte[], byte[]> map = builder(geometry).createPersistedTo(path.toFile());
+    try {
+      return new ChronicleFile(
+          map, geometry, disk, disk.open(path, Set.of(StandardOpenOption.READ)));
+    } catch (IOException | RuntimeException | Error e) {
+      map.close();
       throw e;
     }
   }
@@ -87,21 +106,19 @@ final class ChronicleFile {
   static void warmUp() throws DamagedEntryException {
     Geometry geometry =
         Geometry.forFileOf(Geometry.MIN_FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
-    ChronicleFile file = new ChronicleFile(builder(geometry).create(), geometry);
-    try {
+    try (ChronicleMap<byte[], byte[]> map = builder(geometry).create()) {
+      ChronicleFile file = new ChronicleFile(map, geometry, Disk.REAL, null);
       byte[] key = StoredKey.ofValue(new byte[1]);
-      file.put(key, Envelope.wrap(key, Envelope.WHOLE, 0, new byte[0], 0, 0));
-      var unused = file.read(key, 0);
-    } finally {
-      file.close();
+      var unusedSize = file.put(key, Envelope.wrap(key, Envelope.WHOLE, 0, 0, new byte[0], 0, 0));
+      var unused = file.read(key, 0, 0);
     }
   }
 
   /** Takes the disk of a sparse file by writing what it holds, before anyone else writes to it. */
-  private static void allocate(Path path) throws IOException {
+  private static void allocate(Disk disk, Path path) throws IOException {
     ByteBuffer buffer = ByteBuffer.allocateDirect(ALLOCATE_BYTES);
     try (FileChannel channel =
-        FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+        disk.open(path, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE))) {
       long position = 0;
       while (channel.read(buffer.clear(), position) > 0) {
         buffer.flip();
@@ -113,9 +130,9 @@ final class ChronicleFile {
   }
 
   /** Opens a file that was closed properly. */
-  static ChronicleFile open(Path path, Geometry geometry) throws IOException {
-    checkHeader(path);
-    return new ChronicleFile(builder(geometry).createPersistedTo(path.toFile()), geometry);
+  static ChronicleFile open(Disk disk, Path path, Geometry geometry) throws IOException {
+    checkHeader(disk, path);
+    return map(disk, path, geometry);
   }
 
   private static ChronicleMapBuilder<byte[], byte[]> builder(Geometry geometry) {
@@ -142,9 +159,9 @@ final class ChronicleFile {
    * Refuses what Chronicle-Map would wait a minute for: a header that its writer never finished.
    * Bytes 8 to 11 hold the header's length and, in the top bit, that it is not ready.
    */
-  private static void checkHeader(Path path) throws IOException {
+  private static void checkHeader(Disk disk, Path path) throws IOException {
     ByteBuffer word = ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN);
-    try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
+    try (FileChannel channel = disk.open(path, Set.of(StandardOpenOption.READ))) {
       while (word.hasRemaining()) {
         if (channel.read(word, SIZE_WORD_OFFSET + word.position()) < 0) {
           throw new IOException("the file is too short: " + channel.size() + " bytes");
@@ -175,14 +192,17 @@ final class ChronicleFile {
   /**
    * Reads a record, with one copy.
    *
-   * @return null if there is none
+   * @param touchMillis the access time is rewritten if it is older than this by more
+   * @return null if there is none; {@link StoredValue#VOID} if it is void
    * @throws DamagedEntryException if its bytes are not those that were stored
    */
-  StoredValue read(byte[] storedKey, long nowMillis) throws DamagedEntryException {
+  StoredValue read(byte[] storedKey, long nowMillis, long touchMillis)
+      throws DamagedEntryException {
     int kind;
     int crc;
     long created;
     byte[] payload;
+    disk.touching();
     try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
       query.readLock().lock();
       MapEntry<byte[], byte[]> entry = query.entry();
@@ -192,11 +212,14 @@ final class ChronicleFile {
       Data<byte[]> value = entry.value();
       RandomDataInput in = value.bytes();
       long offset = value.offset();
-      payload = new byte[payloadLength(value.size())];
       kind = in.readInt(offset + Envelope.KIND_OFFSET);
+      if (Envelope.isVoid(kind)) {
+        return StoredValue.VOID;
+      }
+      payload = new byte[payloadLength(value.size())];
       crc = in.readInt(offset + Envelope.CRC_OFFSET);
       created = in.readLong(offset + Envelope.CREATED_OFFSET);
-      if (nowMillis - in.readLong(offset + Envelope.ACCESSED_OFFSET) > TOUCH_INTERVAL_MILLIS) {
+      if (nowMillis - in.readLong(offset + Envelope.ACCESSED_OFFSET) > touchMillis) {
         ((RandomDataOutput<?>) in).writeLong(offset + Envelope.ACCESSED_OFFSET, nowMillis);
       }
       in.read(offset + Envelope.HEADER_LENGTH, payload, 0, payload.length);
@@ -232,6 +255,7 @@ final class ChronicleFile {
 
   /** Bytes of the stored key and record; 0 if there is none. */
   long sizeOf(byte[] storedKey) {
+    disk.touching();
     try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
       query.readLock().lock();
       MapEntry<byte[], byte[]> entry = query.entry();
@@ -243,34 +267,121 @@ final class ChronicleFile {
    * Stores a record made by {@link Envelope#wrap}. If it does not fit, any older record of the key
    * is gone too, so that nobody takes it for the value.
    *
-   * @return whether it fitted
+   * @return bytes of the key and the older record, 0 if there was none; the bitwise complement of
+   *     that if the new one did not fit
    */
-  boolean put(byte[] storedKey, byte[] record) {
-    long present = sizeOf(storedKey);
-    if (present > 0 && present < storedKey.length + (long) record.length) {
-      // Where Chronicle-Map finds no room to move a record to, it has freed and uncounted it but
-      // left it in the index. Removed after that it is uncounted twice, and what relies on the
-      // count, such as clear, then misses records.
-      map.remove(storedKey);
-    }
-    try {
-      map.put(storedKey, record);
-      return true;
-    } catch (IllegalStateException | IllegalArgumentException e) {
-      // Chronicle-Map's way to say that the segment has no free run of chunks or no free slot.
-      map.remove(storedKey);
-      return false;
+  long put(byte[] storedKey, byte[] record) {
+    disk.touching();
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
+      query.updateLock().lock();
+      MapEntry<byte[], byte[]> entry = query.entry();
+      long before = 0;
+      if (entry != null) {
+        long size = checkedSize(entry);
+        before = storedKey.length + size;
+        if (record.length <= size) {
+          query.replaceValue(entry, query.wrapValueAsData(record));
+          return before;
+        }
+        // Not replaced: where Chronicle-Map finds no room to move a record to, it has freed and
+        // uncounted it but left it in the index.
+        query.remove(entry);
+      }
+      try {
+        query.insert(query.absentEntry(), query.wrapValueAsData(record));
+        return before;
+      } catch (IllegalStateException | IllegalArgumentException e) {
+        // Chronicle-Map's way to say that the segment has no free run of chunks or no free slot.
+        return ~before;
+      }
     }
   }
 
-  /** Removes a record. */
-  void remove(byte[] storedKey) {
-    if (sizeOf(storedKey) > 0) {
-      map.remove(storedKey);
+  /** Removes a record; returns bytes of its key and itself, 0 if there was none. */
+  long remove(byte[] storedKey) {
+    disk.touching();
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
+      query.updateLock().lock();
+      MapEntry<byte[], byte[]> entry = query.entry();
+      if (entry == null) {
+        return 0;
+      }
+      long size = storedKey.length + checkedSize(entry);
+      query.remove(entry);
+      return size;
+    }
+  }
+
+  /**
+   * Makes a record void, if there is one. May be called by any thread, also while another one
+   * writes: the lock of readers keeps the record where it is.
+   */
+  void markVoid(byte[] storedKey) throws StoreBusyException {
+    disk.touching();
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
+      query.readLock().lock();
+      MapEntry<byte[], byte[]> entry = query.entry();
+      if (entry != null) {
+        var unused = checkedSize(entry);
+        RandomDataInput in = entry.value().bytes();
+        long offset = entry.value().offset() + Envelope.VOID_OFFSET;
+        ((RandomDataOutput<?>) in)
+            .writeByte(offset, (byte) (in.readByte(offset) | Envelope.VOID_BYTE));
+      }
+    } catch (InterProcessDeadLockException e) {
+      throw new StoreBusyException(e);
+    }
+  }
+
+  /** Whether there is a record that is void. */
+  boolean isVoid(byte[] storedKey) {
+    disk.touching();
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
+      query.readLock().lock();
+      MapEntry<byte[], byte[]> entry = query.entry();
+      return entry != null
+          && (entry.value().bytes().readByte(entry.value().offset() + Envelope.VOID_OFFSET)
+                  & Envelope.VOID_BYTE)
+              != 0;
+    }
+  }
+
+  /**
+   * The record of a key, void or not, if its payload has exactly this length; null if not. A put of
+   * a small value pays for no more than the look-up.
+   */
+  byte[] headOf(byte[] storedKey, int payloadLength) {
+    disk.touching();
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
+      query.readLock().lock();
+      MapEntry<byte[], byte[]> entry = query.entry();
+      return entry == null || checkedSize(entry) != Envelope.HEADER_LENGTH + (long) payloadLength
+          ? null
+          : entry.value().get().clone();
+    }
+  }
+
+  /** Milliseconds since the epoch of the last access that was noted; 0 if there is no record. */
+  long accessed(byte[] storedKey) {
+    disk.touching();
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
+      query.readLock().lock();
+      MapEntry<byte[], byte[]> entry = query.entry();
+      return entry == null
+          ? 0
+          : entry.value().bytes().readLong(entry.value().offset() + Envelope.ACCESSED_OFFSET);
+    }
+  }
+
+  /** The segment in which the record of a key lies, if there is one. */
+  int segmentOf(byte[] storedKey) {
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
+      return query.segmentIndex();
     }
   }
 
   void clear() {
+    disk.touching();
     map.clear();
   }
 
@@ -285,81 +396,64 @@ final class ChronicleFile {
 
   /** Whether there is a record. */
   boolean contains(byte[] storedKey) {
+    disk.touching();
     return map.containsKey(storedKey);
   }
 
-  /** What {@link #copySegment} hands each record to. */
-  interface RecordSink {
-    /** Takes a record as it stands, checked or not. The record is valid during the call only. */
-    void accept(byte[] storedKey, byte[] record);
-  }
-
-  /** Hands out each record of a segment; readers go on meanwhile, writers of the segment wait. */
-  void copySegment(int index, RecordSink sink) {
-    try (MapSegmentContext<byte[], byte[], ?> segment = map.segmentContext(index)) {
-      segment.forEachSegmentEntry(entry -> sink.accept(keyOf(entry), entry.value().get()));
-    }
-  }
-
-  /** What {@link #forEach} hands each record to. */
-  interface Visitor {
+  /** What {@link #scanSegment} tells of each record. */
+  interface Scan {
     /**
      * Looks at a record.
      *
-     * @param valid whether the checksum is right; if not, kind and payload mean nothing
+     * @param storedKey valid during the call only
+     * @param created milliseconds since the epoch
+     * @param accessed milliseconds since the epoch
+     * @param bytes of the key and the record
      */
-    void visit(byte[] storedKey, StoredValue value, boolean valid);
+    void record(byte[] storedKey, long created, long accessed, int bytes);
   }
 
   /**
-   * Visits every record, segment by segment. Readers go on meanwhile; writers of the one segment
-   * wait.
+   * Tells of each record of a segment, in the same order as long as nothing is written. Readers go
+   * on meanwhile.
    */
-  void forEach(Visitor visitor) {
-    for (int i = 0; i < map.segments(); i++) {
-      try (MapSegmentContext<byte[], byte[], ?> segment = map.segmentContext(i)) {
-        segment.forEachSegmentEntry(entry -> visit(entry, visitor));
-      }
+  void scanSegment(int index, Scan scan) {
+    disk.touching();
+    try (MapSegmentContext<byte[], byte[], ?> segment = map.segmentContext(index)) {
+      segment.forEachSegmentEntry(
+          entry -> {
+            int bytes = Math.toIntExact(checkedKeySize(entry) + checkedSize(entry));
+            Data<byte[]> value = entry.value();
+            long created = value.bytes().readLong(value.offset() + Envelope.CREATED_OFFSET);
+            long accessed = value.bytes().readLong(value.offset() + Envelope.ACCESSED_OFFSET);
+            scan.record(entry.key().get(), created, accessed, bytes);
+          });
     }
   }
 
-  /** A copy: Chronicle-Map reads the next key of the same length into the same array. */
-  private byte[] keyOf(MapEntry<byte[], byte[]> entry) {
+  private long checkedKeySize(MapEntry<byte[], byte[]> entry) {
     long size = entry.key().size();
     if (size < 0 || size > dataBytes) {
       throw new IllegalStateException("the file is damaged: a key of " + size + " bytes");
     }
-    var unused = checkedSize(entry);
-    return entry.key().get().clone();
+    return size;
   }
 
-  private void visit(MapEntry<byte[], byte[]> entry, Visitor visitor) {
-    byte[] storedKey = keyOf(entry);
-    Data<byte[]> data = entry.value();
-    StoredValue value = new StoredValue(-1, 0, new byte[0]);
-    boolean valid = false;
-    try {
-      RandomDataInput in = data.bytes();
-      long offset = data.offset();
-      byte[] payload = new byte[payloadLength(data.size())];
-      in.read(offset + Envelope.HEADER_LENGTH, payload, 0, payload.length);
-      value =
-          new StoredValue(
-              in.readInt(offset + Envelope.KIND_OFFSET),
-              in.readLong(offset + Envelope.CREATED_OFFSET),
-              payload);
-      valid =
-          in.readInt(offset + Envelope.CRC_OFFSET)
-              == Envelope.checksum(
-                  storedKey, value.kind(), value.created(), payload, 0, payload.length);
-    } catch (DamagedEntryException e) {
-      // valid says it
+  /**
+   * Where things are in a file of another geometry. Takes as much memory, untouched, for a moment.
+   */
+  static FileLayout layoutOf(Geometry geometry) {
+    try (ChronicleMap<byte[], byte[]> map = builder(geometry).create()) {
+      return layout((VanillaChronicleHash<?, ?, ?, ?>) map, geometry.maxPayload());
     }
-    visitor.visit(storedKey, value, valid);
   }
 
   /** Where things are in this file, and in any other of the same geometry. */
   FileLayout layout() {
+    return layout(layout, maxPayload);
+  }
+
+  private static FileLayout layout(VanillaChronicleHash<?, ?, ?, ?> layout, int maxPayload) {
     return new FileLayout(
         layout.sizeInBytesWithoutTiers() - layout.actualSegments * layout.tierSize,
         layout.actualSegments,
@@ -377,8 +471,18 @@ final class ChronicleFile {
         Envelope.HEADER_LENGTH + maxPayload);
   }
 
+  /** A reader of this file past Chronicle-Map; to be used while nobody writes. */
+  SegmentReader reader() {
+    return new SegmentReader(channel, layout());
+  }
+
   /** Unmaps the file. */
   void close() {
     map.close();
+    try {
+      channel.close();
+    } catch (IOException e) {
+      logger.atFine().withCause(e).log("cannot close");
+    }
   }
 }

@@ -18,13 +18,12 @@ import java.io.IOException;
 import java.io.StringReader;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.Optional;
 import java.util.Properties;
+import java.util.Set;
 import java.util.zip.CRC32C;
 
 /**
@@ -45,11 +44,12 @@ record CleanMarker(long fileBytes, int checksum, long entries, long liveBytes) {
   private static final int BUFFER_BYTES = 256 << 10;
 
   /** Says that {@code store}, which nobody maps any more, is in order. */
-  static void write(Path store, long entries, long liveBytes) throws IOException {
-    CleanMarker marker = new CleanMarker(Files.size(store), checksum(store), entries, liveBytes);
+  static void write(Disk disk, Path store, long entries, long liveBytes) throws IOException {
+    CleanMarker marker =
+        new CleanMarker(disk.size(store), checksum(disk, store), entries, liveBytes);
     Path temporary = store.resolveSibling(pathOf(store).getFileName() + ".tmp");
-    Files.writeString(temporary, marker.encode());
-    Files.move(temporary, pathOf(store), StandardCopyOption.ATOMIC_MOVE);
+    disk.writeText(temporary, marker.encode());
+    disk.move(temporary, pathOf(store));
   }
 
   /**
@@ -59,28 +59,28 @@ record CleanMarker(long fileBytes, int checksum, long entries, long liveBytes) {
    * @throws IOException if the marker is there but can't be removed: then the store must not be
    *     used, because a crash would be taken for a proper stop
    */
-  static Optional<CleanMarker> take(Path store) throws IOException {
-    Optional<CleanMarker> marker = read(store);
-    Files.deleteIfExists(pathOf(store));
-    return marker.filter(m -> m.matches(store));
+  static Optional<CleanMarker> take(Disk disk, Path store) throws IOException {
+    Optional<CleanMarker> marker = read(disk, store);
+    disk.delete(pathOf(store));
+    return marker.filter(m -> m.matches(disk, store));
   }
 
   static Path pathOf(Path store) {
     return store.resolveSibling(store.getFileName() + ".clean");
   }
 
-  private boolean matches(Path store) {
+  private boolean matches(Disk disk, Path store) {
     try {
-      return Files.size(store) == fileBytes && checksum(store) == checksum;
+      return disk.size(store) == fileBytes && checksum(disk, store) == checksum;
     } catch (IOException e) {
       return false;
     }
   }
 
-  private static int checksum(Path file) throws IOException {
+  private static int checksum(Disk disk, Path file) throws IOException {
     CRC32C crc = new CRC32C();
     ByteBuffer buffer = ByteBuffer.allocateDirect(BUFFER_BYTES);
-    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
+    try (FileChannel channel = disk.open(file, Set.of(StandardOpenOption.READ))) {
       while (channel.read(buffer.clear()) >= 0) {
         crc.update(buffer.flip());
       }
@@ -88,10 +88,10 @@ record CleanMarker(long fileBytes, int checksum, long entries, long liveBytes) {
     return (int) crc.getValue();
   }
 
-  private static Optional<CleanMarker> read(Path store) {
+  private static Optional<CleanMarker> read(Disk disk, Path store) {
     try {
       Properties p = new Properties();
-      p.load(new StringReader(Files.readString(pathOf(store))));
+      p.load(new StringReader(disk.readText(pathOf(store))));
       return Optional.of(
           new CleanMarker(
               number(p, "fileBytes"),

@@ -107,7 +107,7 @@ final class DirectoryLock implements AutoCloseable {
       if (!sameBoot) {
         // Before the new boot id is there to be read: each store of the last boot is judged by it,
         // also one that is opened only by a later start.
-        StoreFiles.discardUnclosed(directory);
+        StoreFiles.discardUnclosed(Disk.REAL, directory);
       }
       write(channel, ProcessHandle.current().pid() + "\n" + boot + "\n");
       return new DirectoryLock(directory, channel, lock, sameBoot);

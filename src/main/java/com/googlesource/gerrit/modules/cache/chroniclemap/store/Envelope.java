@@ -35,7 +35,10 @@ import java.util.zip.CRC32C;
  *       it is the one field that the checksum leaves out
  *   <li>crc: CRC32C of the key as stored, created, kind and payload. The key is part of it so that
  *       a damaged index, which leads a reader to another key's bytes, is noticed too
- *   <li>kind: {@link #WHOLE}, {@link #HEAD} or {@link #PART}
+ *   <li>kind: {@link #WHOLE}, {@link #HEAD} or {@link #PART}. Its top bit says that the record is
+ *       void: the key was put again or removed, and the record is to be taken away. That is how a
+ *       value is invalidated at once, by any thread, in the one byte at {@link #VOID_OFFSET}; the
+ *       checksum is over the kind without it
  * </ul>
  *
  * All numbers are little endian, as Chronicle-Map's own on every processor it runs on.
@@ -46,6 +49,13 @@ final class Envelope {
   static final int CRC_OFFSET = 16;
   static final int KIND_OFFSET = 20;
   static final int HEADER_LENGTH = 24;
+
+  /** The byte of the kind whose top bit makes a record void. */
+  static final int VOID_OFFSET = KIND_OFFSET + 3;
+
+  static final int VOID_BYTE = 0x80;
+
+  private static final int VOID_BIT = 0x8000_0000;
 
   /** The payload is the value. */
   static final int WHOLE = 0;
@@ -65,19 +75,48 @@ final class Envelope {
 
   /** Wraps {@code payload[offset, offset + length)} for storing under {@code storedKey}. */
   static byte[] wrap(
-      byte[] storedKey, int kind, long created, byte[] payload, int offset, int length) {
+      byte[] storedKey,
+      int kind,
+      long created,
+      long accessed,
+      byte[] payload,
+      int offset,
+      int length) {
     byte[] out = new byte[HEADER_LENGTH + length];
     LONG.set(out, CREATED_OFFSET, created);
-    LONG.set(out, ACCESSED_OFFSET, created);
+    LONG.set(out, ACCESSED_OFFSET, accessed);
     INT.set(out, KIND_OFFSET, kind);
     System.arraycopy(payload, offset, out, HEADER_LENGTH, length);
     INT.set(out, CRC_OFFSET, checksum(storedKey, kind, created, payload, offset, length));
     return out;
   }
 
+  /** Whether a kind as it stands in the file says that the record is void. */
+  static boolean isVoid(int storedKind) {
+    return (storedKind & VOID_BIT) != 0;
+  }
+
+  /** The kind itself, of a void record too. */
+  static int kind(int storedKind) {
+    return storedKind & ~VOID_BIT;
+  }
+
+  /** Whether a record is void. */
+  static boolean isVoid(byte[] record) {
+    return isVoid((int) INT.get(record, KIND_OFFSET));
+  }
+
   /** The kind of a record; -1 if it is too short to be one. */
   static int kindOf(byte[] record) {
-    return record.length < HEADER_LENGTH ? -1 : (int) INT.get(record, KIND_OFFSET);
+    return record.length < HEADER_LENGTH ? -1 : kind((int) INT.get(record, KIND_OFFSET));
+  }
+
+  static long createdOf(byte[] record) {
+    return (long) LONG.get(record, CREATED_OFFSET);
+  }
+
+  static long accessedOf(byte[] record) {
+    return (long) LONG.get(record, ACCESSED_OFFSET);
   }
 
   /** Whether these bytes are a record that was stored under this key. */

@@ -15,25 +15,26 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import java.io.IOException;
-import java.nio.file.Files;
 
 /**
  * One file of a store while it is mapped, and the gate that keeps it mapped while anyone reads it.
  *
  * <p>Reads may come from any thread at any time, also after the file was unmapped: then they find
- * nothing. Writes are for the holder of the store's writer lock.
+ * nothing; so may {@link #markVoid}. Writes are for the holder of the store's writer lock.
  */
 final class Generation {
-  private final StoreFiles.Generation name;
+  private final Disk disk;
+  private final StoreFiles.GenerationFile name;
   private final ValueFile values;
   private final Gate gate = new Gate();
 
-  Generation(StoreFiles.Generation name, ValueFile values) {
+  Generation(Disk disk, StoreFiles.GenerationFile name, ValueFile values) {
+    this.disk = disk;
     this.name = name;
     this.values = values;
   }
 
-  StoreFiles.Generation name() {
+  StoreFiles.GenerationFile name() {
     return name;
   }
 
@@ -47,7 +48,9 @@ final class Generation {
     return gate.isShut();
   }
 
-  /** Returns null if there is no value, or the file was unmapped. */
+  /**
+   * Returns null if there is no value or the file was unmapped, {@link Value#VOID} if it is void.
+   */
   Value read(byte[] key, long nowMillis) throws DamagedEntryException {
     long stamp = gate.enter();
     if (stamp == 0) {
@@ -60,15 +63,15 @@ final class Generation {
     }
   }
 
-  boolean contains(byte[] key) {
+  /** Makes a value void, if there is one; for any thread. */
+  void markVoid(byte[] key) {
     long stamp = gate.enter();
-    if (stamp == 0) {
-      return false;
-    }
-    try {
-      return values.contains(key);
-    } finally {
-      gate.leave(stamp);
+    if (stamp != 0) {
+      try {
+        values.markVoid(key);
+      } finally {
+        gate.leave(stamp);
+      }
     }
   }
 
@@ -82,8 +85,8 @@ final class Generation {
   void closeCleanly() throws IOException {
     unmap();
     // A newer version of a plugin's cache may have removed the file of this one.
-    if (Files.exists(name.path())) {
-      CleanMarker.write(name.path(), values.entries(), values.liveBytes());
+    if (disk.exists(name.path())) {
+      CleanMarker.write(disk, name.path(), values.entries(), values.liveBytes());
     }
   }
 }

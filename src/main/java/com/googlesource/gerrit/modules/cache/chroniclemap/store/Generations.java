@@ -16,36 +16,43 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.StandardCopyOption;
 
 /**
- * The file of a store, and while it grows the next one too.
+ * The file of a store, and while it is rebuilt the next one too.
  *
- * <p>How a store grows: the next file is made; from then on each write goes to both; the old file
- * is copied segment by segment, leaving out what is in the next one already, because that is newer;
- * then the next one takes the old one's place. Readers never wait: they read the old file, and look
- * into the next one for what did not fit into the old.
+ * <p>How a store grows or shrinks: the next file is made; from then on each write goes to both; the
+ * old file is copied segment by segment, leaving out what is in the next one already, because that
+ * is newer; then the next one takes the old one's place. Readers never wait: they read the old
+ * file, and look into the next one for what did not fit into the old.
  *
  * <p>Until the next file is whole it has a name that means nothing after a crash.
  *
- * <p>Reads are for any thread; all else for the holder of the store's writer lock, but for {@link
- * #make}, which takes long.
+ * <p>Reads and {@link #markVoid} are for any thread; all else for the holder of the store's writer
+ * lock, but for {@link #make}, which takes long.
  */
 final class Generations {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   private final StoreSettings settings;
   private final StoreFiles files;
+  private final Usage usage;
+  private final StoreCounters counters;
   private volatile Generation current;
   private volatile Generation next;
 
-  /** What is still to be copied to the next generation, about. Guarded by the writer's lock. */
-  private long bytesToCopy;
+  /** Reads the current file past its mapping while it is copied. */
+  private SegmentReader reader;
 
-  Generations(StoreSettings settings, StoreFiles files, Generation first) {
+  Generations(
+      StoreSettings settings,
+      StoreFiles files,
+      Usage usage,
+      StoreCounters counters,
+      Generation first) {
     this.settings = settings;
     this.files = files;
+    this.usage = usage;
+    this.counters = counters;
     this.current = first;
   }
 
@@ -53,7 +60,7 @@ final class Generations {
     return current;
   }
 
-  boolean isGrowing() {
+  boolean isRebuilding() {
     return next != null;
   }
 
@@ -64,10 +71,15 @@ final class Generations {
 
   /** Whether the file that is written last is so full that a larger one should be made. */
   boolean isFilling() {
-    Generation after = next;
-    return (after == null ? current : after).values().isFilling();
+    return last().values().isFilling();
   }
 
+  private Generation last() {
+    Generation after = next;
+    return after == null ? current : after;
+  }
+
+  /** Returns null if there is no value, {@link Value#VOID} if it is void. */
   Value read(byte[] key, long nowMillis) throws DamagedEntryException {
     while (true) {
       Generation generation = current;
@@ -82,16 +94,21 @@ final class Generations {
     }
   }
 
-  boolean contains(byte[] key) {
+  /**
+   * Makes a value void in whatever file holds it or comes to hold it by being copied.
+   *
+   * <p>The old file goes first: {@link ValueFile#copySegment} looks into it again after each copy.
+   */
+  void markVoid(byte[] key) {
     while (true) {
       Generation generation = current;
       Generation after = next;
-      if (generation.contains(key) || (after != null && after.contains(key))) {
-        return true;
+      generation.markVoid(key);
+      if (after != null) {
+        after.markVoid(key);
       }
-      // A generation that was replaced meanwhile says nothing of its successor.
       if (generation == current && after == next) {
-        return false;
+        return;
       }
     }
   }
@@ -99,20 +116,16 @@ final class Generations {
   /**
    * Stores a value in place of any older one.
    *
+   * @param evict whether values of less use may go to make room
    * @return false if there was no room; then the older one is gone as well
    */
-  boolean put(byte[] key, byte[] value, long created) {
+  boolean put(byte[] key, byte[] value, long created, boolean evict) {
     if (next == null) {
-      return current.values().put(key, value, created);
-    }
-    if (!next.values().hasRoomFor(bytesToCopy + value.length)) {
-      // Or else there would be none for what is still to be copied.
-      remove(key);
-      return false;
+      return current.values().put(key, value, created, evict);
     }
     // The old file may be full; whether the value is in the next one is what counts.
-    var unused = current.values().put(key, value, created);
-    return next.values().put(key, value, created);
+    var unused = current.values().put(key, value, created, /* evict= */ false);
+    return next.values().put(key, value, created, evict);
   }
 
   void remove(byte[] key) {
@@ -120,6 +133,11 @@ final class Generations {
     if (next != null) {
       next.values().remove(key);
     }
+  }
+
+  /** Removes the values of a segment that were made before; returns how many. */
+  int removeOlder(int segment, long minCreated) {
+    return current.values().removeOlder(segment, minCreated);
   }
 
   void clear() {
@@ -131,19 +149,22 @@ final class Generations {
 
   /** Makes the file of the next generation. Takes a while; without the lock. */
   Generation make(long bytes) throws IOException {
-    StoreFiles.Generation name =
+    StoreFiles.GenerationFile name =
         files.generation(
             current.name().number() + 1,
             bytes,
             Geometry.bytesPerSlot(current.values().averageRecordBytes()));
-    Files.deleteIfExists(name.growingPath());
-    ChronicleFile file = ChronicleFile.create(name.growingPath(), name.geometry());
-    return new Generation(name, new ValueFile(file, StoreOpener.maxValue(settings), 0, 0));
+    files.disk().delete(name.growingPath());
+    ChronicleFile file = ChronicleFile.create(files.disk(), name.growingPath(), name.geometry());
+    return new Generation(
+        files.disk(),
+        name,
+        new ValueFile(file, StoreOpener.maxValue(settings), usage, counters, 0, 0));
   }
 
   /** From here on each write goes to both. */
-  void beginGrowth(Generation made) {
-    bytesToCopy = liveBytes();
+  void beginRebuild(Generation made) {
+    reader = current.values().file().reader();
     next = made;
   }
 
@@ -152,48 +173,55 @@ final class Generations {
     return current.values().file().segments();
   }
 
-  /** Copies a segment; returns how many values did not fit. */
-  int copySegment(int index) {
-    ValueFile source = current.values();
-    int lost = next.values().copySegment(source, index);
-    bytesToCopy = source.liveBytes() * (segments() - index - 1) / segments();
-    return lost;
+  /**
+   * Copies a segment; returns how many values were damaged or did not fit.
+   *
+   * @param minCreated values made before are left out; milliseconds since the epoch
+   */
+  long copySegment(int index, long minCreated) throws IOException {
+    return next.values().copySegment(current.values(), reader, index, minCreated);
   }
 
   /** Puts the next generation in the old one's place. Readers of the old one finish. */
-  Generation finishGrowth() throws IOException {
+  Generation finishRebuild() throws IOException {
     Generation old = current;
-    Generation grown = next;
+    Generation made = next;
     // A crash after this line finds two generations and takes the newer one, which is whole.
-    Files.move(grown.name().growingPath(), grown.name().path(), StandardCopyOption.ATOMIC_MOVE);
-    current = grown;
+    files.disk().move(made.name().growingPath(), made.name().path());
+    current = made;
     next = null;
+    reader = null;
     try {
-      Files.deleteIfExists(old.name().path());
+      files.disk().delete(old.name().path());
     } catch (IOException e) {
       // The next start deletes it; the newer one counts.
       logger.atWarning().withCause(e).log("cannot delete %s", old.name().path());
     }
     logger.atInfo().log(
-        "Cache %s grew from %d to %d bytes",
-        settings.name(), old.name().bytes(), grown.name().bytes());
+        "Cache %s went from %d to %d bytes",
+        settings.name(), old.name().bytes(), made.name().bytes());
     return old;
   }
 
   /** Gives the next generation up. */
-  void abandonGrowth() {
+  void abandonRebuild() {
     Generation abandoned = next;
     if (abandoned != null) {
       next = null;
-      discard(abandoned);
+      reader = null;
+      discard(files.disk(), abandoned);
     }
   }
 
   /** Unmaps and deletes a generation that never came into use. */
-  static void discard(Generation made) {
+  void discard(Generation made) {
+    discard(files.disk(), made);
+  }
+
+  static void discard(Disk disk, Generation made) {
     made.unmap();
     try {
-      Files.deleteIfExists(made.name().growingPath());
+      disk.delete(made.name().growingPath());
     } catch (IOException e) {
       logger.atWarning().withCause(e).log("cannot delete %s", made.name().growingPath());
     }
@@ -202,12 +230,12 @@ final class Generations {
   /** Unmaps all; what is on disk then counts as crashed. */
   void unmap() {
     current.unmap();
-    abandonGrowth();
+    abandonRebuild();
   }
 
   /** Closes the current generation properly. */
   void closeCleanly() throws IOException {
-    abandonGrowth();
+    abandonRebuild();
     current.closeCleanly();
   }
 

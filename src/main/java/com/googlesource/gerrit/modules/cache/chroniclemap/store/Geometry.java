@@ -43,13 +43,15 @@ record Geometry(int segments, int chunkSize, long chunksPerSegment, long entries
   private static final int MAX_BYTES_PER_SLOT = 1024;
 
   /** Bytes of payload above which a value is split, in a file of more than one segment. */
-  private static final int MAX_PAYLOAD = 64 << 10;
+  private static final int MAX_PAYLOAD = 16 << 10;
 
   private static final long SEGMENT_BYTES = 1 << 20;
   private static final int MAX_SEGMENTS = 1024;
 
-  /** Chronicle-Map's header, global state and the rounding to pages. */
-  private static final long FILE_OVERHEAD = 16 << 10;
+  /**
+   * Chronicle-Map's header, global state, the rounding to pages, and the markers beside the file.
+   */
+  private static final long FILE_OVERHEAD = 24 << 10;
 
   /** Segment header, counters and the rounding of each area to cache lines. */
   private static final long SEGMENT_OVERHEAD = 512;
@@ -89,10 +91,10 @@ record Geometry(int segments, int chunkSize, long chunksPerSegment, long entries
   }
 
   /**
-   * Bytes of payload above which a value is split: a sixteenth of a segment at most, so that a
-   * segment in use still has a free run of that length, and the parts spread evenly over the
-   * segments. The same for all files of more than one segment, so that a record of one generation
-   * fits the next.
+   * Bytes of payload above which a value is split: a sixteenth of a segment at most, and small
+   * beside one, so that a segment in which an eighth was evicted here and there has a free run of
+   * that length, and the parts spread evenly over the segments. The same for all files of more than
+   * one segment, so that a record of one generation fits the next.
    */
   int maxPayload() {
     return (int) Math.min(MAX_PAYLOAD, chunksPerSegment * chunkSize / 16);

@@ -60,7 +60,8 @@ final class PendingWrites {
 
   /**
    * Sets or removes the write of a key. {@code change} gets the present one or null, and runs as
-   * one step with respect to other changes of the key.
+   * one step with respect to other changes of the key. It may look at the file and write to it, but
+   * must not take a store's writer lock: that one goes first.
    */
   void change(HashedKey key, BiFunction<HashedKey, PendingWrite, PendingWrite> change) {
     boolean[] removed = new boolean[1];
@@ -80,12 +81,9 @@ final class PendingWrites {
     }
   }
 
-  /** Removes a write unless a newer one has replaced it. */
-  void done(HashedKey key, PendingWrite write) {
-    if (writes.remove(key, write)) {
-      bytes.addAndGet(-weight(key, write));
-      count.decrementAndGet();
-    }
+  /** Returns when no change of the key is under way that was when this was called. */
+  void await(HashedKey key) {
+    change(key, (k, before) -> before);
   }
 
   void clear() {

@@ -34,6 +34,8 @@ public record StartReport(Kind kind, String detail, long entries, long damaged, 
     CLEAN,
     /** The last user died; the file was recovered. */
     RECOVERED,
+    /** The file was larger than it may be by now; a smaller one took what is used most. */
+    SHRUNK,
     /** The file was of no use and replaced by an empty one. */
     REPLACED,
     /** There is no file: it could neither be opened nor made. */

@@ -16,23 +16,21 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
 
 /**
  * A persistent map of byte strings for one cache: off-heap, on disk, bounded.
  *
  * <p>How it works: values live in one file, mapped into memory. A read looks at the writes that
- * wait, then copies the value out of the file under the lock of one segment. A put is handed to a
- * writer thread and found by reads at once; the writers of one store take turns, because
- * Chronicle-Map's own locks spin. Opening runs in the background, so that a server's start does not
+ * wait, then copies the value out of the file under the lock of one segment. A put makes the older
+ * value void where it stands, by one byte, and is handed to a writer thread; reads find it at once.
+ * A removal works the same way. Opening runs in the background, so that a server's start does not
  * wait for it.
  *
  * <p>What a caller may rely on:
@@ -45,7 +43,8 @@ import java.util.concurrent.locks.ReentrantLock;
  *       crash brings them back. The same holds for the older value when {@link #put} returns.
  *   <li>A value that {@link #putIfCurrent} stores was computed from data no older than the last
  *       change of its key.
- *   <li>Values put may be lost when the process is killed, and when there is no room.
+ *   <li>Values put may be lost when the process is killed, and leave when there is no room: those
+ *       of least use first.
  * </ul>
  *
  * <p>All methods may be called from any thread. Keys and values are not copied: callers must not
@@ -54,23 +53,23 @@ import java.util.concurrent.locks.ReentrantLock;
 public final class Store {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** Heap that waiting writes of one store may take; beyond it, putters write themselves. */
-  private static final long MAX_PENDING_BYTES = 16 << 20;
-
-  private static final long GIVE_WAY_NANOS = 20_000;
-
   /** How long, from the store's making, a caller may wait for the file to be opened. */
   private static final long OPEN_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
+  /** How often a read looks again when the key is being changed. */
+  private static final int READ_ATTEMPTS = 3;
+
   private final StoreSettings settings;
   private final StoreFiles files;
+  private final Disk disk;
   private final boolean sameBoot;
 
   /** Whether the files must not be used: noted before anyone could ask for it in this run. */
   private final boolean discarded;
 
   private final Executor background;
-  private final StoreGrowth growth;
+  private final LongSupplier clock;
+  private final Usage usage;
   private final long openDeadline = System.nanoTime() + OPEN_WAIT_NANOS;
   private final long maxAgeMillis;
   private final long maxValue;
@@ -79,48 +78,57 @@ public final class Store {
   private final PendingWrites pending = new PendingWrites();
   private final StoreCounters counters = new StoreCounters();
   private final CountDownLatch opened = new CountDownLatch(1);
-  private final AtomicBoolean draining = new AtomicBoolean();
   private final AtomicBoolean failed = new AtomicBoolean();
   private final BusyCount busy = new BusyCount();
 
-  /**
-   * Held by whoever writes to {@link #file}. Not fair: handing it over in order costs a switch of
-   * threads for each put, several times the put itself.
-   */
-  private final ReentrantLock writer = new ReentrantLock();
+  /** Held by whoever writes to {@link #file}; see {@link StoreWriter}. */
+  private final ReentrantLock lock = new ReentrantLock();
 
-  /** Invalidations that wait for {@link #writer}; see {@link #giveWay}. */
-  private final AtomicInteger urgent = new AtomicInteger();
+  private final StoreGrowth growth;
+  private final StoreWriter writer;
 
   private volatile StoreState state = StoreState.OPENING;
   private volatile StartReport start = StartReport.PENDING;
 
-  /** Null unless the state is READY. */
+  /** Null unless the state is READY, or just about to be. */
   private volatile Generations file;
 
-  /** The key whose waiting write is being applied; null most of the time. */
-  private volatile HashedKey writing;
-
-  /** Whether all values were removed before the file was open. Guarded by {@link #writer}. */
+  /** Whether all values were removed before the file was open. Guarded by {@link #lock}. */
   private boolean clearWhenOpen;
 
   /**
    * Makes a store that is not open yet.
    *
    * @param sameBoot whether the machine has run on since the files were last used
+   * @param clock milliseconds since the epoch
    */
-  Store(StoreSettings settings, StoreFiles files, boolean sameBoot, Executor background) {
+  Store(
+      StoreSettings settings,
+      StoreFiles files,
+      boolean sameBoot,
+      Executor background,
+      LongSupplier clock) {
     this.settings = settings;
     this.files = files;
+    this.disk = files.disk();
     this.sameBoot = sameBoot;
-    this.discarded = Files.exists(files.discardMarker());
+    this.discarded = disk.exists(files.discardMarker());
     this.background = background;
+    this.clock = clock;
+    this.usage = new Usage(clock);
     this.maxAgeMillis = settings.maxAge().map(age -> age.toMillis()).orElse(Long.MAX_VALUE);
     this.maxValue = StoreOpener.maxValue(settings);
-    this.growth = new StoreGrowth(settings, writer, counters, new GrowthHost());
+    Host host = new Host();
+    this.growth = new StoreGrowth(settings, lock, counters, host);
+    this.writer = new StoreWriter(pending, tickets, counters, growth, lock, host);
   }
 
-  private final class GrowthHost implements StoreGrowth.Host {
+  private final class Host implements StoreGrowth.Host, StoreWriter.Host {
+    @Override
+    public Generations file() {
+      return file;
+    }
+
     @Override
     public boolean inBackground(Runnable task) {
       return Store.this.inBackground(task);
@@ -133,12 +141,22 @@ public final class Store {
 
     @Override
     public void giveWay() {
-      Store.this.giveWay();
+      writer.giveWay();
+    }
+
+    @Override
+    public long minCreated() {
+      return Store.this.minCreated();
     }
 
     @Override
     public void grown() {
-      writeSoon();
+      writer.writeSoon();
+    }
+
+    @Override
+    public void notStored(int length) {
+      countNotStored(length);
     }
 
     @Override
@@ -157,7 +175,7 @@ public final class Store {
   /** Opens the file; returns how it was found when that is done or has failed. */
   StartReport open() {
     try {
-      takeOver(new StoreOpener(settings, files, sameBoot, discarded).open());
+      takeOver(new StoreOpener(settings, files, usage, counters, sameBoot, discarded).open());
     } catch (IOException | RuntimeException | Error e) {
       giveUp(e);
     } finally {
@@ -167,31 +185,31 @@ public final class Store {
   }
 
   private void takeOver(StoreOpener.Opened result) {
-    writer.lock();
+    lock.lock();
     try {
       start = result.report();
       if (state != StoreState.OPENING) {
         result.generation().unmap();
         return;
       }
-      Generations opening = new Generations(settings, files, result.generation());
+      Generations opening = new Generations(settings, files, usage, counters, result.generation());
       if (clearWhenOpen) {
         opening.clear();
       }
       file = opening;
       state = StoreState.READY;
       // Applied before anyone else writes: after that the marker is not needed any more.
-      writeAllWaiting();
+      var unused = writer.writeAll();
       if (state == StoreState.READY) {
         removeDiscardMarker();
       }
     } finally {
-      writer.unlock();
+      lock.unlock();
     }
   }
 
   private void giveUp(Throwable cause) {
-    writer.lock();
+    lock.lock();
     try {
       start = new StartReport(StartReport.Kind.NONE, StoreOpener.reasonOf(cause), 0, 0, 0);
       if (state == StoreState.OPENING) {
@@ -199,14 +217,14 @@ public final class Store {
       }
       pending.clear();
     } finally {
-      writer.unlock();
+      lock.unlock();
     }
     logger.atFine().withCause(cause).log("Cache %s has no file", settings.name());
   }
 
   private void removeDiscardMarker() {
     try {
-      Files.deleteIfExists(files.discardMarker());
+      disk.delete(files.discardMarker());
     } catch (IOException e) {
       logger.atWarning().withCause(e).log(
           "Cache %s will start empty: cannot delete %s", settings.name(), files.discardMarker());
@@ -251,20 +269,30 @@ public final class Store {
       // What still waits was changed since, perhaps: those changes are not noted any more.
       return null;
     }
-    long now = System.currentTimeMillis();
-    PendingWrite waiting = pending.isEmpty() ? null : pending.get(new HashedKey(key));
-    Value value;
-    if (waiting == null || waiting.isVoid(tickets)) {
-      value = findInFile(key, now);
-    } else {
-      value = waiting.value() == null ? null : new Value(waiting.value(), waiting.created());
-    }
+    long now = clock.getAsLong();
+    Value value = findNewest(key, now);
     if (value != null && now - value.created() > maxAgeMillis) {
       counters.expired.increment();
       inBackground(() -> removeIf(key, this::isExpired));
       return null;
     }
     return value;
+  }
+
+  private Value findNewest(byte[] key, long now) {
+    for (int i = 0; i < READ_ATTEMPTS; i++) {
+      PendingWrite waiting = pending.isEmpty() ? null : pending.get(new HashedKey(key));
+      if (waiting != null && !waiting.isVoid(tickets)) {
+        return waiting.value() == null ? null : new Value(waiting.value(), waiting.created());
+      }
+      Value value = findInFile(key, now);
+      if (value == null || !value.isVoid()) {
+        return value;
+      }
+      // The key is just being changed; the new value can be found in a moment.
+      pending.await(new HashedKey(key));
+    }
+    return null;
   }
 
   private Value findInFile(byte[] key, long now) {
@@ -296,19 +324,18 @@ public final class Store {
   }
 
   private boolean isExpired(Generations generations, byte[] key) throws DamagedEntryException {
-    long now = System.currentTimeMillis();
-    Value value = generations.read(key, now);
-    return value != null && now - value.created() > maxAgeMillis;
+    Value value = generations.read(key, clock.getAsLong());
+    return value != null && !value.isVoid() && value.created() < minCreated();
   }
 
   private boolean isDamaged(Generations generations, byte[] key) throws DamagedEntryException {
-    var unused = generations.read(key, System.currentTimeMillis());
+    var unused = generations.read(key, clock.getAsLong());
     return false;
   }
 
   /** Removes a value from the file, if under the writer's lock it still is what a reader saw. */
   private void removeIf(byte[] key, FileCheck check) {
-    writer.lock();
+    lock.lock();
     try {
       Generations generations = file;
       if (generations != null && holds(check, generations, key)) {
@@ -317,7 +344,7 @@ public final class Store {
     } catch (RuntimeException | InternalError e) {
       fail(e);
     } finally {
-      writer.unlock();
+      lock.unlock();
     }
   }
 
@@ -355,51 +382,84 @@ public final class Store {
    * @return a ticket that is current until the key is changed again
    */
   public long put(byte[] keyBytes, byte[] value, long created) {
-    HashedKey key = new HashedKey(keyBytes);
+    boolean fits = value.length <= maxValue;
+    if (!fits) {
+      countNotStored(value.length);
+    }
+    return change(
+        new HashedKey(keyBytes), fits ? PendingWrite.put(value, created) : PendingWrite.remove());
+  }
+
+  /**
+   * Removes a value. On return it is not in the file any more.
+   *
+   * @return a ticket that is current until the key is changed again
+   */
+  public long remove(byte[] keyBytes) {
+    counters.invalidated.increment();
+    return change(new HashedKey(keyBytes), PendingWrite.remove());
+  }
+
+  private long change(HashedKey key, PendingWrite write) {
     awaitOpen();
     if (isOver()) {
       return tickets.advance(key.hash);
     }
-    if (value.length > maxValue) {
-      countNotStored(value.length);
-      return drop(key);
+    boolean roomLeft = writer.hasRoom();
+    boolean early = state == StoreState.OPENING;
+    if (early && !roomLeft && write.value() != null) {
+      countNotStored(write.value().length);
     }
-    boolean roomLeft = hasRoom();
+    PendingWrite waiting = early && !roomLeft ? PendingWrite.remove() : write;
     long[] ticket = new long[1];
+    boolean[] isVoid = new boolean[1];
     pending.change(
         key,
         (k, before) -> {
           ticket[0] = tickets.advance(k.hash);
-          return state == StoreState.OPENING && !roomLeft
-              ? PendingWrite.remove()
-              : PendingWrite.put(value, created);
+          isVoid[0] = markVoid(k);
+          return waiting;
         });
-    if (state == StoreState.OPENING) {
+    if (early) {
       forgetOlderAfterCrash(key);
-    } else if (!roomLeft) {
-      writeOrDrop(key);
-    } else if (key.equals(writing) || isInFile(keyBytes)) {
-      // An older value is, or is just being, written to the file: it must be gone on return.
-      var unused = writeNow(key);
+    } else if (roomLeft && isVoid[0]) {
+      writer.writeSoon();
     } else {
-      writeSoon();
+      writer.writeNow(key);
     }
-    // Now that the new value is what is read: ends the tickets of those who still read the old one.
+    // Now that the change can be seen: ends the tickets of those who still read the old value.
     return tickets.renew(ticket[0]);
+  }
+
+  /** Makes the value of a key void in the file; returns false if that has to be done otherwise. */
+  private boolean markVoid(HashedKey key) {
+    Generations generations = file;
+    try {
+      if (generations != null) {
+        generations.markVoid(key.bytes);
+      }
+      return true;
+    } catch (StoreBusyException e) {
+      return false;
+    } catch (RuntimeException | InternalError e) {
+      fail(e);
+      return true;
+    }
   }
 
   /**
    * Stores a value unless its key was put or removed since the ticket was taken. May leave it out
-   * while there are too many writes to do.
+   * while the file is not open yet.
    *
    * @param created milliseconds since the epoch at which the value was made
    */
   public void putIfCurrent(byte[] keyBytes, byte[] value, long created, long ticket) {
-    boolean roomLeft = hasRoom();
-    if (isOver() || (state == StoreState.OPENING && !roomLeft)) {
+    boolean roomLeft = writer.hasRoom();
+    boolean early = state == StoreState.OPENING;
+    if (isOver()) {
       return;
     }
-    if (value.length > maxValue) {
+    if (value.length > maxValue || (early && !roomLeft)) {
       countNotStored(value.length);
       return;
     }
@@ -408,46 +468,14 @@ public final class Store {
         key,
         (k, before) ->
             // In place of a put or removal that waits, it must not become void: what that one was
-            // to replace in the file would stay there.
+            // to take away from the file would stay there.
             tickets.isCurrent(ticket)
                 ? new PendingWrite(value, created, before == null || before.conditional(), ticket)
                 : before);
     if (roomLeft) {
-      writeSoon();
+      writer.writeSoon();
     } else {
-      writeOrDrop(key);
-    }
-  }
-
-  /** Removes a value. On return it is not in the file any more. */
-  public void remove(byte[] key) {
-    awaitOpen();
-    counters.invalidated.increment();
-    var unused = drop(new HashedKey(key));
-  }
-
-  /** Removes a value; returns a ticket that is current until the key is changed again. */
-  private long drop(HashedKey key) {
-    lockFirst();
-    try {
-      if (state == StoreState.OPENING) {
-        pending.change(key, (k, before) -> PendingWrite.remove());
-        markForDiscard();
-      } else {
-        Generations generations = file;
-        if (generations != null) {
-          generations.remove(key.bytes);
-        }
-        pending.change(key, (k, before) -> null);
-      }
-      // Last: whoever took a ticket before may still have read the value. Under the lock, so that
-      // no writer takes a write for valid that this makes void.
-      return tickets.advance(key.hash);
-    } catch (RuntimeException | InternalError e) {
-      fail(e);
-      return tickets.advance(key.hash);
-    } finally {
-      writer.unlock();
+      writer.writeNow(key);
     }
   }
 
@@ -455,7 +483,7 @@ public final class Store {
   public void clear() {
     awaitOpen();
     counters.invalidated.increment();
-    lockFirst();
+    lock.lock();
     try {
       Generations generations = file;
       if (generations != null) {
@@ -468,9 +496,9 @@ public final class Store {
     } catch (RuntimeException | InternalError e) {
       fail(e);
     } finally {
-      // Last, and under the lock, as in drop.
+      // Last, and under the lock, so that no writer takes a write for valid that this makes void.
       tickets.advanceAll();
-      writer.unlock();
+      lock.unlock();
     }
   }
 
@@ -478,41 +506,27 @@ public final class Store {
     return state == StoreState.FAILED || state == StoreState.CLOSED;
   }
 
-  private boolean hasRoom() {
-    return pending.bytes() < MAX_PENDING_BYTES;
-  }
-
-  private boolean isInFile(byte[] key) {
-    Generations generations = file;
-    try {
-      return generations != null && generations.contains(key);
-    } catch (RuntimeException | InternalError e) {
-      fail(e);
-      return false;
-    }
-  }
-
   /**
-   * Called while the file is not open yet, so that the older value of a key can't be removed: makes
-   * sure that a crash before it is removed does not bring it back.
+   * Called while the file is not open yet, so that the older value of a key can't be made void:
+   * makes sure that a crash before it is removed does not bring it back.
    */
   private void forgetOlderAfterCrash(HashedKey key) {
-    writer.lock();
+    lock.lock();
     try {
       if (state == StoreState.OPENING) {
         markForDiscard();
       } else {
-        writeWaiting(key);
+        writer.writeNow(key);
       }
     } finally {
-      writer.unlock();
+      lock.unlock();
     }
   }
 
   private void markForDiscard() {
     try {
-      if (!Files.exists(files.discardMarker())) {
-        Files.createFile(files.discardMarker());
+      if (!disk.exists(files.discardMarker())) {
+        disk.create(files.discardMarker());
       }
     } catch (IOException e) {
       logger.atWarning().withCause(e).log(
@@ -521,145 +535,9 @@ public final class Store {
     }
   }
 
-  private void writeSoon() {
-    if (state == StoreState.READY && !pending.isEmpty() && draining.compareAndSet(false, true)) {
-      inBackground(this::drain);
-    }
-  }
-
-  /** Writes what waits, until nothing does. One thread at a time; others come in between. */
-  private void drain() {
-    boolean again;
-    do {
-      boolean all;
-      try {
-        all = writeAllWaiting();
-      } finally {
-        draining.set(false);
-      }
-      // What waits for the file to grow is written when it has.
-      again = all || !growth.isRunning();
-    } while (again && !pending.isEmpty() && draining.compareAndSet(false, true));
-  }
-
   /** Writes what waited when this was called; returns when it is in the file. */
   public void flush() {
-    while (!writeAllWaiting()) {
-      growth.await();
-    }
-  }
-
-  /** Takes the writer's lock before the loops that take it again and again. */
-  private void lockFirst() {
-    urgent.incrementAndGet();
-    try {
-      writer.lock();
-    } finally {
-      urgent.decrementAndGet();
-    }
-  }
-
-  /**
-   * Lets invalidations go first. The lock is not fair: a loop that takes it again and again would
-   * keep them waiting for its end.
-   */
-  private void giveWay() {
-    while (urgent.get() > 0 && !writer.isHeldByCurrentThread()) {
-      LockSupport.parkNanos(GIVE_WAY_NANOS);
-    }
-  }
-
-  /** Writes what waits; returns false if some of it has to wait for the file to grow. */
-  private boolean writeAllWaiting() {
-    boolean all = true;
-    for (HashedKey key : pending.keys()) {
-      giveWay();
-      all &= writeNow(key);
-    }
-    return all;
-  }
-
-  /** Writes what waits for a key where nothing more can wait; leaves it out if that takes long. */
-  private void writeOrDrop(HashedKey key) {
-    if (writeNow(key)) {
-      return;
-    }
-    growth.awaitBriefly();
-    writer.lock();
-    try {
-      if (!writeWaiting(key)) {
-        // The older value is gone since the first attempt.
-        PendingWrite write = pending.get(key);
-        pending.change(key, (k, before) -> null);
-        countNotStored(write == null || write.value() == null ? 0 : write.value().length);
-      }
-    } finally {
-      writer.unlock();
-    }
-  }
-
-  private boolean writeNow(HashedKey key) {
-    writer.lock();
-    try {
-      return writeWaiting(key);
-    } finally {
-      writer.unlock();
-    }
-  }
-
-  /**
-   * Writes what waits for a key. Under the writer's lock.
-   *
-   * @return false if it has to wait for the file to grow
-   */
-  private boolean writeWaiting(HashedKey key) {
-    if (state == StoreState.OPENING) {
-      return true;
-    }
-    // Set before the write is taken: a putter that replaces it afterwards sees that, and waits.
-    writing = key;
-    try {
-      PendingWrite write = pending.get(key);
-      if (write == null) {
-        return true;
-      }
-      boolean applied = apply(key, write);
-      if (applied) {
-        pending.done(key, write);
-      }
-      return applied;
-    } finally {
-      writing = null;
-    }
-  }
-
-  /** Returns false if the write has to wait for the file to grow. */
-  private boolean apply(HashedKey key, PendingWrite write) {
-    Generations generations = file;
-    if (generations == null || write.isVoid(tickets)) {
-      return true;
-    }
-    try {
-      if (write.value() == null) {
-        generations.remove(key.bytes);
-        return true;
-      }
-      int length = write.value().length;
-      if (generations.put(key.bytes, write.value(), write.created())) {
-        counters.puts.increment();
-        if (generations.isFilling()) {
-          var unused = growth.request(generations, 0);
-        }
-        return true;
-      }
-      if (growth.request(generations, length)) {
-        return false;
-      }
-      countNotStored(length);
-    } catch (RuntimeException | InternalError e) {
-      fail(e);
-    }
-    return true;
+    writer.flush();
   }
 
   private void countNotStored(int length) {
@@ -668,6 +546,37 @@ public final class Store {
         "Cache %s has no room for a value of %d bytes and keeps it in memory only;"
             + " cache.%s.diskLimit is %d bytes, or the disk is full",
         settings.name(), length, settings.name(), settings.maxBytes());
+  }
+
+  // ---- upkeep
+
+  /** Values made before are too old; milliseconds since the epoch. */
+  private long minCreated() {
+    return maxAgeMillis == Long.MAX_VALUE ? Long.MIN_VALUE : clock.getAsLong() - maxAgeMillis;
+  }
+
+  /** Takes away the values that are too old, in the background and segment by segment. */
+  void sweepExpired() {
+    Generations generations = file;
+    if (maxAgeMillis == Long.MAX_VALUE || generations == null) {
+      return;
+    }
+    for (int i = 0; i < generations.segments(); i++) {
+      writer.giveWay();
+      lock.lock();
+      try {
+        // What is being rebuilt leaves them out itself.
+        if (file != generations || generations.isRebuilding()) {
+          return;
+        }
+        counters.expired.add(generations.removeOlder(i, minCreated()));
+      } catch (RuntimeException | InternalError e) {
+        fail(e);
+        return;
+      } finally {
+        lock.unlock();
+      }
+    }
   }
 
   // ---- the end
@@ -706,19 +615,19 @@ public final class Store {
     file = null;
     logger.atSevere().withCause(cause).log(
         "Cache %s is kept in memory only until the next start: its file failed", settings.name());
-    // Not here: the caller may be a reader inside the gate.
+    // Not here: the caller may be a reader inside the gate, or in the middle of a change.
     inBackground(() -> unmap(generations));
   }
 
   private void unmap(Generations generations) {
-    writer.lock();
+    lock.lock();
     try {
       pending.clear();
       generations.unmap();
     } catch (RuntimeException | InternalError e) {
       logger.atWarning().withCause(e).log("Cache %s: cannot unmap its file", settings.name());
     } finally {
-      writer.unlock();
+      lock.unlock();
     }
   }
 
@@ -728,9 +637,9 @@ public final class Store {
     flush();
     // What did not fit the old file is in the next one only.
     growth.await();
-    writer.lock();
+    lock.lock();
     try {
-      writeAllWaiting();
+      var unused = writer.writeAll();
       Generations generations = file;
       if (state != StoreState.FAILED) {
         state = StoreState.CLOSED;
@@ -745,7 +654,7 @@ public final class Store {
           "Cache %s could not be closed properly; it will be recovered at the next start",
           settings.name());
     } finally {
-      writer.unlock();
+      lock.unlock();
       if (interrupted) {
         Thread.currentThread().interrupt();
       }
@@ -785,6 +694,7 @@ public final class Store {
         counters.damaged.sum(),
         counters.expired.sum(),
         counters.invalidated.sum(),
+        counters.evictions.sum(),
         counters.growths.sum(),
         pending.count());
   }

@@ -25,5 +25,6 @@ final class StoreCounters {
   final LongAdder damaged = new LongAdder();
   final LongAdder expired = new LongAdder();
   final LongAdder invalidated = new LongAdder();
+  final LongAdder evictions = new LongAdder();
   final LongAdder growths = new LongAdder();
 }

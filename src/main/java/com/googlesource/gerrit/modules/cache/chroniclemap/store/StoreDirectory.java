@@ -125,12 +125,14 @@ public final class StoreDirectory implements AutoCloseable {
               .formatted(settings.name(), settings.maxBytes(), Geometry.MIN_FILE_BYTES));
     }
     closeOthers(settings);
-    StoreFiles files = new StoreFiles(path, settings);
+    StoreFiles files = new StoreFiles(Disk.REAL, path, settings);
     Shared shared =
         stores.computeIfAbsent(
             settings,
             opened -> {
-              Store store = new Store(settings, files, lock.isSameBoot(), background);
+              Store store =
+                  new Store(
+                      settings, files, lock.isSameBoot(), background, System::currentTimeMillis);
               background.execute(() -> onOpened.accept(store.open()));
               return new Shared(store);
             });

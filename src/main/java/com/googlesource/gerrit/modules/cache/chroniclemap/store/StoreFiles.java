@@ -16,8 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.DirectoryStream;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -49,12 +47,14 @@ final class StoreFiles {
   private static final Pattern GENERATION =
       Pattern.compile("-g(\\d{1,9})-(\\d{1,15})-(\\d{1,6})-([0-9a-f]{8})\\.chm");
 
+  private final Disk disk;
   private final Path directory;
   private final String prefix;
   private final String versioned;
   private final int version;
 
-  StoreFiles(Path directory, StoreSettings settings) {
+  StoreFiles(Disk disk, Path directory, StoreSettings settings) {
+    this.disk = disk;
     this.directory = directory;
     this.prefix = escape(settings.name());
     this.version = settings.version();
@@ -69,7 +69,7 @@ final class StoreFiles {
    * @param bytes the most its file may take
    * @param bytesPerSlot see {@link Geometry#bytesPerSlot}
    */
-  record Generation(Path path, int number, long bytes, int bytesPerSlot) {
+  record GenerationFile(Path path, int number, long bytes, int bytesPerSlot) {
     Geometry geometry() {
       return Geometry.forFileOf(bytes, bytesPerSlot);
     }
@@ -80,11 +80,11 @@ final class StoreFiles {
     }
   }
 
-  Generation generation(int number, long bytes, int bytesPerSlot) {
+  GenerationFile generation(int number, long bytes, int bytesPerSlot) {
     String name =
         "%s-g%d-%d-%d-%08x.chm"
             .formatted(versioned, number, bytes, bytesPerSlot, fingerprint(bytes, bytesPerSlot));
-    return new Generation(directory.resolve(name), number, bytes, bytesPerSlot);
+    return new GenerationFile(directory.resolve(name), number, bytes, bytesPerSlot);
   }
 
   private int fingerprint(long bytes, int bytesPerSlot) {
@@ -117,6 +117,10 @@ final class StoreFiles {
     return out.toString();
   }
 
+  Disk disk() {
+    return disk;
+  }
+
   /**
    * The file whose presence says: what the store holds must not be used, because something that had
    * to be removed from it may still be there.
@@ -125,19 +129,15 @@ final class StoreFiles {
     return directory.resolve(versioned + ".discard");
   }
 
-  /**
-   * The newest generation there is; empty if there is none or it takes more than {@code maxBytes}.
-   */
-  Optional<Generation> newest(long maxBytes) throws IOException {
+  /** The newest generation there is. */
+  Optional<GenerationFile> newest() throws IOException {
     return list().stream()
         .map(this::parse)
         .flatMap(Optional::stream)
-        .max(Comparator.comparingInt(Generation::number))
-        // Of an older one nobody knows what was removed since.
-        .filter(generation -> generation.bytes() <= maxBytes);
+        .max(Comparator.comparingInt(GenerationFile::number));
   }
 
-  private Optional<Generation> parse(Path file) {
+  private Optional<GenerationFile> parse(Path file) {
     String name = file.getFileName().toString();
     if (!name.startsWith(versioned)) {
       return Optional.empty();
@@ -152,7 +152,7 @@ final class StoreFiles {
       return Optional.empty();
     }
     // Built anew from its numbers, the name differs if the fingerprint does.
-    Generation generation = generation(Integer.parseInt(matcher.group(1)), bytes, bytesPerSlot);
+    GenerationFile generation = generation(Integer.parseInt(matcher.group(1)), bytes, bytesPerSlot);
     return generation.path().equals(file) ? Optional.of(generation) : Optional.empty();
   }
 
@@ -160,21 +160,15 @@ final class StoreFiles {
   private List<Path> list() throws IOException {
     Pattern ours =
         Pattern.compile(Pattern.quote(prefix) + "-v-?\\d+(-g[-0-9a-f]+)?\\.(chm|discard).*");
-    List<Path> found = new ArrayList<>();
-    try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
-      for (Path file : files) {
-        if (ours.matcher(file.getFileName().toString()).matches()) {
-          found.add(file);
-        }
-      }
-    }
-    return found;
+    return disk.list(directory).stream()
+        .filter(file -> ours.matcher(file.getFileName().toString()).matches())
+        .toList();
   }
 
   /**
    * Deletes all files of the cache but those of one generation; returns the generations deleted.
    */
-  List<Path> deleteAllBut(Generation kept) throws IOException {
+  List<Path> deleteAllBut(GenerationFile kept) throws IOException {
     List<Path> generations = new ArrayList<>();
     String name = kept.path().getFileName().toString();
     for (Path file : list()) {
@@ -182,7 +176,7 @@ final class StoreFiles {
       if (other.equals(name) || other.equals(name + ".clean") || file.equals(discardMarker())) {
         continue;
       }
-      Files.deleteIfExists(file);
+      disk.delete(file);
       if (other.endsWith(".chm")) {
         generations.add(file);
       }
@@ -191,16 +185,16 @@ final class StoreFiles {
   }
 
   /** Marks all stores of a folder that were not closed properly for being discarded. */
-  static void discardUnclosed(Path directory) throws IOException {
-    try (DirectoryStream<Path> stores = Files.newDirectoryStream(directory, "*.chm")) {
-      for (Path store : stores) {
-        String name = store.getFileName().toString();
-        Matcher generation = GENERATION.matcher(name);
-        if (generation.find() && !Files.exists(CleanMarker.pathOf(store))) {
-          Path marker = directory.resolve(name.substring(0, generation.start()) + ".discard");
-          if (!Files.exists(marker)) {
-            Files.createFile(marker);
-          }
+  static void discardUnclosed(Disk disk, Path directory) throws IOException {
+    for (Path store : disk.list(directory)) {
+      String name = store.getFileName().toString();
+      Matcher generation = GENERATION.matcher(name);
+      if (generation.find()
+          && generation.end() == name.length()
+          && !disk.exists(CleanMarker.pathOf(store))) {
+        Path marker = directory.resolve(name.substring(0, generation.start()) + ".discard");
+        if (!disk.exists(marker)) {
+          disk.create(marker);
         }
       }
     }
@@ -210,10 +204,10 @@ final class StoreFiles {
   void deleteAll() throws IOException {
     for (Path file : list()) {
       if (!file.equals(discardMarker())) {
-        Files.deleteIfExists(file);
+        disk.delete(file);
       }
     }
     // Last: while any generation is there, it must not be used.
-    Files.deleteIfExists(discardMarker());
+    disk.delete(discardMarker());
   }
 }

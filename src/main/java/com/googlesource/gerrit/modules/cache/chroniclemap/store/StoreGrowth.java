@@ -16,27 +16,23 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Lock;
 
 /**
- * Replaces a store's file by a larger one when it fills, in the background: {@link Generations}
- * tells how. The writer's lock is taken for one segment at a time, so that an invalidation waits
- * for milliseconds at most.
+ * Replaces a store's file by a larger one when it fills, or by one of another size on request, in
+ * the background: {@link Generations} tells how. The writer's lock is taken for one segment at a
+ * time, so that others wait for it for milliseconds at most.
  */
 final class StoreGrowth {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** After a growth failed, the next one is tried no earlier. */
   private static final long RETRY_NANOS = TimeUnit.MINUTES.toNanos(1);
-
-  /** How long a putter may wait for a growth when no more writes can wait. */
-  private static final long BRIEF_MILLIS = 500;
 
   /** What growth needs of its store. */
   interface Host {
@@ -46,8 +42,11 @@ final class StoreGrowth {
     /** Whether the store still uses these files. Under the writer's lock. */
     boolean uses(Generations generations);
 
-    /** Lets those go first who must not wait long for the writer's lock. */
+    /** Lets those go first who wait for the writer's lock. */
     void giveWay();
+
+    /** Values made before are too old to be kept; milliseconds since the epoch. */
+    long minCreated();
 
     /** There is more room, or there will be none. */
     void grown();
@@ -85,17 +84,6 @@ final class StoreGrowth {
     run.get().join();
   }
 
-  /** Returns when no growth is running, or after a while. Not under the writer's lock. */
-  void awaitBriefly() {
-    try {
-      run.get().get(BRIEF_MILLIS, TimeUnit.MILLISECONDS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    } catch (ExecutionException | TimeoutException e) {
-      // Then the caller goes on without.
-    }
-  }
-
   /**
    * Sees to it that the file grows. Under the writer's lock.
    *
@@ -103,7 +91,7 @@ final class StoreGrowth {
    * @return whether there will be more room soon
    */
   boolean request(Generations generations, int valueLength) {
-    if (generations.isGrowing() && isRunning()) {
+    if (generations.isRebuilding() && isRunning()) {
       // The value did not fit the next file either; that one may grow in its turn.
       return plan.next(generations.nextBytes(), valueLength).isPresent();
     }
@@ -111,16 +99,21 @@ final class StoreGrowth {
     if (bytes.isEmpty() || System.nanoTime() - refusedUntil < 0) {
       return false;
     }
+    return begin(generations, bytes.getAsLong()).isPresent();
+  }
+
+  /** Begins unless another rebuild is running; empty if the background threads were stopped. */
+  private Optional<CompletableFuture<Void>> begin(Generations generations, long bytes) {
     CompletableFuture<Void> last = run.get();
     CompletableFuture<Void> mine = new CompletableFuture<>();
-    if (last.isDone() && run.compareAndSet(last, mine)) {
-      boolean accepted = host.inBackground(() -> grow(generations, bytes.getAsLong(), mine));
-      if (!accepted) {
-        mine.complete(null);
-        return false;
-      }
+    if (!last.isDone() || !run.compareAndSet(last, mine)) {
+      return Optional.of(run.get());
     }
-    return true;
+    if (!host.inBackground(() -> grow(generations, bytes, mine))) {
+      mine.complete(null);
+      return Optional.empty();
+    }
+    return Optional.of(mine);
   }
 
   private void grow(Generations generations, long bytes, CompletableFuture<Void> mine) {
@@ -132,7 +125,7 @@ final class StoreGrowth {
       refuse(e);
     }
     try {
-      if (made != null && begin(generations, made)) {
+      if (made != null && take(generations, made)) {
         for (int i = 0; i < generations.segments(); i++) {
           host.giveWay();
           copy(generations, i);
@@ -154,31 +147,31 @@ final class StoreGrowth {
   private void abandon(Generations generations) {
     writer.lock();
     try {
-      generations.abandonGrowth();
+      generations.abandonRebuild();
     } finally {
       writer.unlock();
     }
   }
 
-  private boolean begin(Generations generations, Generation made) {
+  private boolean take(Generations generations, Generation made) {
     writer.lock();
     try {
       if (!host.uses(generations)) {
-        Generations.discard(made);
+        generations.discard(made);
         return false;
       }
-      generations.beginGrowth(made);
+      generations.beginRebuild(made);
       return true;
     } finally {
       writer.unlock();
     }
   }
 
-  private void copy(Generations generations, int segment) {
+  private void copy(Generations generations, int segment) throws IOException {
     writer.lock();
     try {
       if (host.uses(generations)) {
-        counters.notStored.add(generations.copySegment(segment));
+        counters.notStored.add(generations.copySegment(segment, host.minCreated()));
       }
     } finally {
       writer.unlock();
@@ -192,7 +185,7 @@ final class StoreGrowth {
       if (!host.uses(generations)) {
         return;
       }
-      old = generations.finishGrowth();
+      old = generations.finishRebuild();
       counters.growths.increment();
     } finally {
       writer.unlock();

@@ -16,9 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.Optional;
 
 /**
@@ -33,6 +31,9 @@ final class StoreOpener {
 
   private final StoreSettings settings;
   private final StoreFiles files;
+  private final Disk disk;
+  private final Usage usage;
+  private final StoreCounters counters;
   private final boolean sameBoot;
   private final boolean discarded;
   private final long begun = System.nanoTime();
@@ -43,9 +44,18 @@ final class StoreOpener {
    * @param sameBoot whether the machine has run on since the files were last used
    * @param discarded whether the files must not be used
    */
-  StoreOpener(StoreSettings settings, StoreFiles files, boolean sameBoot, boolean discarded) {
+  StoreOpener(
+      StoreSettings settings,
+      StoreFiles files,
+      Usage usage,
+      StoreCounters counters,
+      boolean sameBoot,
+      boolean discarded) {
     this.settings = settings;
     this.files = files;
+    this.disk = files.disk();
+    this.usage = usage;
+    this.counters = counters;
     this.sameBoot = sameBoot;
     this.discarded = discarded;
   }
@@ -67,54 +77,82 @@ final class StoreOpener {
       return replace(
           "it may hold entries that were invalidated just before a crash or a stop of the machine");
     }
-    Optional<StoreFiles.Generation> newest = files.newest(settings.maxBytes());
+    Optional<StoreFiles.GenerationFile> newest = files.newest();
     if (newest.isEmpty()) {
       files.deleteAll();
       return create(StartReport.Kind.NEW, "");
     }
-    StoreFiles.Generation found = newest.get();
+    StoreFiles.GenerationFile found = newest.get();
     deleteAllBut(found);
-    Optional<CleanMarker> marker = CleanMarker.take(found.path());
+    Optional<CleanMarker> marker = CleanMarker.take(disk, found.path());
     if (marker.isEmpty() && !sameBoot) {
       return replace("it was not closed before the machine stopped, and may lack its last changes");
     }
     try {
-      return marker.isPresent() ? openClean(found, marker.get()) : recover(found);
+      if (found.bytes() > settings.maxBytes()) {
+        return recover(
+            found,
+            StartReport.Kind.SHRUNK,
+            "cache.%s.diskLimit is less than it was".formatted(settings.name()));
+      }
+      return marker.isPresent()
+          ? openClean(found, marker.get())
+          : recover(
+              found, StartReport.Kind.RECOVERED, "it was not closed properly, or changed since");
     } catch (IOException | RuntimeException | InternalError e) {
       return replace(reasonOf(e));
     }
   }
 
-  private Opened openClean(StoreFiles.Generation found, CleanMarker marker) throws IOException {
-    ChronicleFile file = ChronicleFile.open(found.path(), found.geometry());
+  private Opened openClean(StoreFiles.GenerationFile found, CleanMarker marker) throws IOException {
+    ChronicleFile file = ChronicleFile.open(disk, found.path(), found.geometry());
     Generation generation = generation(found, file, marker.entries(), marker.liveBytes());
     return new Opened(generation, report(StartReport.Kind.CLEAN, "", marker.entries(), 0));
   }
 
   /**
    * Copies what is valid into a new file. The old one is not mapped and stays until that is done,
-   * so that a crash meanwhile loses nothing.
+   * so that a crash meanwhile loses nothing. Where the disk has no room for a file of the same
+   * size, a smaller one takes the values of most use.
    */
-  private Opened recover(StoreFiles.Generation found) throws IOException {
-    StoreFiles.Generation fresh =
-        files.generation(found.number() + 1, found.bytes(), found.bytesPerSlot());
-    Files.deleteIfExists(fresh.growingPath());
-    ChronicleFile file = ChronicleFile.create(fresh.growingPath(), fresh.geometry());
-    Generation generation = generation(fresh, file, 0, 0);
+  private Opened recover(StoreFiles.GenerationFile found, StartReport.Kind kind, String detail)
+      throws IOException {
+    GrowthPlan plan = new GrowthPlan(settings.maxBytes());
+    long bytes = Math.min(found.bytes(), settings.maxBytes());
+    while (true) {
+      StoreFiles.GenerationFile fresh =
+          files.generation(found.number() + 1, bytes, found.bytesPerSlot());
+      disk.delete(fresh.growingPath());
+      ChronicleFile file;
+      try {
+        file = ChronicleFile.create(disk, fresh.growingPath(), fresh.geometry());
+      } catch (IOException e) {
+        if (bytes / 2 < plan.first()) {
+          throw e;
+        }
+        bytes /= 2;
+        continue;
+      }
+      return copyInto(generation(fresh, file, 0, 0), found, kind, detail);
+    }
+  }
+
+  private Opened copyInto(
+      Generation fresh, StoreFiles.GenerationFile found, StartReport.Kind kind, String detail)
+      throws IOException {
     try {
-      long damaged = Salvage.read(found.path(), file.layout(), file::put);
-      ValueFile.Sweep sweep = generation.values().sweep();
-      Files.move(fresh.growingPath(), fresh.path(), StandardCopyOption.ATOMIC_MOVE);
-      Files.deleteIfExists(found.path());
-      return new Opened(
-          generation,
-          report(
-              StartReport.Kind.RECOVERED,
-              "it was not closed properly, or changed since",
-              sweep.kept(),
-              damaged + sweep.damaged()));
+      FileLayout layout =
+          found.geometry().equals(fresh.name().geometry())
+              ? fresh.values().file().layout()
+              : ChronicleFile.layoutOf(found.geometry());
+      long damaged =
+          SegmentReader.readAll(disk, found.path(), layout, fresh.values()::putUncounted);
+      ValueFile.Sweep sweep = fresh.values().sweep();
+      disk.move(fresh.name().growingPath(), fresh.name().path());
+      disk.delete(found.path());
+      return new Opened(fresh, report(kind, detail, sweep.kept(), damaged + sweep.damaged()));
     } catch (IOException | RuntimeException | InternalError e) {
-      Generations.discard(generation);
+      Generations.discard(disk, fresh);
       throw e;
     }
   }
@@ -126,14 +164,15 @@ final class StoreOpener {
 
   private Opened create(StartReport.Kind kind, String detail) throws IOException {
     long bytes = new GrowthPlan(settings.maxBytes()).first();
-    StoreFiles.Generation first = files.generation(1, bytes, Geometry.DEFAULT_BYTES_PER_SLOT);
-    ChronicleFile file = ChronicleFile.create(first.path(), first.geometry());
+    StoreFiles.GenerationFile first = files.generation(1, bytes, Geometry.DEFAULT_BYTES_PER_SLOT);
+    ChronicleFile file = ChronicleFile.create(disk, first.path(), first.geometry());
     return new Opened(generation(first, file, 0, 0), report(kind, detail, 0, 0));
   }
 
   private Generation generation(
-      StoreFiles.Generation name, ChronicleFile file, long entries, long liveBytes) {
-    return new Generation(name, new ValueFile(file, maxValue(settings), entries, liveBytes));
+      StoreFiles.GenerationFile name, ChronicleFile file, long entries, long liveBytes) {
+    return new Generation(
+        disk, name, new ValueFile(file, maxValue(settings), usage, counters, entries, liveBytes));
   }
 
   private StartReport report(StartReport.Kind kind, String detail, long entries, long damaged) {
@@ -141,7 +180,7 @@ final class StoreOpener {
   }
 
   /** Files of older versions are of no use to anyone and would take disk for ever. */
-  private void deleteAllBut(StoreFiles.Generation found) throws IOException {
+  private void deleteAllBut(StoreFiles.GenerationFile found) throws IOException {
     for (Path deleted : files.deleteAllBut(found)) {
       logger.atInfo().log(
           "Cache %s: deleted %s, which is of another version or size",

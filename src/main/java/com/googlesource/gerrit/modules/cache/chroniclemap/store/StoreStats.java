@@ -29,8 +29,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
  * @param puts values stored
  * @param notStored values left out because there was no room
  * @param damaged entries found damaged by a read, and removed
- * @param expired entries found too old by a read, and removed
+ * @param expired entries that were too old, and removed
  * @param invalidated keys removed on request
+ * @param evictions values that left to make room
  * @param growths times the file was replaced by a larger one
  * @param queued values that wait for being written
  */
@@ -49,5 +50,6 @@ public record StoreStats(
     long damaged,
     long expired,
     long invalidated,
+    long evictions,
     long growths,
     long queued) {}

@@ -15,4 +15,11 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 /** A record read from a file, its checksum found right. The payload belongs to the reader. */
-record StoredValue(int kind, long created, byte[] payload) {}
+record StoredValue(int kind, long created, byte[] payload) {
+  /** Stands for a record that is void. */
+  static final StoredValue VOID = new StoredValue(-1, 0, new byte[0]);
+
+  boolean isVoid() {
+    return payload == VOID.payload;
+  }
+}

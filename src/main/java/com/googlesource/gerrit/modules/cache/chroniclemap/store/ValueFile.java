@@ -14,7 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,7 +31,8 @@ import java.util.concurrent.atomic.AtomicLong;
  * none: the new parts, the head, then the old parts go. Parts that a crash left without a head are
  * removed by {@link #sweep}.
  *
- * <p>Threads: as {@link ChronicleFile}, any number of readers and one writer.
+ * <p>Threads: as {@link ChronicleFile}, any number of readers and one writer; {@link #markVoid} is
+ * for any.
  */
 final class ValueFile {
   /**
@@ -44,19 +47,39 @@ final class ValueFile {
   /** Of a value that is replaced while it is read, the new one is tried this often. */
   private static final int READ_ATTEMPTS = 3;
 
+  /** Share of a segment that is freed at a time; twice that if it was not enough, and so on. */
+  private static final double EVICTED_SHARE = 0.125;
+
   private final ChronicleFile file;
   private final long maxValue;
+  private final Usage usage;
+  private final StoreCounters counters;
+  private final Eviction eviction;
   private final AtomicLong entries = new AtomicLong();
   private final AtomicLong liveBytes = new AtomicLong();
+
+  /** The id under which parts are being put; they have no head yet and must not be evicted. */
+  private long partsInWriting;
+
+  private boolean writingParts;
 
   /**
    * Takes over an open file.
    *
    * @param maxValue bytes of the largest value there can be; a longer one on disk is damaged
    */
-  ValueFile(ChronicleFile file, long maxValue, long entries, long liveBytes) {
+  ValueFile(
+      ChronicleFile file,
+      long maxValue,
+      Usage usage,
+      StoreCounters counters,
+      long entries,
+      long liveBytes) {
     this.file = file;
     this.maxValue = maxValue;
+    this.usage = usage;
+    this.counters = counters;
+    this.eviction = new Eviction(file, usage);
     this.entries.set(entries);
     this.liveBytes.set(liveBytes);
   }
@@ -86,13 +109,16 @@ final class ValueFile {
     return liveBytes.get();
   }
 
-  /** Returns null if there is no value. */
+  /** Returns null if there is no value, {@link Value#VOID} if it is void. */
   Value read(byte[] key, long nowMillis) throws DamagedEntryException {
     byte[] storedKey = StoredKey.ofValue(key);
     for (int attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
-      StoredValue stored = file.read(storedKey, nowMillis);
+      StoredValue stored = file.read(storedKey, nowMillis, usage.touchMillis());
       if (stored == null) {
         return null;
+      }
+      if (stored.isVoid()) {
+        return Value.VOID;
       }
       if (stored.kind() == Envelope.WHOLE) {
         return new Value(stored.payload(), stored.created());
@@ -113,8 +139,9 @@ final class ValueFile {
     byte[] out = new byte[list.length()];
     int position = 0;
     for (int i = 0; i < list.parts(); i++) {
-      StoredValue part = file.read(StoredKey.ofPart(key, list.id(), i), nowMillis);
-      if (part == null) {
+      StoredValue part =
+          file.read(StoredKey.ofPart(key, list.id(), i), nowMillis, usage.touchMillis());
+      if (part == null || part.isVoid()) {
         return null;
       }
       int length = list.lengthOf(i);
@@ -127,60 +154,84 @@ final class ValueFile {
     return out;
   }
 
-  boolean contains(byte[] key) {
-    return file.sizeOf(StoredKey.ofValue(key)) > 0;
+  /**
+   * Makes a key's value void: from here on nobody finds it, and no crash brings it back. For any
+   * thread; the writer takes the value away later.
+   */
+  void markVoid(byte[] key) {
+    file.markVoid(StoredKey.ofValue(key));
   }
 
   /**
    * Stores a value in place of any older one.
    *
+   * @param evict whether values of less use may go to make room
    * @return false if there was no room; then the older one is gone as well
    */
-  boolean put(byte[] key, byte[] value, long created) {
+  boolean put(byte[] key, byte[] value, long created, boolean evict) {
+    return put(key, value, created, usage.now(), evict);
+  }
+
+  private boolean put(byte[] key, byte[] value, long created, long accessed, boolean evict) {
     PartList oldParts = partListOf(key);
-    if (putOnce(key, value, created)) {
+    if (putOnce(key, value, created, accessed, evict)) {
       removeParts(key, oldParts);
       return true;
     }
     // The old value's room may be what the new one lacks.
     removeRecord(StoredKey.ofValue(key));
     removeParts(key, oldParts);
-    return oldParts != null && putOnce(key, value, created);
+    return oldParts != null && putOnce(key, value, created, accessed, evict);
   }
 
-  private boolean putOnce(byte[] key, byte[] value, long created) {
+  private boolean putOnce(byte[] key, byte[] value, long created, long accessed, boolean evict) {
     if (value.length <= file.maxPayload()) {
-      return putRecord(StoredKey.ofValue(key), Envelope.WHOLE, created, value, 0, value.length);
+      byte[] storedKey = StoredKey.ofValue(key);
+      return putRecord(
+          storedKey,
+          Envelope.wrap(storedKey, Envelope.WHOLE, created, accessed, value, 0, value.length),
+          evict);
     }
     // Where the parts go depends on their id: if one segment gets too many, another id helps.
-    int attempts = hasRoomFor(value.length) ? SPLIT_ATTEMPTS : 1;
+    int attempts = evict || hasRoomFor(value.length) ? SPLIT_ATTEMPTS : 1;
     for (int i = 0; i < attempts; i++) {
-      if (putParts(key, value, created)) {
+      if (putParts(key, value, created, accessed, evict)) {
         return true;
       }
     }
     return false;
   }
 
-  private boolean putParts(byte[] key, byte[] value, long created) {
+  private boolean putParts(byte[] key, byte[] value, long created, long accessed, boolean evict) {
     PartList list =
         new PartList(ThreadLocalRandom.current().nextLong(), value.length, file.maxPayload());
-    int offset = 0;
-    for (int i = 0; i < list.parts(); i++) {
-      int length = list.lengthOf(i);
-      byte[] partKey = StoredKey.ofPart(key, list.id(), i);
-      if (!putRecord(partKey, Envelope.PART, created, value, offset, length)) {
+    partsInWriting = list.id();
+    writingParts = true;
+    try {
+      int offset = 0;
+      for (int i = 0; i < list.parts(); i++) {
+        int length = list.lengthOf(i);
+        byte[] partKey = StoredKey.ofPart(key, list.id(), i);
+        byte[] part =
+            Envelope.wrap(partKey, Envelope.PART, created, accessed, value, offset, length);
+        if (!putRecord(partKey, part, evict)) {
+          removeParts(key, list);
+          return false;
+        }
+        offset += length;
+      }
+      byte[] storedKey = StoredKey.ofValue(key);
+      byte[] parts = list.encode();
+      byte[] head =
+          Envelope.wrap(storedKey, Envelope.HEAD, created, accessed, parts, 0, parts.length);
+      if (!putRecord(storedKey, head, evict)) {
         removeParts(key, list);
         return false;
       }
-      offset += length;
+      return true;
+    } finally {
+      writingParts = false;
     }
-    byte[] head = list.encode();
-    if (!putRecord(StoredKey.ofValue(key), Envelope.HEAD, created, head, 0, head.length)) {
-      removeParts(key, list);
-      return false;
-    }
-    return true;
   }
 
   /** Removes a value. */
@@ -190,52 +241,85 @@ final class ValueFile {
     removeParts(key, oldParts);
   }
 
-  /**
-   * Copies the values of one segment of another file, but for those that are here already: they are
-   * newer. A split value is copied with its head, wherever its parts are.
-   *
-   * @return how many values did not fit
-   */
-  int copySegment(ValueFile source, int segment) {
-    List<byte[]> heads = new ArrayList<>();
-    int[] lost = {0};
-    source.file.copySegment(
+  /** Removes the values of a segment that were made before; returns how many. */
+  int removeOlder(int segment, long minCreated) {
+    List<byte[]> old = new ArrayList<>();
+    file.scanSegment(
         segment,
-        (storedKey, record) -> {
-          if (StoredKey.isPart(storedKey)) {
-            return;
-          }
-          if (Envelope.kindOf(record) == Envelope.HEAD) {
-            heads.add(storedKey);
-          } else if (!copyRecord(storedKey, record)) {
-            lost[0]++;
+        (storedKey, created, accessed, bytes) -> {
+          if (created < minCreated && !StoredKey.isPart(storedKey)) {
+            old.add(storedKey.clone());
           }
         });
+    old.forEach(storedKey -> remove(StoredKey.keyOf(storedKey)));
+    return old.size();
+  }
+
+  /**
+   * Copies the values of one segment of another file, but for those that are here already: they are
+   * newer. A split value is copied with its head, wherever its parts are. Where there is no room,
+   * values of less use go.
+   *
+   * @param minCreated values made before are left out; milliseconds since the epoch
+   * @return how many values did not fit or were damaged
+   */
+  long copySegment(ValueFile source, SegmentReader reader, int segment, long minCreated)
+      throws IOException {
+    List<byte[]> heads = new ArrayList<>();
+    long[] lost = {0};
+    lost[0] +=
+        reader.read(
+            segment,
+            (storedKey, record) -> {
+              if (StoredKey.isPart(storedKey) || Envelope.createdOf(record) < minCreated) {
+                return;
+              }
+              if (Envelope.kindOf(record) == Envelope.HEAD) {
+                heads.add(storedKey);
+              } else if (!copyRecord(source, storedKey, record)) {
+                lost[0]++;
+              }
+            });
     for (byte[] head : heads) {
-      if (!file.contains(head) && !copySplit(source, StoredKey.keyOf(head))) {
+      if (!file.contains(head) && !copySplit(source, head)) {
         lost[0]++;
       }
     }
     return lost[0];
   }
 
-  private boolean copyRecord(byte[] storedKey, byte[] record) {
+  private boolean copyRecord(ValueFile source, byte[] storedKey, byte[] record) {
     if (file.contains(storedKey)) {
       return true;
     }
-    boolean fitted = file.put(storedKey, record);
-    if (fitted) {
-      account(storedKey, 0, storedKey.length + (long) record.length);
-    }
+    boolean fitted = putRecord(storedKey, record, /* evict= */ true);
+    dropIfVoid(source, storedKey);
     return fitted;
   }
 
-  private boolean copySplit(ValueFile source, byte[] key) {
+  private boolean copySplit(ValueFile source, byte[] head) {
+    byte[] key = StoredKey.keyOf(head);
     try {
       Value value = source.read(key, 0);
-      return value == null || put(key, value.bytes(), value.created());
+      if (value == null || value.isVoid()) {
+        return true;
+      }
+      boolean fitted =
+          put(key, value.bytes(), value.created(), source.file.accessed(head), /* evict= */ true);
+      dropIfVoid(source, head);
+      return fitted;
     } catch (DamagedEntryException e) {
       return false;
+    }
+  }
+
+  /**
+   * Whoever makes a value void looks into the old file first and into this one second; what was
+   * made void after it was read for being copied, and before the copy could be found, shows here.
+   */
+  private void dropIfVoid(ValueFile source, byte[] storedKey) {
+    if (source.file.isVoid(storedKey)) {
+      remove(StoredKey.keyOf(storedKey));
     }
   }
 
@@ -250,6 +334,13 @@ final class ValueFile {
     liveBytes.set(0);
   }
 
+  /**
+   * Takes a record as it was read from another file, and counts it only later, in {@link #sweep}.
+   */
+  void putUncounted(byte[] storedKey, byte[] record) {
+    var unused = store(storedKey, record, /* evict= */ true);
+  }
+
   /** What {@link #sweep} found. */
   record Sweep(long kept, long damaged) {}
 
@@ -257,39 +348,43 @@ final class ValueFile {
    * Reads everything after a recovery, removes what is damaged, the parts no value needs and the
    * values that lack a part, and counts the rest.
    */
-  Sweep sweep() {
+  Sweep sweep() throws IOException {
     List<byte[]> drop = new ArrayList<>();
     List<byte[]> parts = new ArrayList<>();
     Map<Long, PartList> heads = new HashMap<>();
     Map<Long, byte[]> headKeys = new HashMap<>();
-    long[] counts = new long[3]; // values, bytes, damaged
-    file.forEach(
-        (storedKey, value, valid) -> {
-          boolean part = StoredKey.isPart(storedKey);
-          PartList list = valid && value.kind() == Envelope.HEAD ? partList(value) : null;
-          if (!valid
-              || part != (value.kind() == Envelope.PART)
-              || (value.kind() == Envelope.HEAD && list == null)) {
-            drop.add(storedKey);
-            counts[2]++;
-            return;
-          }
-          counts[1] += recordBytes(storedKey, value.payload().length);
-          if (part) {
-            parts.add(storedKey);
-            return;
-          }
-          counts[0]++;
-          if (list != null) {
-            heads.put(list.id(), list);
-            headKeys.put(list.id(), storedKey);
-          }
-        });
+    long[] counts = new long[2]; // values, bytes
+    SegmentReader reader = file.reader();
+    long damaged = 0;
+    for (int i = 0; i < file.segments(); i++) {
+      damaged +=
+          reader.read(
+              i,
+              (storedKey, record) -> {
+                boolean part = StoredKey.isPart(storedKey);
+                int kind = Envelope.kindOf(record);
+                PartList list = kind == Envelope.HEAD ? partList(record) : null;
+                if (part != (kind == Envelope.PART) || (kind == Envelope.HEAD && list == null)) {
+                  drop.add(storedKey);
+                  return;
+                }
+                counts[1] += storedKey.length + record.length;
+                if (part) {
+                  parts.add(storedKey);
+                  return;
+                }
+                counts[0]++;
+                if (list != null) {
+                  heads.put(list.id(), list);
+                  headKeys.put(list.id(), storedKey);
+                }
+              });
+    }
     entries.set(counts[0]);
     liveBytes.set(counts[1]);
     drop.forEach(file::remove);
     dropOrphans(parts, heads, headKeys);
-    return new Sweep(entries.get(), counts[2]);
+    return new Sweep(entries.get(), damaged + drop.size());
   }
 
   private void dropOrphans(
@@ -313,20 +408,67 @@ final class ValueFile {
     }
   }
 
-  private boolean putRecord(
-      byte[] storedKey, int kind, long created, byte[] payload, int offset, int length) {
-    long before = file.sizeOf(storedKey);
-    byte[] record = Envelope.wrap(storedKey, kind, created, payload, offset, length);
-    boolean stored = file.put(storedKey, record);
-    long after = stored ? recordBytes(storedKey, length) : 0;
-    account(storedKey, before, after);
+  private boolean putRecord(byte[] storedKey, byte[] record, boolean evict) {
+    long before = store(storedKey, record, evict);
+    boolean stored = before >= 0;
+    account(
+        storedKey, stored ? before : ~before, stored ? storedKey.length + (long) record.length : 0);
     return stored;
   }
 
+  /** As {@link ChronicleFile#put}, but makes room where it must and may. */
+  private long store(byte[] storedKey, byte[] record, boolean evict) {
+    long before = file.put(storedKey, record);
+    if (before >= 0 || !evict) {
+      return before;
+    }
+    int segment = file.segmentOf(storedKey);
+    double share = EVICTED_SHARE;
+    while (evict(segment, share)) {
+      if (file.put(storedKey, record) >= 0) {
+        return ~before;
+      }
+      share = Math.min(1, share * 2);
+    }
+    return before;
+  }
+
+  /** Returns whether anything went. */
+  private boolean evict(int segment, double share) {
+    List<byte[]> victims =
+        eviction.victims(
+            segment,
+            share,
+            storedKey ->
+                writingParts
+                    && StoredKey.isPart(storedKey)
+                    && StoredKey.partId(storedKey) == partsInWriting);
+    for (byte[] victim : victims) {
+      if (StoredKey.isPart(victim)) {
+        evictPart(victim);
+      } else {
+        counters.evictions.increment();
+        remove(StoredKey.keyOf(victim));
+      }
+    }
+    return !victims.isEmpty();
+  }
+
+  /** A value is of no use without one of its parts. */
+  private void evictPart(byte[] partKey) {
+    byte[] key = StoredKey.keyOf(partKey);
+    PartList list = partListOf(key);
+    if (list != null && list.id() == StoredKey.partId(partKey)) {
+      counters.evictions.increment();
+      remove(key);
+    }
+    // Even so: of a void head nothing is known, and a part may have been left behind.
+    removeRecord(partKey);
+  }
+
   private void removeRecord(byte[] storedKey) {
-    long before = file.sizeOf(storedKey);
+    long before = file.remove(storedKey);
     if (before > 0) {
-      file.remove(storedKey);
       account(storedKey, before, 0);
     }
   }
@@ -346,25 +488,23 @@ final class ValueFile {
     }
   }
 
-  /** The parts of the stored value of a key; null if it has none. */
+  /** The parts of the stored value of a key, void or not; null if it has none. */
   private PartList partListOf(byte[] key) {
     byte[] storedKey = StoredKey.ofValue(key);
-    if (file.sizeOf(storedKey) != recordBytes(storedKey, PartList.ENCODED_LENGTH)) {
-      return null;
-    }
-    try {
-      StoredValue value = file.read(storedKey, 0);
-      return value != null && value.kind() == Envelope.HEAD ? partList(value) : null;
-    } catch (DamagedEntryException e) {
-      return null;
-    }
+    byte[] record = file.headOf(storedKey, PartList.ENCODED_LENGTH);
+    return record != null
+            && Envelope.isValid(storedKey, record)
+            && Envelope.kindOf(record) == Envelope.HEAD
+        ? partList(record)
+        : null;
+  }
+
+  private static PartList partList(byte[] headRecord) {
+    return PartList.decode(
+        Arrays.copyOfRange(headRecord, Envelope.HEADER_LENGTH, headRecord.length));
   }
 
   private static PartList partList(StoredValue head) {
     return PartList.decode(head.payload());
-  }
-
-  private static long recordBytes(byte[] storedKey, int payloadLength) {
-    return storedKey.length + Envelope.HEADER_LENGTH + (long) payloadLength;
   }
 }

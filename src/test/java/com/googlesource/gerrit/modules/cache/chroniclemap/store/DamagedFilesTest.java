@@ -235,14 +235,14 @@ class DamagedFilesTest {
       @Override
       void apply(Path file) throws Exception {
         Files.delete(file);
-        ChronicleFile.create(file, Geometry.forFileOf(300_000, 64)).close();
+        ChronicleFile.create(Disk.REAL, file, Geometry.forFileOf(300_000, 64)).close();
       }
     },
     LARGER_GEOMETRY {
       @Override
       void apply(Path file) throws Exception {
         Files.delete(file);
-        ChronicleFile.create(file, Geometry.forFileOf(20 << 20, 128)).close();
+        ChronicleFile.create(Disk.REAL, file, Geometry.forFileOf(20 << 20, 128)).close();
       }
     };
 

@@ -49,14 +49,18 @@ class PartsTest {
   void anEnvelopeIsSoundUntilAnyBitOfItChanges() {
     byte[] key = StoredKey.ofValue(random(20, 1));
     byte[] payload = random(50, 2);
-    byte[] record = Envelope.wrap(key, Envelope.WHOLE, 1234567890123L, payload, 10, 30);
+    byte[] record = Envelope.wrap(key, Envelope.WHOLE, 1234567890123L, 5, payload, 10, 30);
     assertThat(record).hasLength(Envelope.HEADER_LENGTH + 30);
     assertThat(Envelope.isValid(key, record)).isTrue();
     for (int bit = 0; bit < record.length * 8; bit++) {
       record[bit / 8] ^= (byte) (1 << bit % 8);
       boolean access =
           bit / 8 >= Envelope.ACCESSED_OFFSET && bit / 8 < Envelope.ACCESSED_OFFSET + Long.BYTES;
-      assertWithMessage("bit %s", bit).that(Envelope.isValid(key, record)).isEqualTo(access);
+      boolean isVoid = Envelope.isVoid(record);
+      assertThat(isVoid).isEqualTo(bit == Envelope.VOID_OFFSET * 8 + 7);
+      assertWithMessage("bit %s", bit)
+          .that(Envelope.isValid(key, record))
+          .isEqualTo(access || isVoid);
       record[bit / 8] ^= (byte) (1 << bit % 8);
     }
     assertThat(Envelope.isValid(StoredKey.ofValue(random(20, 3)), record)).isFalse();
@@ -67,7 +71,7 @@ class PartsTest {
     byte[] key = StoredKey.ofValue(new byte[0]);
     assertThat(Envelope.isValid(key, new byte[0])).isFalse();
     assertThat(Envelope.isValid(key, new byte[Envelope.HEADER_LENGTH - 1])).isFalse();
-    byte[] empty = Envelope.wrap(key, Envelope.WHOLE, 0, new byte[0], 0, 0);
+    byte[] empty = Envelope.wrap(key, Envelope.WHOLE, 0, 0, new byte[0], 0, 0);
     assertThat(Envelope.isValid(key, empty)).isTrue();
   }
 
@@ -166,7 +170,7 @@ class PartsTest {
   void aFileTakesNoMoreThanItMay(long bytes) throws Exception {
     for (int bytesPerSlot : new int[] {64, 128, 1024}) {
       Path path = temp.resolve("file " + bytesPerSlot);
-      ChronicleFile.create(path, Geometry.forFileOf(bytes, bytesPerSlot)).close();
+      ChronicleFile.create(Disk.REAL, path, Geometry.forFileOf(bytes, bytesPerSlot)).close();
       assertThat(Files.size(path)).isAtMost(bytes);
       assertThat(Files.size(path)).isAtLeast(bytes * 3 / 5);
       Files.delete(path);
@@ -198,25 +202,25 @@ class PartsTest {
   void aMarkerHoldsOnceAndForTheSameBytesOnly() throws Exception {
     Path store = temp.resolve("store.chm");
     Files.write(store, random(100_000, 1));
-    assertThat(CleanMarker.take(store)).isEmpty();
-    CleanMarker.write(store, 12, 3456);
-    Optional<CleanMarker> marker = CleanMarker.take(store);
+    assertThat(CleanMarker.take(Disk.REAL, store)).isEmpty();
+    CleanMarker.write(Disk.REAL, store, 12, 3456);
+    Optional<CleanMarker> marker = CleanMarker.take(Disk.REAL, store);
     assertThat(marker.map(CleanMarker::entries)).hasValue(12L);
     assertThat(marker.map(CleanMarker::liveBytes)).hasValue(3456L);
-    assertThat(CleanMarker.take(store)).isEmpty();
+    assertThat(CleanMarker.take(Disk.REAL, store)).isEmpty();
 
-    CleanMarker.write(store, 12, 3456);
+    CleanMarker.write(Disk.REAL, store, 12, 3456);
     byte[] changed = random(100_000, 1);
     changed[99_999] ^= 1;
     Files.write(store, changed);
-    assertThat(CleanMarker.take(store)).isEmpty();
+    assertThat(CleanMarker.take(Disk.REAL, store)).isEmpty();
 
-    CleanMarker.write(store, 12, 3456);
+    CleanMarker.write(Disk.REAL, store, 12, 3456);
     Files.write(store, random(99_999, 1));
-    assertThat(CleanMarker.take(store)).isEmpty();
-    CleanMarker.write(store, 12, 3456);
+    assertThat(CleanMarker.take(Disk.REAL, store)).isEmpty();
+    CleanMarker.write(Disk.REAL, store, 12, 3456);
     Files.delete(store);
-    assertThat(CleanMarker.take(store)).isEmpty();
+    assertThat(CleanMarker.take(Disk.REAL, store)).isEmpty();
   }
 
   // ---- Gate

@@ -21,53 +21,70 @@ import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Set;
 
 /**
- * Reads the records out of a file that nobody may map: one whose last user died, or that was
- * damaged since.
+ * Reads the records of a file past Chronicle-Map: of one that nobody may map, because its last user
+ * died or it was damaged since, and of one in use that is to be checked or copied.
  *
  * <p>Chronicle-Map has a recovery of its own, but it follows the lengths it finds in the file
  * without checking them, and a wrong one kills the process. Here the file is read segment by
  * segment into a buffer, every length is checked against it, and what comes out has the right
- * checksum over key and record. Locks that the dead user held do not matter.
+ * checksum over key and record. Locks do not matter, neither those of the living nor those that a
+ * dead user held; where the file is in use, its writer has to wait meanwhile, or a record that
+ * moves may be missed or come twice.
+ *
+ * <p>For one thread.
  */
-final class Salvage {
+final class SegmentReader {
   private static final int MAX_STOP_BIT_BYTES = 5;
 
-  /** What salvaged records are handed to. */
+  /** What records are handed to. */
   interface Sink {
     /**
-     * Takes a record whose checksum is right. The same key may come twice, with the same record.
+     * Takes a record whose checksum is right and that is not void. The same key may come twice,
+     * with the same record.
      */
     void accept(byte[] storedKey, byte[] record);
   }
 
+  private final FileChannel channel;
   private final FileLayout layout;
-  private final Sink sink;
-  private long damaged;
+  private final ByteBuffer buffer;
 
-  private Salvage(FileLayout layout, Sink sink) {
+  /**
+   * Prepares to read.
+   *
+   * @param channel stays the caller's
+   */
+  SegmentReader(FileChannel channel, FileLayout layout) {
+    this.channel = channel;
     this.layout = layout;
-    this.sink = sink;
+    this.buffer = ByteBuffer.allocate(layout.segmentBytes()).order(ByteOrder.LITTLE_ENDIAN);
   }
 
   /**
-   * Reads all records of a file.
+   * Reads all records of a file that nobody maps.
    *
    * @param layout of a file of the same geometry
    * @return how many slots led to no valid record
    */
-  static long read(Path file, FileLayout layout, Sink sink) throws IOException {
-    Salvage salvage = new Salvage(layout, sink);
-    ByteBuffer segment = ByteBuffer.allocate(layout.segmentBytes()).order(ByteOrder.LITTLE_ENDIAN);
-    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
+  static long readAll(Disk disk, Path file, FileLayout layout, Sink sink) throws IOException {
+    try (FileChannel channel = disk.open(file, Set.of(StandardOpenOption.READ))) {
+      SegmentReader reader = new SegmentReader(channel, layout);
+      long damaged = 0;
       for (int i = 0; i < layout.segments(); i++) {
-        long offset = layout.segmentsOffset() + (long) i * layout.segmentBytes();
-        readFully(channel, segment.clear(), offset);
-        salvage.readSegment(segment.flip());
+        damaged += reader.read(i, sink);
       }
+      return damaged;
     }
-    return salvage.damaged;
+  }
+
+  /** Reads a segment; returns how many slots led to no valid record. */
+  long read(int segment, Sink sink) throws IOException {
+    long offset = layout.segmentsOffset() + (long) segment * layout.segmentBytes();
+    readFully(channel, buffer.clear(), offset);
+    return readSlots(buffer.flip(), sink);
   }
 
   /** Reads until the buffer is full or the file ends. */
@@ -80,21 +97,23 @@ final class Salvage {
     }
   }
 
-  private void readSegment(ByteBuffer segment) {
+  private long readSlots(ByteBuffer segment, Sink sink) {
+    long damaged = 0;
     for (int i = 0; i < layout.slots(); i++) {
       int offset = i * layout.slotBytes();
       if (offset + layout.slotBytes() > segment.limit()) {
-        return; // the file was cut off
+        break; // the file was cut off
       }
       long slot =
           layout.slotBytes() == Integer.BYTES ? segment.getInt(offset) : segment.getLong(offset);
-      if (slot != 0 && !readEntry(segment, slot)) {
+      if (slot != 0 && !readEntry(segment, slot, sink)) {
         damaged++;
       }
     }
+    return damaged;
   }
 
-  private boolean readEntry(ByteBuffer segment, long slot) {
+  private boolean readEntry(ByteBuffer segment, long slot, Sink sink) {
     long chunk = (slot >>> layout.keyBits()) & ((1L << layout.chunkBits()) - 1);
     if (chunk >= layout.chunks()) {
       return false;
@@ -110,7 +129,9 @@ final class Salvage {
       if (record == null || !Envelope.isValid(storedKey, record)) {
         return false;
       }
-      sink.accept(storedKey, record);
+      if (!Envelope.isVoid(record)) {
+        sink.accept(storedKey, record);
+      }
       return true;
     } catch (BufferUnderflowException e) {
       return false;

@@ -1,0 +1,195 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Brings what waits in {@link PendingWrites} into the file. The writers of one store take turns,
+ * because Chronicle-Map's own locks spin.
+ *
+ * <p>A write is taken from the queue and brought into the file as one step with respect to other
+ * changes of the same key: see {@link PendingWrites#change}. So whoever changes a key sees either
+ * that an older write of it waits, and replaces it, or that it is in the file, and makes it void
+ * there.
+ *
+ * <p>All methods are for any thread.
+ */
+final class StoreWriter {
+  /** Heap that waiting writes of one store may take; beyond it, putters write themselves. */
+  private static final long MAX_PENDING_BYTES = 16 << 20;
+
+  private static final long GIVE_WAY_NANOS = 20_000;
+
+  /** What the writer needs of its store. */
+  interface Host {
+    /** The open file; null if there is none. */
+    Generations file();
+
+    /** Runs a task on a background thread; returns false if those were stopped. */
+    boolean inBackground(Runnable task);
+
+    /** Counts a value that did not fit. */
+    void notStored(int length);
+
+    /** Gives the file up. */
+    void fail(Throwable cause);
+  }
+
+  private final PendingWrites pending;
+  private final Tickets tickets;
+  private final StoreCounters counters;
+  private final StoreGrowth growth;
+  private final Host host;
+  private final AtomicBoolean draining = new AtomicBoolean();
+
+  /**
+   * Held by whoever writes to the file. Not fair: handing it over in order costs a switch of
+   * threads for each write, several times the write itself.
+   */
+  private final ReentrantLock lock;
+
+  StoreWriter(
+      PendingWrites pending,
+      Tickets tickets,
+      StoreCounters counters,
+      StoreGrowth growth,
+      ReentrantLock lock,
+      Host host) {
+    this.pending = pending;
+    this.tickets = tickets;
+    this.counters = counters;
+    this.growth = growth;
+    this.lock = lock;
+    this.host = host;
+  }
+
+  /** Whether more may wait. */
+  boolean hasRoom() {
+    return pending.bytes() < MAX_PENDING_BYTES;
+  }
+
+  /** Has a background thread write what waits. */
+  void writeSoon() {
+    if (host.file() != null && !pending.isEmpty() && draining.compareAndSet(false, true)) {
+      if (!host.inBackground(this::drain)) {
+        draining.set(false);
+      }
+    }
+  }
+
+  /** Writes what waits, until nothing does. One thread at a time; others come in between. */
+  private void drain() {
+    boolean again;
+    do {
+      boolean all;
+      try {
+        all = writeAll();
+      } finally {
+        draining.set(false);
+      }
+      // What waits for the file to grow is written when it has.
+      again = all || !growth.isRunning();
+    } while (again && !pending.isEmpty() && draining.compareAndSet(false, true));
+  }
+
+  /** Writes what waited when this was called; returns when it is in the file. */
+  void flush() {
+    while (!writeAll()) {
+      growth.await();
+    }
+  }
+
+  /** Writes what waits; returns false if some of it has to wait for the file to grow. */
+  boolean writeAll() {
+    boolean all = true;
+    for (HashedKey key : pending.keys()) {
+      giveWay();
+      all &= write(key, /* mayWait= */ true);
+    }
+    return all;
+  }
+
+  /**
+   * Lets others go first who wait for the lock. It is not fair: a loop that takes it again and
+   * again would keep them waiting for its end.
+   */
+  void giveWay() {
+    if (lock.hasQueuedThreads() && !lock.isHeldByCurrentThread()) {
+      LockSupport.parkNanos(GIVE_WAY_NANOS);
+    }
+  }
+
+  /** Writes what waits for a key where nothing more can wait: values of less use go for it. */
+  void writeNow(HashedKey key) {
+    var unused = write(key, /* mayWait= */ false);
+  }
+
+  /** Returns false if the write has to wait for the file to grow. */
+  private boolean write(HashedKey key, boolean mayWait) {
+    lock.lock();
+    try {
+      Generations generations = host.file();
+      if (generations == null) {
+        return true;
+      }
+      boolean[] applied = {true};
+      pending.change(
+          key,
+          (k, write) -> {
+            if (write != null && !write.isVoid(tickets)) {
+              applied[0] = apply(generations, k, write, mayWait);
+            }
+            return applied[0] ? null : write;
+          });
+      return applied[0];
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Returns false if the write has to wait for the file to grow. */
+  private boolean apply(
+      Generations generations, HashedKey key, PendingWrite write, boolean mayWait) {
+    try {
+      if (write.value() == null) {
+        generations.remove(key.bytes);
+        return true;
+      }
+      int length = write.value().length;
+      if (generations.put(key.bytes, write.value(), write.created(), /* evict= */ false)) {
+        counters.puts.increment();
+        if (generations.isFilling()) {
+          var unused = growth.request(generations, 0);
+        }
+        return true;
+      }
+      boolean grows = growth.request(generations, length);
+      if (grows && mayWait) {
+        return false;
+      }
+      if (generations.put(key.bytes, write.value(), write.created(), /* evict= */ true)) {
+        counters.puts.increment();
+      } else {
+        host.notStored(length);
+      }
+    } catch (RuntimeException | InternalError e) {
+      host.fail(e);
+    }
+    return true;
+  }
+}
