@@ -82,7 +82,7 @@ final class ChronicleMapCacheFactory
       return memoryOnly("cache.directory is not set in gerrit.config");
     }
     try {
-      return Optional.of(StoreDirectory.open(path.get()));
+      return Optional.of(StoreDirectory.open(path.get(), settings.diskLimitTotal()));
     } catch (StoreUnavailableException e) {
       return memoryOnly(e.getMessage());
     }

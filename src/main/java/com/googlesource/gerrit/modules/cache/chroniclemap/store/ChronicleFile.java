@@ -53,6 +53,7 @@ final class ChronicleFile {
   private final VanillaChronicleHash<?, ?, ?, ?> layout;
   private final int maxPayload;
   private final long dataBytes;
+  private final long slots;
   private final long fileBytes;
   private final Disk disk;
 
@@ -67,6 +68,7 @@ final class ChronicleFile {
     this.layout = (VanillaChronicleHash<?, ?, ?, ?>) map;
     this.maxPayload = geometry.maxPayload();
     this.dataBytes = geometry.dataBytes();
+    this.slots = geometry.segments() * geometry.entriesPerSegment();
     this.fileBytes = layout.dataStoreSize();
   }
 
@@ -182,6 +184,11 @@ final class ChronicleFile {
   /** Bytes that records can take. */
   long dataBytes() {
     return dataBytes;
+  }
+
+  /** Records for which slots are laid out. */
+  long slots() {
+    return slots;
   }
 
   /** Bytes of the file, all of them allocated. */

@@ -74,6 +74,11 @@ final class Generations {
     return last().values().isFilling();
   }
 
+  /** Whether the file has room for bytes, but not for more values. */
+  boolean isShortOfSlots() {
+    return current.values().isShortOfSlots();
+  }
+
   private Generation last() {
     Generation after = next;
     return after == null ? current : after;
@@ -180,6 +185,11 @@ final class Generations {
    */
   long copySegment(int index, long minCreated) throws IOException {
     return next.values().copySegment(current.values(), reader, index, minCreated);
+  }
+
+  /** Checks a segment of the current file. */
+  void verifySegment(int index, SegmentReader with, VerifyCounts counts) throws IOException {
+    current.values().verifySegment(index, with, counts);
   }
 
   /** Puts the next generation in the old one's place. Readers of the old one finish. */

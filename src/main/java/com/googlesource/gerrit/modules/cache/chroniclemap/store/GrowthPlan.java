@@ -57,4 +57,11 @@ record GrowthPlan(long maxBytes) {
     }
     return OptionalLong.of(bytes);
   }
+
+  /** Bytes of the file below one of {@code current} bytes; empty if there is none. */
+  OptionalLong previous(long current) {
+    return current / 2 < Math.min(FIRST_BYTES, maxBytes)
+        ? OptionalLong.empty()
+        : OptionalLong.of(current / 2);
+  }
 }

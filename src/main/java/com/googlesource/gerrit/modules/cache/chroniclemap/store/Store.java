@@ -16,9 +16,11 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.Executor;
-import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
@@ -59,6 +61,12 @@ public final class Store {
   /** How often a read looks again when the key is being changed. */
   private static final int READ_ATTEMPTS = 3;
 
+  private static final long MIN_SWEEP_MILLIS = TimeUnit.MINUTES.toMillis(1);
+  private static final long MAX_SWEEP_MILLIS = TimeUnit.HOURS.toMillis(1);
+
+  /** How full a file may be that a store is compacted into, so that it does not grow at once. */
+  private static final double COMPACT_FILL = 0.6;
+
   private final StoreSettings settings;
   private final StoreFiles files;
   private final Disk disk;
@@ -67,7 +75,8 @@ public final class Store {
   /** Whether the files must not be used: noted before anyone could ask for it in this run. */
   private final boolean discarded;
 
-  private final Executor background;
+  private final StoreThreads threads;
+  private final DiskBudget budget;
   private final LongSupplier clock;
   private final Usage usage;
   private final long openDeadline = System.nanoTime() + OPEN_WAIT_NANOS;
@@ -84,6 +93,7 @@ public final class Store {
   /** Held by whoever writes to {@link #file}; see {@link StoreWriter}. */
   private final ReentrantLock lock = new ReentrantLock();
 
+  private final Host host = new Host();
   private final StoreGrowth growth;
   private final StoreWriter writer;
 
@@ -92,6 +102,9 @@ public final class Store {
 
   /** Null unless the state is READY, or just about to be. */
   private volatile Generations file;
+
+  /** When values that are too old were last taken away; milliseconds since the epoch. */
+  private volatile long lastSweep;
 
   /** Whether all values were removed before the file was open. Guarded by {@link #lock}. */
   private boolean clearWhenOpen;
@@ -106,32 +119,54 @@ public final class Store {
       StoreSettings settings,
       StoreFiles files,
       boolean sameBoot,
-      Executor background,
+      StoreThreads threads,
+      DiskBudget budget,
       LongSupplier clock) {
     this.settings = settings;
     this.files = files;
     this.disk = files.disk();
     this.sameBoot = sameBoot;
     this.discarded = disk.exists(files.discardMarker());
-    this.background = background;
+    this.threads = threads;
+    this.budget = budget;
     this.clock = clock;
+    this.lastSweep = clock.getAsLong();
     this.usage = new Usage(clock);
     this.maxAgeMillis = settings.maxAge().map(age -> age.toMillis()).orElse(Long.MAX_VALUE);
     this.maxValue = StoreOpener.maxValue(settings);
-    Host host = new Host();
     this.growth = new StoreGrowth(settings, lock, counters, host);
     this.writer = new StoreWriter(pending, tickets, counters, growth, lock, host);
   }
 
-  private final class Host implements StoreGrowth.Host, StoreWriter.Host {
+  private final class Host implements StoreGrowth.Host, StoreWriter.Host, DiskBudget.Owner {
+    @Override
+    public long maxBytes() {
+      return settings.maxBytes();
+    }
+
+    @Override
+    public void shrink() {
+      Store.this.shrink();
+    }
+
+    @Override
+    public boolean resize(long bytes) {
+      return budget.resize(host, bytes);
+    }
+
     @Override
     public Generations file() {
       return file;
     }
 
     @Override
-    public boolean inBackground(Runnable task) {
-      return Store.this.inBackground(task);
+    public boolean writeInBackground(Runnable task) {
+      return threads.write(task);
+    }
+
+    @Override
+    public boolean maintain(Runnable task) {
+      return threads.maintain(task);
     }
 
     @Override
@@ -175,7 +210,9 @@ public final class Store {
   /** Opens the file; returns how it was found when that is done or has failed. */
   StartReport open() {
     try {
-      takeOver(new StoreOpener(settings, files, usage, counters, sameBoot, discarded).open());
+      takeOver(
+          new StoreOpener(settings, files, usage, counters, budget, host, sameBoot, discarded)
+              .open());
     } catch (IOException | RuntimeException | Error e) {
       giveUp(e);
     } finally {
@@ -273,7 +310,7 @@ public final class Store {
     Value value = findNewest(key, now);
     if (value != null && now - value.created() > maxAgeMillis) {
       counters.expired.increment();
-      inBackground(() -> removeIf(key, this::isExpired));
+      var unused = threads.write(() -> removeIf(key, this::isExpired));
       return null;
     }
     return value;
@@ -307,7 +344,7 @@ public final class Store {
       logger.atWarning().atMostEvery(1, TimeUnit.MINUTES).log(
           "Cache %s: a damaged entry was found and is dropped: %s",
           settings.name(), e.getMessage());
-      inBackground(() -> removeIf(key, this::isDamaged));
+      var unused = threads.write(() -> removeIf(key, this::isDamaged));
     } catch (StoreBusyException e) {
       // A miss; unless it goes on, then the lock is held for ever.
       if (busy.isTooMuch()) {
@@ -550,12 +587,133 @@ public final class Store {
 
   // ---- upkeep
 
+  /**
+   * Reads all entries from the file and checks them. Requests go on meanwhile; writes wait for
+   * milliseconds at most.
+   *
+   * @param repair whether to rebuild the file without what is damaged, if anything is
+   */
+  public VerifyReport verify(boolean repair, Progress progress) throws InterruptedException {
+    long begun = System.nanoTime();
+    opened.await();
+    VerifyCounts counts = new VerifyCounts();
+    Generations generations = file;
+    boolean complete = generations != null && verifyAll(generations, progress, counts);
+    boolean repaired =
+        complete
+            && repair
+            && counts.damaged > 0
+            && rebuild(generations, generations.current().name().bytes(), progress);
+    return new VerifyReport(
+        counts.values, counts.bytes, counts.damaged, repaired, complete, millisSince(begun));
+  }
+
+  /** Returns whether all was checked. */
+  private boolean verifyAll(Generations generations, Progress progress, VerifyCounts counts) {
+    growth.await();
+    Generation checked = generations.current();
+    SegmentReader reader = checked.values().file().reader();
+    int segments = generations.segments();
+    for (int i = 0; i < segments; i++) {
+      writer.giveWay();
+      lock.lock();
+      try {
+        if (progress.isCancelled()
+            || file != generations
+            || generations.isRebuilding()
+            || generations.current() != checked) {
+          return false;
+        }
+        generations.verifySegment(i, reader, counts);
+      } catch (IOException | RuntimeException | InternalError e) {
+        logger.atWarning().withCause(e).log("Cache %s cannot be checked", settings.name());
+        return false;
+      } finally {
+        lock.unlock();
+      }
+      progress.step(i + 1, segments);
+    }
+    return true;
+  }
+
+  /**
+   * Makes the file as small as what it holds allows, without what is too old. Requests go on
+   * meanwhile.
+   */
+  public CompactReport compact(Progress progress) throws InterruptedException {
+    long begun = System.nanoTime();
+    opened.await();
+    writer.flush();
+    sweepExpired();
+    growth.await();
+    Generations generations = file;
+    if (generations == null) {
+      return new CompactReport(CompactReport.Outcome.NO_FILE, 0, 0, 0, millisSince(begun));
+    }
+    long before = generations.diskBytes();
+    long bytes = smallestFor(generations);
+    CompactReport.Outcome outcome =
+        bytes >= generations.current().name().bytes()
+            ? CompactReport.Outcome.NOTHING_TO_GAIN
+            : rebuild(generations, bytes, progress)
+                ? CompactReport.Outcome.REBUILT
+                : CompactReport.Outcome.ABANDONED;
+    return new CompactReport(
+        outcome, before, generations.diskBytes(), generations.entries(), millisSince(begun));
+  }
+
+  private long smallestFor(Generations generations) {
+    GrowthPlan plan = new GrowthPlan(settings.maxBytes());
+    long bytes = generations.current().name().bytes();
+    for (OptionalLong next = plan.previous(bytes);
+        next.isPresent() && generations.liveBytes() < next.getAsLong() * COMPACT_FILL;
+        next = plan.previous(bytes)) {
+      bytes = next.getAsLong();
+    }
+    return bytes;
+  }
+
+  private boolean rebuild(Generations generations, long bytes, Progress progress)
+      throws InterruptedException {
+    Optional<CompletableFuture<Boolean>> running = growth.rebuild(generations, bytes, progress);
+    try {
+      return running.isPresent() && running.get().get();
+    } catch (ExecutionException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static long millisSince(long nanos) {
+    return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - nanos);
+  }
+
   /** Values made before are too old; milliseconds since the epoch. */
   private long minCreated() {
     return maxAgeMillis == Long.MAX_VALUE ? Long.MIN_VALUE : clock.getAsLong() - maxAgeMillis;
   }
 
-  /** Takes away the values that are too old, in the background and segment by segment. */
+  /** Gives half of the file back if it can; another store has a better right to it. */
+  private void shrink() {
+    Generations generations = file;
+    if (generations != null) {
+      long half = generations.current().name().bytes() / 2;
+      if (half >= Geometry.MIN_FILE_BYTES) {
+        var unused = growth.rebuild(generations, half, Progress.NONE);
+      }
+    }
+  }
+
+  /** As {@link #sweepExpired}, if the last time was long ago for the age that values may reach. */
+  void sweepIfDue() {
+    long interval = Math.clamp(maxAgeMillis / 10, MIN_SWEEP_MILLIS, MAX_SWEEP_MILLIS);
+    long now = clock.getAsLong();
+    if (now - lastSweep >= interval) {
+      lastSweep = now;
+      sweepExpired();
+    }
+  }
+
+  /** Takes away the values that are too old, segment by segment. */
   void sweepExpired() {
     Generations generations = file;
     if (maxAgeMillis == Long.MAX_VALUE || generations == null) {
@@ -581,17 +739,6 @@ public final class Store {
 
   // ---- the end
 
-  /** Runs a task on a writer thread; returns false if those were stopped. */
-  private boolean inBackground(Runnable task) {
-    try {
-      background.execute(task);
-      return true;
-    } catch (RejectedExecutionException e) {
-      logger.atFine().log("Cache %s: the writers have stopped", settings.name());
-      return false;
-    }
-  }
-
   /** Gives the file up after an error that Chronicle-Map should not have thrown. */
   private void fail(Throwable cause) {
     Generations generations = file;
@@ -616,7 +763,7 @@ public final class Store {
     logger.atSevere().withCause(cause).log(
         "Cache %s is kept in memory only until the next start: its file failed", settings.name());
     // Not here: the caller may be a reader inside the gate, or in the middle of a change.
-    inBackground(() -> unmap(generations));
+    var unused = threads.write(() -> unmap(generations));
   }
 
   private void unmap(Generations generations) {
@@ -655,6 +802,7 @@ public final class Store {
           settings.name());
     } finally {
       lock.unlock();
+      budget.release(host);
       if (interrupted) {
         Thread.currentThread().interrupt();
       }

@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -24,15 +23,12 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.OptionalLong;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 
 /**
- * The folder with all stores of a server, and the few threads that open and write them.
+ * The folder with all stores of a server, and the few threads that open, write and maintain them.
  *
  * <p>One process at a time: the folder is locked, since two processes that map the same file would
  * each take the other's locks for those of a dead process. The folder and its files are readable by
@@ -41,13 +37,14 @@ import java.util.function.Consumer;
  * <p>All methods may be called from any thread.
  */
 public final class StoreDirectory implements AutoCloseable {
-  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
-  private static final int THREADS = 2;
-  private static final long STOP_SECONDS = 30;
+  private static final long SWEEP_SECONDS = 60;
 
   private final Path path;
   private final DirectoryLock lock;
-  private final ExecutorService background = Executors.newFixedThreadPool(THREADS, newThreads());
+  private final Disk disk;
+  private final LongSupplier clock;
+  private final DiskBudget budget;
+  private final StoreThreads threads = new StoreThreads();
 
   /** Open stores, each with the number of its users. Guarded by this. */
   private final Map<StoreSettings, Shared> stores = new HashMap<>();
@@ -61,20 +58,44 @@ public final class StoreDirectory implements AutoCloseable {
     }
   }
 
-  private StoreDirectory(Path path, DirectoryLock lock) {
+  private StoreDirectory(
+      Path path, DirectoryLock lock, long totalBytes, Disk disk, LongSupplier clock) {
     this.path = path;
     this.lock = lock;
+    this.disk = disk;
+    this.clock = clock;
+    this.budget = new DiskBudget(totalBytes);
+    threads.repeat(this::sweep, SWEEP_SECONDS);
+  }
+
+  private void sweep() {
+    for (Store store : snapshot()) {
+      store.sweepIfDue();
+    }
   }
 
   /**
    * Makes the folder where needed and locks it.
    *
+   * @param totalBytes bound on the files of all stores together; empty for no other than their own
    * @throws StoreUnavailableException if it can't be made or written, or another process uses it
    */
+  public static StoreDirectory open(Path path, OptionalLong totalBytes)
+      throws StoreUnavailableException {
+    return open(path, totalBytes, Disk.REAL, System::currentTimeMillis);
+  }
+
+  /** Opens as above, without a bound on all stores together. */
   public static StoreDirectory open(Path path) throws StoreUnavailableException {
+    return open(path, OptionalLong.empty());
+  }
+
+  static StoreDirectory open(Path path, OptionalLong totalBytes, Disk disk, LongSupplier clock)
+      throws StoreUnavailableException {
     try {
       createPrivate(path);
-      return new StoreDirectory(path, DirectoryLock.acquire(path));
+      return new StoreDirectory(
+          path, DirectoryLock.acquire(path), totalBytes.orElse(Long.MAX_VALUE), disk, clock);
     } catch (IOException | UnsupportedOperationException e) {
       throw new StoreUnavailableException(
           "cannot use "
@@ -94,15 +115,6 @@ public final class StoreDirectory implements AutoCloseable {
       Files.createDirectory(
           path, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
     }
-  }
-
-  private static ThreadFactory newThreads() {
-    AtomicInteger count = new AtomicInteger();
-    return task -> {
-      Thread thread = new Thread(task, "cache-chroniclemap-" + count.incrementAndGet());
-      thread.setDaemon(true);
-      return thread;
-    };
   }
 
   /** The folder. */
@@ -125,15 +137,15 @@ public final class StoreDirectory implements AutoCloseable {
               .formatted(settings.name(), settings.maxBytes(), Geometry.MIN_FILE_BYTES));
     }
     closeOthers(settings);
-    StoreFiles files = new StoreFiles(Disk.REAL, path, settings);
+    StoreFiles files = new StoreFiles(disk, path, settings);
     Shared shared =
         stores.computeIfAbsent(
             settings,
             opened -> {
-              Store store =
-                  new Store(
-                      settings, files, lock.isSameBoot(), background, System::currentTimeMillis);
-              background.execute(() -> onOpened.accept(store.open()));
+              Store store = new Store(settings, files, lock.isSameBoot(), threads, budget, clock);
+              if (!threads.write(() -> onOpened.accept(store.open()))) {
+                var unused = store.open();
+              }
               return new Shared(store);
             });
     shared.users++;
@@ -201,17 +213,12 @@ public final class StoreDirectory implements AutoCloseable {
   /** Closes all stores and unlocks the folder. */
   @Override
   public void close() {
-    synchronized (this) {
-      stores.values().forEach(shared -> shared.store.close());
-      stores.clear();
-    }
-    background.shutdown();
     try {
-      if (!background.awaitTermination(STOP_SECONDS, TimeUnit.SECONDS)) {
-        logger.atWarning().log("the writers of %s did not stop in %d s", path, STOP_SECONDS);
+      synchronized (this) {
+        stores.values().forEach(shared -> shared.store.close());
+        stores.clear();
       }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
+      threads.stop();
     } finally {
       lock.close();
     }

@@ -36,8 +36,11 @@ final class StoreGrowth {
 
   /** What growth needs of its store. */
   interface Host {
-    /** Runs a task on a background thread; returns false if those were stopped. */
-    boolean inBackground(Runnable task);
+    /** Changes what the store takes of the disk of all; returns false if there is too little. */
+    boolean resize(long bytes);
+
+    /** Does a task that takes long in the background; returns false if that was stopped. */
+    boolean maintain(Runnable task);
 
     /** Whether the store still uses these files. Under the writer's lock. */
     boolean uses(Generations generations);
@@ -61,8 +64,8 @@ final class StoreGrowth {
   private final StoreCounters counters;
 
   /** Done unless a growth is running or about to. */
-  private final AtomicReference<CompletableFuture<Void>> run =
-      new AtomicReference<>(CompletableFuture.completedFuture(null));
+  private final AtomicReference<CompletableFuture<Boolean>> run =
+      new AtomicReference<>(CompletableFuture.completedFuture(false));
 
   private volatile long refusedUntil = System.nanoTime();
 
@@ -95,53 +98,96 @@ final class StoreGrowth {
       // The value did not fit the next file either; that one may grow in its turn.
       return plan.next(generations.nextBytes(), valueLength).isPresent();
     }
-    OptionalLong bytes = plan.next(generations.current().name().bytes(), valueLength);
+    long current = generations.current().name().bytes();
+    OptionalLong bytes = plan.next(current, valueLength);
+    if (bytes.isEmpty() && generations.isShortOfSlots()) {
+      // Values are far smaller than when the file was made: it has room but no slots for them. At
+      // its limit it can only be made anew by way of a smaller one.
+      bytes = plan.previous(current);
+    }
     if (bytes.isEmpty() || System.nanoTime() - refusedUntil < 0) {
       return false;
     }
-    return begin(generations, bytes.getAsLong()).isPresent();
+    return begin(generations, bytes.getAsLong(), Progress.NONE).isPresent();
+  }
+
+  /**
+   * Replaces the file by one of another size.
+   *
+   * @return told whether that was done; empty if it can't be begun, as another rebuild is running
+   */
+  Optional<CompletableFuture<Boolean>> rebuild(
+      Generations generations, long bytes, Progress progress) {
+    if (isRunning()) {
+      return Optional.empty();
+    }
+    return begin(generations, bytes, progress);
   }
 
   /** Begins unless another rebuild is running; empty if the background threads were stopped. */
-  private Optional<CompletableFuture<Void>> begin(Generations generations, long bytes) {
-    CompletableFuture<Void> last = run.get();
-    CompletableFuture<Void> mine = new CompletableFuture<>();
+  private Optional<CompletableFuture<Boolean>> begin(
+      Generations generations, long bytes, Progress progress) {
+    CompletableFuture<Boolean> last = run.get();
+    CompletableFuture<Boolean> mine = new CompletableFuture<>();
     if (!last.isDone() || !run.compareAndSet(last, mine)) {
       return Optional.of(run.get());
     }
-    if (!host.inBackground(() -> grow(generations, bytes, mine))) {
-      mine.complete(null);
+    if (!host.maintain(() -> run(generations, bytes, progress, mine))) {
+      mine.complete(false);
       return Optional.empty();
     }
     return Optional.of(mine);
   }
 
-  private void grow(Generations generations, long bytes, CompletableFuture<Void> mine) {
-    Generation made = null;
+  private void run(
+      Generations generations, long bytes, Progress progress, CompletableFuture<Boolean> mine) {
+    boolean done = false;
     try {
-      made = generations.make(bytes);
+      done = rebuildNow(generations, bytes, progress);
+    } finally {
+      mine.complete(done);
+      host.grown();
+    }
+  }
+
+  private boolean rebuildNow(Generations generations, long bytes, Progress progress) {
+    long before = generations.current().name().bytes();
+    if (bytes > before && !host.resize(bytes)) {
+      refuse(new IOException("cache.diskLimitTotal is reached"));
+      return false;
+    }
+    boolean done = false;
+    try {
+      Generation made = generations.make(bytes);
+      try {
+        done = take(generations, made) && copyAll(generations, progress);
+      } catch (IOException e) {
+        abandon(generations);
+        refuse(e);
+      } catch (RuntimeException | Error e) {
+        abandon(generations);
+        host.fail(e);
+      }
     } catch (IOException | RuntimeException | Error e) {
       // The file in use is not concerned.
       refuse(e);
     }
-    try {
-      if (made != null && take(generations, made)) {
-        for (int i = 0; i < generations.segments(); i++) {
-          host.giveWay();
-          copy(generations, i);
-        }
-        finish(generations);
+    var unused = host.resize(done ? bytes : before);
+    return done;
+  }
+
+  private boolean copyAll(Generations generations, Progress progress) throws IOException {
+    int segments = generations.segments();
+    for (int i = 0; i < segments; i++) {
+      if (progress.isCancelled()) {
+        abandon(generations);
+        return false;
       }
-    } catch (IOException e) {
-      abandon(generations);
-      refuse(e);
-    } catch (RuntimeException | Error e) {
-      abandon(generations);
-      host.fail(e);
-    } finally {
-      mine.complete(null);
-      host.grown();
+      host.giveWay();
+      copy(generations, i);
+      progress.step(i + 1, segments);
     }
+    return finish(generations);
   }
 
   private void abandon(Generations generations) {
@@ -178,12 +224,12 @@ final class StoreGrowth {
     }
   }
 
-  private void finish(Generations generations) throws IOException {
+  private boolean finish(Generations generations) throws IOException {
     Generation old;
     writer.lock();
     try {
       if (!host.uses(generations)) {
-        return;
+        return false;
       }
       old = generations.finishRebuild();
       counters.growths.increment();
@@ -192,11 +238,13 @@ final class StoreGrowth {
     }
     // Waits for readers; writers need not.
     old.unmap();
+    return true;
   }
 
   private void refuse(Throwable cause) {
     refusedUntil = System.nanoTime() + RETRY_NANOS;
     logger.atWarning().withCause(cause).atMostEvery(1, TimeUnit.HOURS).log(
-        "Cache %s cannot grow; what does not fit is kept in memory only", settings.name());
+        "Cache %s cannot be given another file: what is used least leaves the one it has",
+        settings.name());
   }
 }

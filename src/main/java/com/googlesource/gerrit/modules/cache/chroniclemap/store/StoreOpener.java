@@ -34,6 +34,8 @@ final class StoreOpener {
   private final Disk disk;
   private final Usage usage;
   private final StoreCounters counters;
+  private final DiskBudget budget;
+  private final DiskBudget.Owner owner;
   private final boolean sameBoot;
   private final boolean discarded;
   private final long begun = System.nanoTime();
@@ -49,6 +51,8 @@ final class StoreOpener {
       StoreFiles files,
       Usage usage,
       StoreCounters counters,
+      DiskBudget budget,
+      DiskBudget.Owner owner,
       boolean sameBoot,
       boolean discarded) {
     this.settings = settings;
@@ -56,6 +60,8 @@ final class StoreOpener {
     this.disk = files.disk();
     this.usage = usage;
     this.counters = counters;
+    this.budget = budget;
+    this.owner = owner;
     this.sameBoot = sameBoot;
     this.discarded = discarded;
   }
@@ -89,16 +95,22 @@ final class StoreOpener {
       return replace("it was not closed before the machine stopped, and may lack its last changes");
     }
     try {
-      if (found.bytes() > settings.maxBytes()) {
+      long bytes = take(Math.min(found.bytes(), settings.maxBytes()));
+      if (bytes < found.bytes()) {
         return recover(
+            bytes,
             found,
             StartReport.Kind.SHRUNK,
-            "cache.%s.diskLimit is less than it was".formatted(settings.name()));
+            "cache.%s.diskLimit or cache.diskLimitTotal is less than it was"
+                .formatted(settings.name()));
       }
       return marker.isPresent()
           ? openClean(found, marker.get())
           : recover(
-              found, StartReport.Kind.RECOVERED, "it was not closed properly, or changed since");
+              bytes,
+              found,
+              StartReport.Kind.RECOVERED,
+              "it was not closed properly, or changed since");
     } catch (IOException | RuntimeException | InternalError e) {
       return replace(reasonOf(e));
     }
@@ -115,10 +127,11 @@ final class StoreOpener {
    * so that a crash meanwhile loses nothing. Where the disk has no room for a file of the same
    * size, a smaller one takes the values of most use.
    */
-  private Opened recover(StoreFiles.GenerationFile found, StartReport.Kind kind, String detail)
+  private Opened recover(
+      long granted, StoreFiles.GenerationFile found, StartReport.Kind kind, String detail)
       throws IOException {
     GrowthPlan plan = new GrowthPlan(settings.maxBytes());
-    long bytes = Math.min(found.bytes(), settings.maxBytes());
+    long bytes = granted;
     while (true) {
       StoreFiles.GenerationFile fresh =
           files.generation(found.number() + 1, bytes, found.bytesPerSlot());
@@ -130,7 +143,7 @@ final class StoreOpener {
         if (bytes / 2 < plan.first()) {
           throw e;
         }
-        bytes /= 2;
+        bytes = take(bytes / 2);
         continue;
       }
       return copyInto(generation(fresh, file, 0, 0), found, kind, detail);
@@ -163,10 +176,20 @@ final class StoreOpener {
   }
 
   private Opened create(StartReport.Kind kind, String detail) throws IOException {
-    long bytes = new GrowthPlan(settings.maxBytes()).first();
+    long bytes = take(budget.first(new GrowthPlan(settings.maxBytes()).first()));
     StoreFiles.GenerationFile first = files.generation(1, bytes, Geometry.DEFAULT_BYTES_PER_SLOT);
     ChronicleFile file = ChronicleFile.create(disk, first.path(), first.geometry());
     return new Opened(generation(first, file, 0, 0), report(kind, detail, 0, 0));
+  }
+
+  /** Takes a share of the disk of all stores: this much, or what there is. */
+  private long take(long bytes) throws IOException {
+    budget.release(owner);
+    long taken = budget.take(owner, bytes, Geometry.MIN_FILE_BYTES);
+    if (taken == 0) {
+      throw new IOException("the other caches take all that cache.diskLimitTotal allows");
+    }
+    return taken;
   }
 
   private Generation generation(

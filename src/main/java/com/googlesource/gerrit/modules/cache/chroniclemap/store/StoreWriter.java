@@ -41,7 +41,7 @@ final class StoreWriter {
     Generations file();
 
     /** Runs a task on a background thread; returns false if those were stopped. */
-    boolean inBackground(Runnable task);
+    boolean writeInBackground(Runnable task);
 
     /** Counts a value that did not fit. */
     void notStored(int length);
@@ -86,7 +86,7 @@ final class StoreWriter {
   /** Has a background thread write what waits. */
   void writeSoon() {
     if (host.file() != null && !pending.isEmpty() && draining.compareAndSet(false, true)) {
-      if (!host.inBackground(this::drain)) {
+      if (!host.writeInBackground(this::drain)) {
         draining.set(false);
       }
     }

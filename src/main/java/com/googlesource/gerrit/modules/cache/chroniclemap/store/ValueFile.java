@@ -41,6 +41,9 @@ final class ValueFile {
    */
   private static final double FILLING = 0.7;
 
+  /** Share of the records for which slots are laid out above which a file is short of them. */
+  private static final double SHORT_OF_SLOTS = 0.8;
+
   /** How often a split value is put under another id before it counts as not fitting. */
   private static final int SPLIT_ATTEMPTS = 8;
 
@@ -91,6 +94,15 @@ final class ValueFile {
   /** Whether the file is so full that a larger one should be made. */
   boolean isFilling() {
     return !hasRoomFor(0);
+  }
+
+  /**
+   * Whether the slots are nearly all used while less than a third of the bytes is: a file of half
+   * the size, with the slots that such values need, would hold them.
+   */
+  boolean isShortOfSlots() {
+    return file.records() > file.slots() * SHORT_OF_SLOTS
+        && liveBytes.get() < file.dataBytes() * FILLING / 2;
   }
 
   /** Bytes of the average record. */
@@ -320,6 +332,29 @@ final class ValueFile {
   private void dropIfVoid(ValueFile source, byte[] storedKey) {
     if (source.file.isVoid(storedKey)) {
       remove(StoredKey.keyOf(storedKey));
+    }
+  }
+
+  /** Checks a segment; the writer's lock keeps it as it is meanwhile. */
+  void verifySegment(int segment, SegmentReader reader, VerifyCounts counts) throws IOException {
+    List<byte[]> heads = new ArrayList<>();
+    counts.damaged +=
+        reader.read(
+            segment,
+            (storedKey, record) -> {
+              counts.bytes += storedKey.length + record.length;
+              if (Envelope.kindOf(record) == Envelope.HEAD) {
+                heads.add(storedKey);
+              } else if (!StoredKey.isPart(storedKey)) {
+                counts.values++;
+              }
+            });
+    for (byte[] head : heads) {
+      try {
+        counts.values += read(StoredKey.keyOf(head), 0) == null ? 0 : 1;
+      } catch (DamagedEntryException e) {
+        counts.damaged++;
+      }
     }
   }
 

@@ -1,0 +1,151 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Shares a bound on the disk of all stores among them: {@code cache.diskLimitTotal}.
+ *
+ * <p>A store takes what it asks for as long as the sum stays within the bound. When it does not,
+ * each store has a right to its share, in proportion to its own limit: whoever asks for less than
+ * that and gets nothing makes the store that is furthest above its share give half of its file
+ * back, and has better luck when it asks again. The bound is on files at rest; a file that is being
+ * rebuilt exists twice for that time.
+ *
+ * <p>Safe for any thread.
+ */
+final class DiskBudget {
+  /** A store, as far as its size goes. */
+  interface Owner {
+    /** The most it may take for itself, bytes. */
+    long maxBytes();
+
+    /** Begins to give half of its file back, in the background, if it can. */
+    void shrink();
+  }
+
+  private static final long TAKE_WAIT_NANOS = TimeUnit.SECONDS.toNanos(5);
+  private static final long TAKE_ASK_AGAIN_MILLIS = 100;
+  private static final int FIRST_SHARE = 64;
+
+  private final long total;
+  private final Map<Owner, Long> sizes = new HashMap<>();
+
+  /**
+   * A bound that nobody has taken anything of.
+   *
+   * @param total bytes; Long.MAX_VALUE if there is no bound
+   */
+  DiskBudget(long total) {
+    this.total = total;
+  }
+
+  /**
+   * Changes what a store takes.
+   *
+   * @return whether that is within the bound; if not, nothing has changed
+   */
+  boolean resize(Owner owner, long bytes) {
+    Owner over = null;
+    synchronized (this) {
+      long before = sizes.getOrDefault(owner, 0L);
+      if (bytes <= before || sum() - before + bytes <= total) {
+        sizes.put(owner, bytes);
+        if (bytes < before) {
+          notifyAll();
+        }
+        return true;
+      }
+      if (bytes <= share(owner)) {
+        over = furthestAboveShare(owner);
+      }
+    }
+    if (over != null) {
+      over.shrink();
+    }
+    return false;
+  }
+
+  /**
+   * Takes as much as there is, halving what is asked for until it fits. Waits for a while for a
+   * store that is asked to give some back.
+   *
+   * @return what was taken; 0 if there is less than {@code least}
+   */
+  long take(Owner owner, long bytes, long least) {
+    long deadline = System.nanoTime() + TAKE_WAIT_NANOS;
+    while (true) {
+      for (long size = bytes; size >= least; size /= 2) {
+        if (resize(owner, size)) {
+          return size;
+        }
+      }
+      if (System.nanoTime() - deadline > 0 || !awaitRelease()) {
+        return 0;
+      }
+    }
+  }
+
+  /** Returns when something was given back, or after a moment: who was asked may not be ready. */
+  @SuppressWarnings("WaitNotInLoop") // the loop is the caller's
+  private synchronized boolean awaitRelease() {
+    try {
+      wait(TAKE_ASK_AGAIN_MILLIS);
+      return true;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
+  }
+
+  /** The size to begin with where {@code bytes} is usual: less where many have to share little. */
+  long first(long bytes) {
+    return Math.min(bytes, Math.max(Geometry.MIN_FILE_BYTES, total / FIRST_SHARE));
+  }
+
+  /** Gives back what a store took. */
+  synchronized void release(Owner owner) {
+    sizes.remove(owner);
+    notifyAll();
+  }
+
+  private long sum() {
+    return sizes.values().stream().mapToLong(Long::longValue).sum();
+  }
+
+  private long share(Owner owner) {
+    double limits = owner.maxBytes();
+    for (Owner other : sizes.keySet()) {
+      limits += other == owner ? 0 : other.maxBytes();
+    }
+    return (long) (total * (owner.maxBytes() / limits));
+  }
+
+  private Owner furthestAboveShare(Owner asking) {
+    Owner furthest = null;
+    long most = 0;
+    for (Map.Entry<Owner, Long> entry : sizes.entrySet()) {
+      long above = entry.getValue() - share(entry.getKey());
+      if (entry.getKey() != asking && above > most) {
+        furthest = entry.getKey();
+        most = above;
+      }
+    }
+    return furthest;
+  }
+}

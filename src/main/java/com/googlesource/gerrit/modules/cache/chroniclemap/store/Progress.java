@@ -1,0 +1,36 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+/** Follows and ends a long task. Called by the thread that does it, between two of its steps. */
+public interface Progress {
+  /** Nobody watches. */
+  Progress NONE =
+      new Progress() {
+        @Override
+        public void step(int done, int total) {}
+
+        @Override
+        public boolean isCancelled() {
+          return false;
+        }
+      };
+
+  /** So many steps of the task are done. */
+  void step(int done, int total);
+
+  /** Whether the task should end as soon as it can. */
+  boolean isCancelled();
+}

@@ -1,0 +1,88 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import com.google.common.flogger.FluentLogger;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * The threads of all stores of a folder: two that open files and write what waits, two for what
+ * takes long and can wait, such as a rebuild, so that it does not hold up the others.
+ */
+final class StoreThreads {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+  private static final int WRITERS = 2;
+  private static final int UPKEEP = 2;
+  private static final long STOP_SECONDS = 30;
+
+  private final ExecutorService writers =
+      Executors.newFixedThreadPool(WRITERS, named("cache-chroniclemap-writer-"));
+  private final ScheduledExecutorService upkeep =
+      Executors.newScheduledThreadPool(UPKEEP, named("cache-chroniclemap-upkeep-"));
+
+  private static ThreadFactory named(String prefix) {
+    AtomicInteger count = new AtomicInteger();
+    return task -> {
+      Thread thread = new Thread(task, prefix + count.incrementAndGet());
+      thread.setDaemon(true);
+      return thread;
+    };
+  }
+
+  /** Opens or writes soon; returns false if the threads were stopped. */
+  boolean write(Runnable task) {
+    return execute(writers, task);
+  }
+
+  /** Does a task that takes long; returns false if the threads were stopped. */
+  boolean maintain(Runnable task) {
+    return execute(upkeep, task);
+  }
+
+  private static boolean execute(ExecutorService executor, Runnable task) {
+    try {
+      executor.execute(task);
+      return true;
+    } catch (RejectedExecutionException e) {
+      logger.atFine().log("the threads have stopped");
+      return false;
+    }
+  }
+
+  /** Does a task now and then until the threads are stopped. */
+  void repeat(Runnable task, long seconds) {
+    var unused = upkeep.scheduleWithFixedDelay(task, seconds, seconds, TimeUnit.SECONDS);
+  }
+
+  /** Stops the threads; returns when they have, or after a while. */
+  void stop() {
+    upkeep.shutdownNow();
+    writers.shutdown();
+    try {
+      if (!writers.awaitTermination(STOP_SECONDS, TimeUnit.SECONDS)
+          || !upkeep.awaitTermination(STOP_SECONDS, TimeUnit.SECONDS)) {
+        logger.atWarning().log("the threads of the stores did not stop in %d s", STOP_SECONDS);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

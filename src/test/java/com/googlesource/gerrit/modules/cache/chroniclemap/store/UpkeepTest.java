@@ -1,0 +1,424 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.RandomAccessFile;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a store does so that nobody has to tune it: evict, expire, shrink, compact, verify. */
+class UpkeepTest {
+  private static final long MB = 1 << 20;
+
+  @TempDir Path temp;
+  private final AtomicLong clock = new AtomicLong(1_700_000_000_000L);
+  private StoreDirectory directory;
+
+  @BeforeEach
+  void open() throws Exception {
+    open(OptionalLong.empty());
+  }
+
+  private void open(OptionalLong total) throws Exception {
+    directory = StoreDirectory.open(temp.resolve("stores"), total, Disk.REAL, clock::get);
+  }
+
+  @AfterEach
+  void close() {
+    directory.close();
+  }
+
+  private Store store(String name, long limit) throws Exception {
+    return TestStores.open(directory, new StoreSettings(name, 1, limit, Optional.empty()));
+  }
+
+  private static byte[] key(int i) {
+    return ("key " + i).getBytes(UTF_8);
+  }
+
+  private static byte[] value(int i, int length) {
+    byte[] out = new byte[length];
+    new Random(i).nextBytes(out);
+    return out;
+  }
+
+  private void put(Store store, int i, int length) {
+    store.put(key(i), value(i, length), clock.get());
+  }
+
+  /** Bytes of real disk that the stores take. */
+  private long blocks() throws Exception {
+    long sum = 0;
+    try (Stream<Path> files = Files.list(temp.resolve("stores"))) {
+      for (Path file : files.toList()) {
+        if (!file.getFileName().toString().startsWith(".")
+            && !file.getFileName().toString().endsWith("lock")) {
+          Process stat =
+              new ProcessBuilder("stat", "-c", "%b %B", file.toString())
+                  .redirectErrorStream(true)
+                  .start();
+          String[] out =
+              new String(stat.getInputStream().readAllBytes(), UTF_8).trim().split(" ", -1);
+          sum += Long.parseLong(out[0]) * Long.parseLong(out[1]);
+        }
+      }
+    }
+    return sum;
+  }
+
+  // ---- eviction
+
+  @Test
+  void whatIsReadStaysAndWhatIsNotGoes() throws Exception {
+    Store store = store("lru", 4 * MB);
+    for (int i = 0; i < 2000; i++) {
+      put(store, i, 1000);
+    }
+    store.flush();
+    int next = 2000;
+    for (int round = 0; round < 40; round++) {
+      for (int i = 0; i < 500; i++) {
+        assertWithMessage("key %s in round %s", i, round).that(store.read(key(i))).isNotNull();
+      }
+      for (int i = 0; i < 400; i++) {
+        put(store, next++, 1000);
+      }
+      store.flush();
+      clock.addAndGet(3_600_000);
+    }
+    StoreStats stats = store.stats();
+    assertThat(stats.evictions()).isGreaterThan(10_000);
+    assertThat(stats.notStored()).isEqualTo(0);
+    assertThat(stats.entries()).isEqualTo(next - stats.evictions());
+    assertThat(blocks()).isAtMost(4 * MB);
+  }
+
+  @Test
+  void splitValuesAreEvictedWhole() throws Exception {
+    Store store = store("split", 4 * MB);
+    for (int i = 0; i < 400; i++) {
+      put(store, i, 100_000);
+      put(store, 1000 + i, 300);
+      store.flush();
+      clock.addAndGet(60_000);
+    }
+    int found = 0;
+    for (int i = 0; i < 400; i++) {
+      Value value = store.read(key(i));
+      if (value != null) {
+        assertThat(value.bytes()).isEqualTo(value(i, 100_000));
+        found++;
+      }
+    }
+    StoreStats stats = store.stats();
+    assertThat(stats.damaged()).isEqualTo(0);
+    assertThat(stats.notStored()).isEqualTo(0);
+    assertThat(found).isAtLeast(15);
+    // No parts are left behind: 4 MB hold them only if what was evicted went whole.
+    VerifyReport report = store.verify(false, Progress.NONE);
+    assertThat(report.damaged()).isEqualTo(0);
+    assertThat(report.values()).isEqualTo(stats.entries());
+    assertThat(report.bytes()).isEqualTo(stats.liveBytes());
+  }
+
+  @Test
+  void valuesAHundredTimesSmallerOrLargerNeedNobody() throws Exception {
+    Store store = store("sizes", 8 * MB);
+    int next = 0;
+    for (int length : new int[] {20_000, 200, 20_000, 20, 2_000}) {
+      int first = next;
+      for (int i = 0; i < 60 * MB / (length + 1000); i++) {
+        put(store, next++, length);
+      }
+      store.flush();
+      // The slots may have been too few until the file was made anew.
+      for (int i = 0; i < 30 * MB / (length + 1000); i++) {
+        put(store, next++, length);
+      }
+      store.flush();
+      StoreStats stats = store.stats();
+      assertWithMessage("%s bytes", length).that(stats.state()).isEqualTo(StoreState.READY);
+      assertWithMessage("%s bytes", length).that(stats.notStored()).isEqualTo(0);
+      assertWithMessage("%s bytes", length).that(stats.diskBytes()).isAtMost(8 * MB);
+      int found = 0;
+      for (int i = first; i < next; i++) {
+        Value value = store.read(key(i));
+        if (value != null) {
+          assertThat(value.bytes()).isEqualTo(value(i, length));
+          found++;
+        }
+      }
+      // Room for the newest values in a good part of the file, whatever was in it before.
+      assertWithMessage("%s bytes", length)
+          .that((long) found * (length + 60))
+          .isAtLeast(length < 100 ? 2 * MB : 4 * MB);
+    }
+  }
+
+  // ---- expiry
+
+  @Test
+  void whatIsTooOldLeavesTheDiskUnread() throws Exception {
+    Store store =
+        TestStores.open(
+            directory, new StoreSettings("old", 1, 4 * MB, Optional.of(Duration.ofHours(1))));
+    for (int i = 0; i < 100; i++) {
+      put(store, i, i == 50 ? 100_000 : 1000);
+    }
+    clock.addAndGet(Duration.ofMinutes(40).toMillis());
+    for (int i = 100; i < 200; i++) {
+      put(store, i, 1000);
+    }
+    store.flush();
+    store.sweepIfDue();
+    assertThat(store.stats().entries()).isEqualTo(200);
+    clock.addAndGet(Duration.ofMinutes(30).toMillis());
+    store.sweepIfDue();
+    StoreStats stats = store.stats();
+    assertThat(stats.entries()).isEqualTo(100);
+    assertThat(stats.expired()).isEqualTo(100);
+    assertThat(stats.liveBytes()).isLessThan(200_000);
+    assertThat(store.read(key(150))).isNotNull();
+    clock.addAndGet(Duration.ofMinutes(31).toMillis());
+    store.sweepIfDue();
+    assertThat(store.stats().entries()).isEqualTo(0);
+    assertThat(store.stats().liveBytes()).isEqualTo(0);
+  }
+
+  // ---- sizes
+
+  @Test
+  void aLowerLimitKeepsWhatIsUsedMost() throws Exception {
+    Store store = store("lower", 16 * MB);
+    for (int i = 0; i < 10_000; i++) {
+      put(store, i, 1000);
+    }
+    store.flush();
+    clock.addAndGet(3_600_000);
+    for (int i = 0; i < 1000; i++) {
+      assertThat(store.read(key(i))).isNotNull();
+    }
+    directory.close();
+    open();
+    store = store("lower", 4 * MB);
+    StoreStats stats = store.stats();
+    assertThat(stats.start().kind()).isEqualTo(StartReport.Kind.SHRUNK);
+    assertThat(stats.entries()).isAtLeast(2500);
+    assertThat(stats.diskBytes()).isAtMost(4 * MB);
+    assertThat(blocks()).isAtMost(4 * MB);
+    int kept = 0;
+    for (int i = 0; i < 1000; i++) {
+      Value value = store.read(key(i));
+      if (value != null) {
+        assertThat(value.bytes()).isEqualTo(value(i, 1000));
+        kept++;
+      }
+    }
+    assertThat(kept).isAtLeast(990);
+  }
+
+  @Test
+  void allStoresTogetherKeepTheTotal() throws Exception {
+    directory.close();
+    open(OptionalLong.of(20 * MB));
+    List<Store> stores = List.of(store("a", 16 * MB), store("b", 16 * MB), store("c", 16 * MB));
+    Store first = stores.get(0);
+    for (int i = 0; i < 30_000; i++) {
+      put(first, i, 1000);
+    }
+    first.flush();
+    // Nobody else wants it.
+    assertThat(first.stats().diskBytes()).isGreaterThan(6 * MB);
+    assertThat(blocks()).isAtMost(20 * MB);
+    for (Store store : stores) {
+      for (int i = 0; i < 20_000; i++) {
+        put(store, i, 1000);
+      }
+      store.flush();
+      assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+      assertThat(store.stats().notStored()).isEqualTo(0);
+    }
+    directory.close();
+    assertThat(blocks()).isAtMost(20 * MB);
+
+    open(OptionalLong.of(6 * MB));
+    for (String name : List.of("a", "b", "c")) {
+      Store store = store(name, 16 * MB);
+      assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+      put(store, 1, 1000);
+      store.flush();
+      assertThat(store.read(key(1))).isNotNull();
+    }
+    assertThat(blocks()).isAtMost(6 * MB);
+  }
+
+  @Test
+  void aStoreAboveItsShareGivesWay() throws Exception {
+    DiskBudget budget = new DiskBudget(100);
+    int[] asked = new int[1];
+    DiskBudget.Owner large = owner(100, () -> asked[0]++);
+    DiskBudget.Owner small = owner(100, () -> {});
+    assertThat(budget.resize(large, 80)).isTrue();
+    assertThat(budget.resize(small, 20)).isTrue();
+    // More than half of it all is more than the share of one of two.
+    assertThat(budget.resize(small, 60)).isFalse();
+    assertThat(asked[0]).isEqualTo(0);
+    assertThat(budget.resize(small, 40)).isFalse();
+    assertThat(asked[0]).isEqualTo(1);
+    assertThat(budget.resize(large, 40)).isTrue();
+    assertThat(budget.resize(small, 40)).isTrue();
+    assertThat(budget.take(owner(100, () -> {}), 64, 10)).isEqualTo(16);
+    budget.release(large);
+    assertThat(budget.resize(small, 80)).isTrue();
+  }
+
+  private static DiskBudget.Owner owner(long maxBytes, Runnable shrink) {
+    return new DiskBudget.Owner() {
+      @Override
+      public long maxBytes() {
+        return maxBytes;
+      }
+
+      @Override
+      public void shrink() {
+        shrink.run();
+      }
+    };
+  }
+
+  @Test
+  void compactGivesDiskBackAndKeepsAll() throws Exception {
+    Store store = store("compact", 16 * MB);
+    for (int i = 0; i < 10_000; i++) {
+      put(store, i, 1000);
+    }
+    for (int i = 1000; i < 10_000; i++) {
+      store.remove(key(i));
+    }
+    store.flush();
+    CompactReport report = store.compact(Progress.NONE);
+    assertThat(report.outcome()).isEqualTo(CompactReport.Outcome.REBUILT);
+    assertThat(report.bytesBefore()).isGreaterThan(7 * MB);
+    assertThat(report.bytesAfter()).isAtMost(4 * MB);
+    assertThat(report.entries()).isEqualTo(1000);
+    assertThat(store.stats().diskBytes()).isEqualTo(report.bytesAfter());
+    for (int i = 0; i < 10_000; i++) {
+      Value value = store.read(key(i));
+      assertThat(value == null ? null : value.bytes()).isEqualTo(i < 1000 ? value(i, 1000) : null);
+    }
+    assertThat(store.compact(Progress.NONE).outcome())
+        .isEqualTo(CompactReport.Outcome.NOTHING_TO_GAIN);
+  }
+
+  @Test
+  void aCancelledCompactLeavesAllAsItWas() throws Exception {
+    Store store = store("cancel", 16 * MB);
+    for (int i = 0; i < 10_000; i++) {
+      put(store, i, 1000);
+    }
+    for (int i = 1000; i < 10_000; i++) {
+      store.remove(key(i));
+    }
+    store.flush();
+    CompactReport report =
+        store.compact(
+            new Progress() {
+              private int steps;
+
+              @Override
+              public void step(int done, int total) {
+                steps = done;
+              }
+
+              @Override
+              public boolean isCancelled() {
+                return steps > 1;
+              }
+            });
+    assertThat(report.outcome()).isEqualTo(CompactReport.Outcome.ABANDONED);
+    assertThat(store.stats().diskBytes()).isEqualTo(report.bytesBefore());
+    assertThat(blocks()).isAtMost(report.bytesBefore() + 8192);
+    for (int i = 0; i < 1000; i++) {
+      assertThat(store.read(key(i)).bytes()).isEqualTo(value(i, 1000));
+    }
+  }
+
+  // ---- verify
+
+  @Test
+  void verifyFindsDamageAndRepairDropsIt() throws Exception {
+    Store store = store("verify", 4 * MB);
+    for (int i = 0; i < 1000; i++) {
+      put(store, i, i == 500 ? 200_000 : 1000);
+    }
+    store.flush();
+    VerifyReport sound = store.verify(false, Progress.NONE);
+    assertThat(sound.complete()).isTrue();
+    assertThat(sound.values()).isEqualTo(1000);
+    assertThat(sound.damaged()).isEqualTo(0);
+    flip(value(7, 1000));
+    VerifyReport damaged = store.verify(false, Progress.NONE);
+    assertThat(damaged.damaged()).isEqualTo(1);
+    assertThat(damaged.values()).isEqualTo(999);
+    assertThat(damaged.repaired()).isFalse();
+    VerifyReport repaired = store.verify(true, Progress.NONE);
+    assertThat(repaired.damaged()).isEqualTo(1);
+    assertThat(repaired.repaired()).isTrue();
+    assertThat(store.verify(true, Progress.NONE).damaged()).isEqualTo(0);
+    for (int i = 0; i < 1000; i++) {
+      Value value = store.read(key(i));
+      if (i == 7) {
+        assertThat(value).isNull();
+      } else {
+        assertThat(value.bytes()).isEqualTo(value(i, i == 500 ? 200_000 : 1000));
+      }
+    }
+    assertThat(store.stats().damaged()).isEqualTo(0);
+  }
+
+  /** Changes a bit of a value where it stands in the file. */
+  private void flip(byte[] value) throws Exception {
+    try (Stream<Path> files = Files.list(temp.resolve("stores"))) {
+      Path file = files.filter(f -> f.toString().endsWith(".chm")).findFirst().orElseThrow();
+      byte[] all = Files.readAllBytes(file);
+      for (int i = 0; i < all.length - 64; i++) {
+        if (all[i] == value[0] && Arrays.equals(all, i, i + 64, value, 0, 64)) {
+          try (RandomAccessFile out = new RandomAccessFile(file.toFile(), "rw")) {
+            out.seek(i + 10);
+            out.write(all[i + 10] ^ 1);
+          }
+          return;
+        }
+      }
+    }
+    throw new AssertionError("not found");
+  }
+}
