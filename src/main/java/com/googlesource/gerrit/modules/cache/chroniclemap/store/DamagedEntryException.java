@@ -18,7 +18,24 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 final class DamagedEntryException extends Exception {
   private static final long serialVersionUID = 1L;
 
+  private final boolean certain;
+
   DamagedEntryException(String message) {
+    this(message, true);
+  }
+
+  /**
+   * For readers.
+   *
+   * @param certain whether it can't be that the value was just being replaced
+   */
+  DamagedEntryException(String message, boolean certain) {
     super(message, null, false, false);
+    this.certain = certain;
+  }
+
+  /** Whether it can't be that the value was just being replaced. */
+  boolean isCertain() {
+    return certain;
   }
 }

@@ -43,6 +43,9 @@ final class Generations {
   /** Reads the current file past its mapping while it is copied. */
   private SegmentReader reader;
 
+  /** What is still to be copied to the next generation, about. Guarded by the writer's lock. */
+  private long bytesToCopy;
+
   Generations(
       StoreSettings settings,
       StoreFiles files,
@@ -128,6 +131,11 @@ final class Generations {
     if (next == null) {
       return current.values().put(key, value, created, evict);
     }
+    if (!evict && !next.values().hasRoomFor(bytesToCopy + value.length)) {
+      // Or else what is still to be copied would have to go for it.
+      remove(key);
+      return false;
+    }
     // The old file may be full; whether the value is in the next one is what counts.
     var unused = current.values().put(key, value, created, /* evict= */ false);
     return next.values().put(key, value, created, evict);
@@ -170,6 +178,7 @@ final class Generations {
   /** From here on each write goes to both. */
   void beginRebuild(Generation made) {
     reader = current.values().file().reader();
+    bytesToCopy = liveBytes();
     next = made;
   }
 
@@ -179,12 +188,15 @@ final class Generations {
   }
 
   /**
-   * Copies a segment; returns how many values were damaged or did not fit.
+   * Copies a segment; returns how many values did not fit.
    *
    * @param minCreated values made before are left out; milliseconds since the epoch
    */
   long copySegment(int index, long minCreated) throws IOException {
-    return next.values().copySegment(current.values(), reader, index, minCreated);
+    ValueFile source = current.values();
+    long lost = next.values().copySegment(source, reader, index, minCreated);
+    bytesToCopy = source.liveBytes() * (segments() - index - 1) / segments();
+    return lost;
   }
 
   /** Checks a segment of the current file. */

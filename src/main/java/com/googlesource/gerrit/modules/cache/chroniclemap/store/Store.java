@@ -296,6 +296,7 @@ public final class Store {
    */
   public Value read(byte[] key) {
     Value value = find(key);
+    usage.asked(key);
     (value != null ? counters.hits : counters.misses).increment();
     return value;
   }
@@ -340,10 +341,9 @@ public final class Store {
     try {
       return generations.read(key, now);
     } catch (DamagedEntryException e) {
-      counters.damaged.increment();
-      logger.atWarning().atMostEvery(1, TimeUnit.MINUTES).log(
-          "Cache %s: a damaged entry was found and is dropped: %s",
-          settings.name(), e.getMessage());
+      if (e.isCertain()) {
+        countDamaged(e);
+      }
       var unused = threads.write(() -> removeIf(key, this::isDamaged));
     } catch (StoreBusyException e) {
       // A miss; unless it goes on, then the lock is held for ever.
@@ -365,9 +365,23 @@ public final class Store {
     return value != null && !value.isVoid() && value.created() < minCreated();
   }
 
-  private boolean isDamaged(Generations generations, byte[] key) throws DamagedEntryException {
-    var unused = generations.read(key, clock.getAsLong());
-    return false;
+  private void countDamaged(DamagedEntryException e) {
+    counters.damaged.increment();
+    logger.atWarning().atMostEvery(1, TimeUnit.MINUTES).log(
+        "Cache %s: a damaged entry was found and is dropped: %s", settings.name(), e.getMessage());
+  }
+
+  private boolean isDamaged(Generations generations, byte[] key) {
+    try {
+      var unused = generations.read(key, clock.getAsLong());
+      return false;
+    } catch (DamagedEntryException e) {
+      if (!e.isCertain()) {
+        // Now that nobody replaces it, it is. What was certain was counted by the reader.
+        countDamaged(e);
+      }
+      return true;
+    }
   }
 
   /** Removes a value from the file, if under the writer's lock it still is what a reader saw. */

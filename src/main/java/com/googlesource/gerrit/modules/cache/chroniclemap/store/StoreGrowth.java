@@ -19,7 +19,9 @@ import java.io.IOException;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Lock;
 
@@ -33,6 +35,9 @@ final class StoreGrowth {
 
   /** After a growth failed, the next one is tried no earlier. */
   private static final long RETRY_NANOS = TimeUnit.MINUTES.toNanos(1);
+
+  /** How long a putter may wait for the next file when no more writes can wait. */
+  private static final long ROOM_MILLIS = 200;
 
   /** What growth needs of its store. */
   interface Host {
@@ -67,6 +72,9 @@ final class StoreGrowth {
   private final AtomicReference<CompletableFuture<Boolean>> run =
       new AtomicReference<>(CompletableFuture.completedFuture(false));
 
+  /** Done when the next file is there to be written to, or there will be none. */
+  private volatile CompletableFuture<Void> room = CompletableFuture.completedFuture(null);
+
   private volatile long refusedUntil = System.nanoTime();
 
   StoreGrowth(StoreSettings settings, Lock writer, StoreCounters counters, Host host) {
@@ -85,6 +93,19 @@ final class StoreGrowth {
   /** Returns when no growth is running. Not under the writer's lock. */
   void await() {
     run.get().join();
+  }
+
+  /**
+   * Returns when the next file can be written to, or after a while. Not under the writer's lock.
+   */
+  void awaitRoom() {
+    try {
+      room.get(ROOM_MILLIS, TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (ExecutionException | TimeoutException e) {
+      // Then something has to go from the file there is.
+    }
   }
 
   /**
@@ -132,7 +153,9 @@ final class StoreGrowth {
     if (!last.isDone() || !run.compareAndSet(last, mine)) {
       return Optional.of(run.get());
     }
+    room = new CompletableFuture<>();
     if (!host.maintain(() -> run(generations, bytes, progress, mine))) {
+      room.complete(null);
       mine.complete(false);
       return Optional.empty();
     }
@@ -145,6 +168,7 @@ final class StoreGrowth {
     try {
       done = rebuildNow(generations, bytes, progress);
     } finally {
+      room.complete(null);
       mine.complete(done);
       host.grown();
     }
@@ -207,6 +231,7 @@ final class StoreGrowth {
         return false;
       }
       generations.beginRebuild(made);
+      room.complete(null);
       return true;
     } finally {
       writer.unlock();

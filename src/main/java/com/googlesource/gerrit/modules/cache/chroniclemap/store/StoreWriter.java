@@ -134,9 +134,17 @@ final class StoreWriter {
     }
   }
 
-  /** Writes what waits for a key where nothing more can wait: values of less use go for it. */
+  /**
+   * Writes what waits for a key where nothing more can wait. If the file is about to grow, that is
+   * waited for, but not for long: then values of less use go.
+   */
   void writeNow(HashedKey key) {
-    var unused = write(key, /* mayWait= */ false);
+    if (!write(key, /* mayWait= */ true)) {
+      if (!lock.isHeldByCurrentThread()) {
+        growth.awaitRoom();
+      }
+      var unused = write(key, /* mayWait= */ false);
+    }
   }
 
   /** Returns false if the write has to wait for the file to grow. */

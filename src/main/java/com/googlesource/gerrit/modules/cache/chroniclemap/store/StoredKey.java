@@ -60,8 +60,12 @@ final class StoredKey {
 
   /** The key whose value {@code storedKey} is, or is a part of. */
   static byte[] keyOf(byte[] storedKey) {
-    int suffix = isPart(storedKey) ? PART_SUFFIX_LENGTH : 1;
-    return Arrays.copyOf(storedKey, storedKey.length - suffix);
+    return Arrays.copyOf(storedKey, keyLength(storedKey));
+  }
+
+  /** Bytes of the key with which {@code storedKey} begins. */
+  static int keyLength(byte[] storedKey) {
+    return storedKey.length - (isPart(storedKey) ? PART_SUFFIX_LENGTH : 1);
   }
 
   /** The id of the value that a part belongs to. */

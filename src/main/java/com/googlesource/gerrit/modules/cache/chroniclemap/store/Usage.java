@@ -17,9 +17,11 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import java.util.function.LongSupplier;
 
 /**
- * What a store knows of the use of its values beside the access times in its file.
+ * What a store knows of the use of its values beside the access times in its file: how often their
+ * keys were asked for lately. Nothing of it is on the heap per value, and nothing is kept over a
+ * restart.
  *
- * <p>Safe for any thread; sizes do not depend on the number of values on the heap.
+ * <p>Safe for any thread.
  */
 final class Usage {
   /** An access time is rewritten at most this often, so that reads do not dirty pages. */
@@ -29,6 +31,9 @@ final class Usage {
   private static final int TOUCHES_PER_LIFE = 64;
 
   private final LongSupplier clock;
+
+  /** Null until a value has to leave: a store that is never full needs no more than its file. */
+  private volatile Frequencies frequencies;
 
   /** About the time since their last access at which values leave; milliseconds. */
   private volatile long evictedAge = Long.MAX_VALUE;
@@ -53,9 +58,32 @@ final class Usage {
     return touchMillis;
   }
 
-  /** What a record is worth, to compare it with others of its segment. */
-  long worth(byte[] storedKey, long accessed, long now) {
-    return accessed;
+  /** Notes that a key was asked for, whether there was a value or not. */
+  void asked(byte[] key) {
+    Frequencies counts = frequencies;
+    if (counts != null) {
+      counts.increment(Frequencies.hash(key, key.length));
+    }
+  }
+
+  /** How often a record's key was asked for lately: 0, or up to {@link Frequencies#MOST}. */
+  int frequency(byte[] storedKey) {
+    Frequencies counts = frequencies;
+    return counts == null
+        ? 0
+        : counts.of(Frequencies.hash(storedKey, StoredKey.keyLength(storedKey)));
+  }
+
+  /**
+   * Says that values have to leave a store. By the writer only.
+   *
+   * @param entries values in the store
+   */
+  void evicting(long entries) {
+    Frequencies counts = frequencies;
+    if (counts == null || entries > 2 * counts.entries()) {
+      frequencies = new Frequencies(entries);
+    }
   }
 
   /** Takes note of the age at which a record left. By the writer only. */

@@ -140,7 +140,8 @@ final class ValueFile {
         return new Value(joined, stored.created());
       }
     }
-    throw new DamagedEntryException("a part of the value is missing");
+    // Replaced all the time, or damaged: the writer will tell.
+    throw new DamagedEntryException("a part of the value is missing", /* certain= */ false);
   }
 
   private byte[] join(byte[] key, StoredValue head, long nowMillis) throws DamagedEntryException {
@@ -273,13 +274,13 @@ final class ValueFile {
    * values of less use go.
    *
    * @param minCreated values made before are left out; milliseconds since the epoch
-   * @return how many values did not fit or were damaged
+   * @return how many values did not fit
    */
   long copySegment(ValueFile source, SegmentReader reader, int segment, long minCreated)
       throws IOException {
     List<byte[]> heads = new ArrayList<>();
     long[] lost = {0};
-    lost[0] +=
+    long damaged =
         reader.read(
             segment,
             (storedKey, record) -> {
@@ -292,6 +293,7 @@ final class ValueFile {
                 lost[0]++;
               }
             });
+    counters.damaged.add(damaged);
     for (byte[] head : heads) {
       if (!file.contains(head) && !copySplit(source, head)) {
         lost[0]++;

@@ -1,0 +1,95 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.OpenOption;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+
+/** A disk that passes all on to another one and tells a test of it. */
+abstract class ForwardingDisk implements Disk {
+  private final Disk disk;
+
+  ForwardingDisk(Disk disk) {
+    this.disk = disk;
+  }
+
+  /** A call that changes what is on disk was made. */
+  abstract void called();
+
+  @Override
+  public boolean exists(Path file) {
+    return disk.exists(file);
+  }
+
+  @Override
+  public long size(Path file) throws IOException {
+    return disk.size(file);
+  }
+
+  @Override
+  public void create(Path file) throws IOException {
+    disk.create(file);
+    called();
+  }
+
+  @Override
+  public void delete(Path file) throws IOException {
+    called();
+    disk.delete(file);
+  }
+
+  @Override
+  public void move(Path from, Path to) throws IOException {
+    disk.move(from, to);
+    called();
+  }
+
+  @Override
+  public List<Path> list(Path folder) throws IOException {
+    return disk.list(folder);
+  }
+
+  @Override
+  public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
+    // Chronicle-Map has mapped it by now, and taken its disk.
+    called();
+    return disk.open(file, options);
+  }
+
+  @Override
+  public String readText(Path file) throws IOException {
+    return disk.readText(file);
+  }
+
+  @Override
+  public void writeText(Path file, String text) throws IOException {
+    disk.writeText(file, text);
+    called();
+  }
+
+  @Override
+  public void mapping(Path file) throws IOException {
+    disk.mapping(file);
+  }
+
+  @Override
+  public void touching() {
+    disk.touching();
+  }
+}

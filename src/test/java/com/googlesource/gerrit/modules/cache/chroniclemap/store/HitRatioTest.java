@@ -1,0 +1,131 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import static com.google.common.truth.Truth.assertWithMessage;
+
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.IntSupplier;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * What a real store keeps, beside what an exact LRU of as many values keeps. The choice of the
+ * policy is in {@code bin/bench hitratio}.
+ */
+class HitRatioTest {
+  private static final int REQUESTS = 200_000;
+  private static final int KEYS = 50_000;
+  private static final double SKEW = 0.99;
+
+  @TempDir Path temp;
+
+  /** Keys by how often they are asked for: 0 most often. */
+  private static final class Zipf implements IntSupplier {
+    private final double[] sums = new double[KEYS];
+    private final Random random;
+
+    Zipf(int seed) {
+      random = new Random(seed);
+      double sum = 0;
+      for (int i = 0; i < KEYS; i++) {
+        sum += 1 / Math.pow(i + 1, SKEW);
+        sums[i] = sum;
+      }
+    }
+
+    @Override
+    public int getAsInt() {
+      int at = Arrays.binarySearch(sums, random.nextDouble() * sums[KEYS - 1]);
+      return at < 0 ? Math.min(KEYS - 1, -at - 1) : at;
+    }
+  }
+
+  @Test
+  void zipf() throws Exception {
+    check("zipf", new Zipf(1));
+  }
+
+  @Test
+  void zipfWithScans() throws Exception {
+    Zipf zipf = new Zipf(2);
+    int[] step = {0};
+    int[] unseen = {KEYS};
+    // Every 20,000 requests, 5,000 keys that are asked for once.
+    check("scans", () -> step[0]++ % 25_000 < 5_000 ? unseen[0]++ : zipf.getAsInt());
+  }
+
+  private void check(String name, IntSupplier trace) throws Exception {
+    AtomicLong clock = new AtomicLong(1_700_000_000_000L);
+    int[] keys = new int[REQUESTS];
+    for (int i = 0; i < REQUESTS; i++) {
+      keys[i] = trace.getAsInt();
+    }
+    int hits = 0;
+    long entries;
+    try (StoreDirectory directory =
+        StoreDirectory.open(temp.resolve("stores"), OptionalLong.empty(), Disk.REAL, clock::get)) {
+      Store store =
+          TestStores.open(directory, new StoreSettings(name, 1, 4 << 20, Optional.empty()));
+      byte[] value = new byte[1000];
+      for (int i = 0; i < REQUESTS; i++) {
+        clock.addAndGet(10);
+        byte[] key = ByteBuffer.allocate(20).putInt(keys[i]).array();
+        if (store.read(key) == null) {
+          store.put(key, value, clock.get());
+        } else if (i >= REQUESTS / 2) {
+          hits++;
+        }
+      }
+      store.flush();
+      entries = store.stats().entries();
+    }
+    double ours = 100.0 * hits / (REQUESTS / 2);
+    double lru = 100.0 * lruHits(keys, (int) entries) / (REQUESTS / 2);
+    System.out.printf("%s: ours %.1f %%, LRU of %d values %.1f %%%n", name, ours, entries, lru);
+    assertWithMessage("%s: hit ratio, percent, beside LRU's %s", name, lru)
+        .that(ours)
+        .isAtLeast(lru - 3);
+  }
+
+  private static int lruHits(int[] keys, int capacity) {
+    Map<Integer, Boolean> lru =
+        new LinkedHashMap<>(16, 0.75f, true) {
+          private static final long serialVersionUID = 1L;
+
+          @Override
+          protected boolean removeEldestEntry(Map.Entry<Integer, Boolean> eldest) {
+            return size() > capacity;
+          }
+        };
+    int hits = 0;
+    for (int i = 0; i < keys.length; i++) {
+      if (lru.get(keys[i]) == null) {
+        lru.put(keys[i], true);
+      } else if (i >= keys.length / 2) {
+        hits++;
+      }
+    }
+    return hits;
+  }
+}
