@@ -50,8 +50,8 @@ final class Frequencies {
   /** Off-heap memory that one store may take for this. */
   private static final long MAX_BYTES = 256 << 20;
 
-  /** Requests that a slice holds at most: 8 for each of the values it is there for. */
-  private static final int REQUESTS_PER_SLICE = 8 * SLICE_BYTES / BYTES_PER_ENTRY;
+  /** Requests that a slice holds at most: 12 for each of the values it is there for. */
+  private static final int REQUESTS_PER_SLICE = 12 * SLICE_BYTES / BYTES_PER_ENTRY;
 
   private static final long HALF_OF_EACH = 0x7777_7777_7777_7777L;
 

@@ -464,13 +464,19 @@ public final class Store {
     PendingWrite waiting = early && !roomLeft ? PendingWrite.remove() : write;
     long[] ticket = new long[1];
     boolean[] isVoid = new boolean[1];
-    pending.change(
-        key,
-        (k, before) -> {
-          ticket[0] = tickets.advance(k.hash);
-          isVoid[0] = markVoid(k);
-          return waiting;
-        });
+    try {
+      pending.change(
+          key,
+          (k, before) -> {
+            ticket[0] = tickets.begin(k.hash);
+            isVoid[0] = markVoid(k);
+            return waiting;
+          });
+    } finally {
+      if (ticket[0] != 0) {
+        tickets.end(ticket[0]);
+      }
+    }
     if (early) {
       forgetOlderAfterCrash(key);
     } else if (roomLeft && isVoid[0]) {
@@ -478,8 +484,7 @@ public final class Store {
     } else {
       writer.writeNow(key);
     }
-    // Now that the change can be seen: ends the tickets of those who still read the old value.
-    return tickets.renew(ticket[0]);
+    return ticket[0];
   }
 
   /** Makes the value of a key void in the file; returns false if that has to be done otherwise. */
