@@ -15,24 +15,64 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.hitratio;
 
-/** What an entry is worth to a segment that needs room: those of the lowest score go. */
+import java.util.Random;
+
+/** What an entry is worth to a segment that needs room: the entries of the lowest score go. */
 interface Score {
   /**
    * Scores an entry.
    *
    * @param age milliseconds since its last access
-   * @param sinceCreated milliseconds since it was stored
-   * @param frequency 0 to 15, from the sketch
-   * @param bytes its size
+   * @param sinceStored milliseconds since it was stored
+   * @param frequency 0 to {@link Sketch#MOST}
    * @param segment what holds for all entries of the segment
    */
-  double of(int age, int sinceCreated, int frequency, int bytes, Span segment);
+  double of(int age, int sinceStored, int frequency, Segment segment);
 
   /**
    * About all entries of a segment.
    *
    * @param oldest age of the entry that was not accessed for the longest time
-   * @param youngAge entries of no more than this age are the most recently accessed tenth
+   * @param young a tenth of the entries are of no more than this age
    */
-  record Span(int oldest, int youngAge) {}
+  record Segment(int oldest, int young) {}
+
+  /** By last access alone: LRU within the segment. */
+  Score LAST_ACCESS = (age, sinceStored, frequency, segment) -> -age;
+
+  /** By requests in the time it is stored. */
+  Score HYPERBOLIC =
+      (age, sinceStored, frequency, segment) -> (frequency + 1.0) / (sinceStored + 1);
+
+  /** By last access, and each doubling of the frequency makes an entry younger. */
+  Score BONUS =
+      (age, sinceStored, frequency, segment) ->
+          segment.oldest() * Math.log(frequency + 1) / Math.log(2) - age;
+
+  /** By age, and the frequency makes it pass slower. */
+  Score SLOW_AGEING =
+      (age, sinceStored, frequency, segment) -> -age / Math.pow(frequency + 1, 3);
+
+  /**
+   * By frequency, but the tenth that was accessed last stays. Among equals, chance decides, so that
+   * of a loop through more keys than fit a part stays; but entries of which nothing is known, as
+   * after a restart, go by last access.
+   */
+  static Score frequency(long seed) {
+    Random random = new Random(seed);
+    return (age, sinceStored, frequency, segment) -> {
+      double step = 0x1p31;
+      if (age <= segment.young()) {
+        return (Sketch.MOST + 1) * step - age;
+      }
+      return frequency == 0 ? -age : frequency * step + random.nextInt(Integer.MAX_VALUE);
+    };
+  }
+
+  /** As {@link #frequency}, but the older of equals goes. */
+  Score FREQUENCY_THEN_AGE =
+      (age, sinceStored, frequency, segment) -> {
+        double step = 0x1p31;
+        return (age <= segment.young() ? Sketch.MOST + 1 : frequency) * step - age;
+      };
 }

@@ -19,160 +19,127 @@ import java.util.Arrays;
 
 /**
  * A store in segments, as this module's: an entry lives in the segment of its hash, and a segment
- * that is full removes the entries of the lowest score until an eighth of it is free.
+ * that is full removes the entries of the lowest score until an eighth of it is free. A request
+ * takes one millisecond.
  */
 final class SegmentedStore implements Policy {
-  /**
-   * How a store is made.
-   *
-   * @param score what is evicted
-   * @param sketchBytes bytes of the sketch for each entry; 0 for none
-   * @param rows of the sketch
-   * @param mean the sketch is halved when its counters' mean is above
-   * @param freeShare share of a segment to free
-   * @param countPuts whether a put counts in the sketch, besides the get before
-   */
-  record Design(
-      Score score,
-      double sketchBytes,
-      int rows,
-      double mean,
-      double freeShare,
-      boolean countPuts) {}
-
   private static final long SEGMENT_BYTES = 1 << 20;
   private static final int MOST_SEGMENTS = 1024;
+  private static final int PART_TO_FREE = 8;
+  private static final int PART_THAT_IS_YOUNG = 10;
   private static final int LONGEST_TOUCH_INTERVAL = 60_000;
+  private static final int TOUCHES_IN_LIFETIME = 64;
 
-  private final Design design;
+  private final Score score;
   private final int[] sizes;
-  private final int segmentCount;
+  private final Sketch sketch;
   private final long segmentBytes;
-  private final int[][] members;
-  private final int[] counts;
-  private final long[] used;
-  private final Sketch[] sketches;
+  private final Segment[] segments;
 
-  // Of each key; position is -1 if it is not stored.
-  private final int[] position;
+  // Of each key; its place is -1 if it is not stored.
+  private final int[] place;
   private final int[] accessed;
-  private final int[] created;
+  private final int[] stored;
 
   private int now;
-  private double evictedAge = -1;
+  private double touchInterval = LONGEST_TOUCH_INTERVAL;
 
-  SegmentedStore(Design design, long capacity, int[] sizes) {
-    this.design = design;
+  private static final class Segment {
+    private int[] keys = new int[128];
+    private int count;
+    private long bytes;
+  }
+
+  SegmentedStore(Score score, long capacity, int[] sizes) {
+    this.score = score;
     this.sizes = sizes;
-    segmentCount = (int) Math.max(1, Math.min(MOST_SEGMENTS, capacity / SEGMENT_BYTES));
-    segmentBytes = capacity / segmentCount;
-    members = new int[segmentCount][256];
-    counts = new int[segmentCount];
-    used = new long[segmentCount];
-    sketches = new Sketch[segmentCount];
-    long meanBytes = (long) Arrays.stream(sizes).average().orElseThrow();
-    for (int i = 0; i < segmentCount; i++) {
-      int bytes = (int) (design.sketchBytes() * segmentBytes / meanBytes);
-      sketches[i] = new Sketch(bytes, design.rows());
-    }
-    position = new int[sizes.length];
-    Arrays.fill(position, -1);
+    int count = (int) Math.max(1, Math.min(MOST_SEGMENTS, capacity / SEGMENT_BYTES));
+    segmentBytes = capacity / count;
+    segments = new Segment[count];
+    Arrays.setAll(segments, i -> new Segment());
+    sketch = new Sketch((long) (capacity / Arrays.stream(sizes).average().orElseThrow()));
+    place = new int[sizes.length];
+    Arrays.fill(place, -1);
     accessed = new int[sizes.length];
-    created = new int[sizes.length];
+    stored = new int[sizes.length];
   }
 
   @Override
   public boolean request(int key) {
     now++;
     long hash = Hashes.of(key);
-    int segment = (int) ((hash >>> 32) * segmentCount >>> 32);
-    if (design.sketchBytes() > 0) {
-      sketches[segment].increment(hash);
-    }
-    if (position[key] >= 0) {
-      int interval =
-          evictedAge < 0
-              ? LONGEST_TOUCH_INTERVAL
-              : (int) Math.min(LONGEST_TOUCH_INTERVAL, evictedAge / 64);
-      if (now - accessed[key] > interval) {
+    sketch.increment(hash);
+    if (place[key] >= 0) {
+      // The stamp is in the file, so it is not written at each read.
+      if (now - accessed[key] > touchInterval) {
         accessed[key] = now;
       }
       return true;
     }
-    if (design.countPuts()) {
-      sketches[segment].increment(hash);
-    }
-    if (used[segment] + sizes[key] > segmentBytes) {
-      evict(segment, Math.max(sizes[key], (long) (segmentBytes * design.freeShare())));
+    // The lower bits: the upper ones choose the place in the sketch.
+    Segment segment = segments[(int) ((hash & 0xFFFF_FFFFL) * segments.length >>> 32)];
+    if (segment.bytes + sizes[key] > segmentBytes) {
+      evict(segment, Math.max(sizes[key], segmentBytes / PART_TO_FREE));
     }
     insert(segment, key);
     return false;
   }
 
-  private void insert(int segment, int key) {
-    if (counts[segment] == members[segment].length) {
-      members[segment] = Arrays.copyOf(members[segment], 2 * counts[segment]);
+  private void insert(Segment segment, int key) {
+    if (segment.count == segment.keys.length) {
+      segment.keys = Arrays.copyOf(segment.keys, 2 * segment.count);
     }
-    position[key] = counts[segment];
-    members[segment][counts[segment]++] = key;
-    used[segment] += sizes[key];
+    place[key] = segment.count;
+    segment.keys[segment.count++] = key;
+    segment.bytes += sizes[key];
     accessed[key] = now;
-    created[key] = now;
+    stored[key] = now;
   }
 
-  private void evict(int segment, long free) {
-    int count = counts[segment];
-    int[] keys = members[segment];
-    Score.Span span = span(keys, count);
-    sketches[segment].age(design.mean());
-    // The index in the low bits, so that plain numbers can be sorted.
-    long[] order = new long[count];
-    for (int i = 0; i < count; i++) {
-      int key = keys[i];
-      int frequency =
-          design.sketchBytes() > 0 ? sketches[segment].frequency(Hashes.of(key)) : 0;
-      double score =
-          design
-              .score()
-              .of(now - accessed[key], now - created[key], frequency, sizes[key], span);
-      long bits = Double.doubleToLongBits(score);
-      // Doubles of either sign in the order of longs.
-      bits ^= (bits >> 63) & Long.MAX_VALUE;
-      order[i] = (bits & ~0xFFFFL) | i;
-    }
-    int[] victims = new int[count];
-    int victimCount = 0;
-    Arrays.sort(order);
-    long freed = segmentBytes - used[segment];
+  private void evict(Segment segment, long bytesToFree) {
+    int[] order = inOrderOfScore(segment);
+    int removed = 0;
     double ages = 0;
-    while (freed < free) {
-      int key = keys[(int) (order[victimCount] & 0xFFFF)];
-      victims[victimCount++] = key;
-      freed += sizes[key];
+    while (segmentBytes - segment.bytes < bytesToFree) {
+      int key = order[removed++];
       ages += now - accessed[key];
+      remove(segment, key);
     }
-    double meanAge = ages / victimCount;
-    evictedAge = evictedAge < 0 ? meanAge : evictedAge + (meanAge - evictedAge) / 16;
-    for (int i = 0; i < victimCount; i++) {
-      remove(segment, victims[i]);
-    }
+    double wanted = Math.min(LONGEST_TOUCH_INTERVAL, ages / removed / TOUCHES_IN_LIFETIME);
+    touchInterval += (wanted - touchInterval) / TOUCHES_IN_LIFETIME;
   }
 
-  private void remove(int segment, int key) {
-    int[] keys = members[segment];
-    int last = keys[--counts[segment]];
-    keys[position[key]] = last;
-    position[last] = position[key];
-    position[key] = -1;
-    used[segment] -= sizes[key];
+  private int[] inOrderOfScore(Segment segment) {
+    int[] ages = new int[segment.count];
+    for (int i = 0; i < ages.length; i++) {
+      ages[i] = now - accessed[segment.keys[i]];
+    }
+    int[] sortedAges = ages.clone();
+    Arrays.sort(sortedAges);
+    Score.Segment all =
+        new Score.Segment(
+            sortedAges[ages.length - 1], sortedAges[ages.length / PART_THAT_IS_YOUNG]);
+    long[] scores = new long[ages.length];
+    for (int i = 0; i < ages.length; i++) {
+      int key = segment.keys[i];
+      int frequency = sketch.frequency(Hashes.of(key));
+      // The place in the low bits, and the sign bit such that doubles sort as longs.
+      long bits = Double.doubleToLongBits(score.of(ages[i], now - stored[key], frequency, all));
+      scores[i] = ((bits ^ ((bits >> 63) & Long.MAX_VALUE)) & ~0xFFFFL) | i;
+    }
+    Arrays.sort(scores);
+    int[] order = new int[ages.length];
+    for (int i = 0; i < order.length; i++) {
+      order[i] = segment.keys[(int) (scores[i] & 0xFFFF)];
+    }
+    return order;
   }
 
-  private Score.Span span(int[] keys, int count) {
-    int[] ages = new int[count];
-    for (int i = 0; i < count; i++) {
-      ages[i] = now - accessed[keys[i]];
-    }
-    Arrays.sort(ages);
-    return new Score.Span(ages[count - 1], ages[count / 10]);
+  private void remove(Segment segment, int key) {
+    int last = segment.keys[--segment.count];
+    segment.keys[place[key]] = last;
+    place[last] = place[key];
+    place[key] = -1;
+    segment.bytes -= sizes[key];
   }
 }

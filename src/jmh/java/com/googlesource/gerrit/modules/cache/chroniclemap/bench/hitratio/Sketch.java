@@ -16,36 +16,46 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.hitratio;
 
 /**
- * How often a key was asked for, about: a Count-Min sketch of counters of 4 bits. The counters of a
- * key are in one block of 64 bytes, so that a look at them touches one line of the processor's
- * cache. Only the smallest of a key's counters are raised, which keeps rare keys from looking
- * frequent.
+ * How often a key was asked for, about: a Count-Min sketch of counters of 4 bits, 16 for each entry
+ * that the cache can hold.
+ *
+ * <p>The counters of a key are in one block of 64 bytes, so that a look at them touches one line of
+ * the processor's cache. Only the smallest of a key's counters are raised, which keeps rare keys
+ * from looking frequent. Each slice of 4 KB forgets by itself: it halves its counters when it holds
+ * too many requests, so that what was asked for long ago counts less and less.
  */
 final class Sketch {
+  /** The largest frequency: what a counter can hold. */
+  static final int MOST = 15;
+
+  private static final int BYTES_PER_ENTRY = 8;
+  private static final int ROWS = 3;
   private static final int BLOCK_BYTES = 64;
-  private static final int MOST = 15;
+  private static final int BLOCKS_PER_SLICE = 64;
 
-  private final byte[] counters;
-  private final int blocks;
-  private final int rows;
+  /** Requests that a slice holds at most: 8 for each of the entries it is there for. */
+  private static final int REQUESTS_PER_SLICE =
+      8 * (BLOCKS_PER_SLICE * BLOCK_BYTES / BYTES_PER_ENTRY);
 
-  /**
-   * Makes a sketch of zeros.
-   *
-   * @param bytes about its size
-   * @param rows counters of a key
-   */
-  Sketch(int bytes, int rows) {
-    this.blocks = Math.max(1, bytes / BLOCK_BYTES);
-    this.counters = new byte[blocks * BLOCK_BYTES];
-    this.rows = rows;
+  private static final long HALF_OF_EACH = 0x7777_7777_7777_7777L;
+
+  /** Of 16 counters each. */
+  private final long[] words;
+
+  private final int[] requests;
+
+  /** Makes a sketch of zeros for a cache of so many entries. */
+  Sketch(long entries) {
+    int slices = 1 + (int) (entries * BYTES_PER_ENTRY / (BLOCKS_PER_SLICE * BLOCK_BYTES));
+    words = new long[slices * BLOCKS_PER_SLICE * BLOCK_BYTES / Long.BYTES];
+    requests = new int[slices];
   }
 
+  /** From 0 to {@link #MOST}. */
   int frequency(long hash) {
-    int block = block(hash);
     int smallest = MOST;
-    for (int row = 0; row < rows; row++) {
-      smallest = Math.min(smallest, counter(block, index(hash, row)));
+    for (int row = 0; row < ROWS; row++) {
+      smallest = Math.min(smallest, counter(hash, row));
     }
     return smallest;
   }
@@ -55,43 +65,42 @@ final class Sketch {
     if (smallest == MOST) {
       return;
     }
-    int block = block(hash);
-    for (int row = 0; row < rows; row++) {
-      int index = index(hash, row);
-      if (counter(block, index) == smallest) {
-        counters[block + (index >> 1)] += (byte) ((index & 1) == 0 ? 1 : 16);
+    for (int row = 0; row < ROWS; row++) {
+      if (counter(hash, row) == smallest) {
+        words[word(hash, row)] += 1L << shift(hash, row);
       }
     }
-  }
-
-  /** Halves all counters if their mean is above a limit. */
-  void age(double mostMean) {
-    while (mean() > mostMean) {
-      for (int i = 0; i < counters.length; i++) {
-        counters[i] = (byte) ((counters[i] >> 1) & 0x77);
-      }
+    int slice = block(hash) / BLOCKS_PER_SLICE;
+    if (++requests[slice] >= REQUESTS_PER_SLICE) {
+      halve(slice);
     }
   }
 
-  private double mean() {
-    long sum = 0;
-    for (byte two : counters) {
-      sum += (two & 15) + ((two >> 4) & 15);
+  private void halve(int slice) {
+    int wordsPerSlice = words.length / requests.length;
+    int first = slice * wordsPerSlice;
+    for (int i = first; i < first + wordsPerSlice; i++) {
+      words[i] = (words[i] >>> 1) & HALF_OF_EACH;
     }
-    return sum / (2.0 * counters.length);
+    requests[slice] /= 2;
   }
 
-  // The segment is chosen by the upper bits of the hash, so the block is chosen by the lower.
+  private int counter(long hash, int row) {
+    return (int) (words[word(hash, row)] >>> shift(hash, row)) & MOST;
+  }
+
+  // The upper 32 bits of the hash choose the block, and 7 of the others a counter for each row.
+
   private int block(long hash) {
-    return (int) ((hash & 0xFFFFFFL) % blocks) * BLOCK_BYTES;
+    int blocks = requests.length * BLOCKS_PER_SLICE;
+    return (int) ((hash >>> 32) * blocks >>> 32);
   }
 
-  private static int index(long hash, int row) {
-    return (int) (hash >>> (24 + 7 * row)) & 127;
+  private int word(long hash, int row) {
+    return block(hash) * (BLOCK_BYTES / Long.BYTES) + ((int) (hash >>> (7 * row)) & 7);
   }
 
-  private int counter(int block, int index) {
-    int two = counters[block + (index >> 1)];
-    return (index & 1) == 0 ? two & 15 : (two >> 4) & 15;
+  private static int shift(long hash, int row) {
+    return ((int) (hash >>> (7 * row + 3)) & 15) * 4;
   }
 }
