@@ -12,7 +12,6 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.hitratio;
 
 /** ARC, as its paper describes it (Megiddo and Modha, FAST 2003), with bytes in place of pages. */
@@ -50,13 +49,13 @@ final class Arc implements Policy {
     }
     if (onceGhosts.contains(key)) {
       double step = Math.max(1.0, (double) oftenGhosts.bytes() / onceGhosts.bytes());
-      target = Math.min(capacity, target + step * sizes[key]);
+      target = Math.min((double) capacity, target + step * sizes[key]);
       onceGhosts.remove(key);
       makeRoom(sizes[key], false);
       often.add(key);
     } else if (oftenGhosts.contains(key)) {
       double step = Math.max(1.0, (double) onceGhosts.bytes() / oftenGhosts.bytes());
-      target = Math.max(0, target - step * sizes[key]);
+      target = Math.max(0.0, target - step * sizes[key]);
       oftenGhosts.remove(key);
       makeRoom(sizes[key], true);
       often.add(key);

@@ -12,7 +12,6 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.hitratio;
 
 /** A queue of keys that can give up any of them; for a list of which a key may be in only one. */

@@ -12,7 +12,6 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.hitratio;
 
 import java.util.Random;
@@ -50,8 +49,7 @@ interface Score {
           segment.oldest() * Math.log(frequency + 1) / Math.log(2) - age;
 
   /** By age, and the frequency makes it pass slower. */
-  Score SLOW_AGEING =
-      (age, sinceStored, frequency, segment) -> -age / Math.pow(frequency + 1, 3);
+  Score SLOW_AGEING = (age, sinceStored, frequency, segment) -> -age / Math.pow(frequency + 1, 3);
 
   /**
    * By frequency, but the tenth that was accessed last stays. Among equals, chance decides, so that

@@ -12,7 +12,6 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.hitratio;
 
 import java.util.Arrays;
@@ -77,7 +76,7 @@ final class SegmentedStore implements Policy {
       return true;
     }
     // The lower bits: the upper ones choose the place in the sketch.
-    Segment segment = segments[(int) ((hash & 0xFFFF_FFFFL) * segments.length >>> 32)];
+    Segment segment = segments[(int) (((hash & 0xFFFF_FFFFL) * segments.length) >>> 32)];
     if (segment.bytes + sizes[key] > segmentBytes) {
       evict(segment, Math.max(sizes[key], segmentBytes / PART_TO_FREE));
     }

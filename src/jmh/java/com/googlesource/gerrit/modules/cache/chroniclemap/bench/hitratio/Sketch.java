@@ -12,7 +12,6 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.hitratio;
 
 /**
@@ -93,7 +92,7 @@ final class Sketch {
 
   private int block(long hash) {
     int blocks = requests.length * BLOCKS_PER_SLICE;
-    return (int) ((hash >>> 32) * blocks >>> 32);
+    return (int) (((hash >>> 32) * blocks) >>> 32);
   }
 
   private int word(long hash, int row) {

@@ -12,7 +12,6 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.hitratio;
 
 import com.github.benmanes.caffeine.cache.Cache;
@@ -104,16 +103,12 @@ final class Traces {
 
   /** What a heap tier of a fifth of the entries lets through of {@link #newestFirst}. */
   Trace newestFirstSecondLevel(int cacheEntries) {
-    return behindHeapTier(
-        "Newest, 2nd level", new Traces(2 * length).newestFirst(cacheEntries));
+    return behindHeapTier("Newest, 2nd level", new Traces(2 * length).newestFirst(cacheEntries));
   }
 
   private static Trace behindHeapTier(String name, Trace all) {
     Cache<Integer, Boolean> heap =
-        Caffeine.newBuilder()
-            .maximumSize(all.cacheEntries() / 5)
-            .executor(Runnable::run)
-            .build();
+        Caffeine.newBuilder().maximumSize(all.cacheEntries() / 5).executor(Runnable::run).build();
     int[] missed = new int[all.requests().length];
     int count = 0;
     for (int key : all.requests()) {

@@ -12,7 +12,6 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.hitratio;
 
 import static com.google.common.truth.Truth.assertWithMessage;
@@ -57,8 +56,7 @@ class ScoreTest {
     long capacity = Sizes.LARGE.capacity(ENTRIES);
     double lru = HitRatioBench.hitRatio(new Lru(capacity, sizes), trace);
     double ours =
-        HitRatioBench.hitRatio(
-            new SegmentedStore(Score.frequency(1), capacity, sizes), trace);
+        HitRatioBench.hitRatio(new SegmentedStore(Score.frequency(1), capacity, sizes), trace);
 
     assertWithMessage("hits of 100 requests more than LRU's").that(ours - lru).isAtLeast(points);
   }
