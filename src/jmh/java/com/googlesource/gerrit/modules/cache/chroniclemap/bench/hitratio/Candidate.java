@@ -38,9 +38,9 @@ record Candidate(String name, Maker maker) {
         ofSegments("hyperbol", Score.HYPERBOLIC),
         ofSegments("bonus", Score.BONUS),
         ofSegments("ageing", Score.SLOW_AGEING),
-        ofSegments("freq+age", Score.FREQUENCY_THEN_AGE),
         new Candidate(
-            "ours", (capacity, sizes) -> new SegmentedStore(Score.frequency(1), capacity, sizes)));
+            "chance", (capacity, sizes) -> new SegmentedStore(Score.chance(1), capacity, sizes)),
+        ofSegments("ours", Score.FREQUENCY));
   }
 
   private static Candidate ofSegments(String name, Score score) {

@@ -36,6 +36,9 @@ interface Score {
    */
   record Segment(int oldest, int young) {}
 
+  /** More than any age. */
+  double STEP = 0x1p31;
+
   /** By last access alone: LRU within the segment. */
   Score LAST_ACCESS = (age, sinceStored, frequency, segment) -> -age;
 
@@ -52,25 +55,21 @@ interface Score {
   Score SLOW_AGEING = (age, sinceStored, frequency, segment) -> -age / Math.pow(frequency + 1, 3);
 
   /**
-   * By frequency, but the tenth that was accessed last stays. Among equals, chance decides, so that
-   * of a loop through more keys than fit a part stays; but entries of which nothing is known, as
-   * after a restart, go by last access.
+   * What this module does: by frequency, and of equals the one goes that was not accessed for
+   * longer. The tenth that was accessed last stays, so that a new entry has its chance.
    */
-  static Score frequency(long seed) {
+  Score FREQUENCY =
+      (age, sinceStored, frequency, segment) ->
+          (age <= segment.young() ? Sketch.MOST + 1 : frequency) * STEP - age;
+
+  /** The same, but of equals any goes: of a loop through more keys than fit a part stays. */
+  static Score chance(long seed) {
     Random random = new Random(seed);
     return (age, sinceStored, frequency, segment) -> {
-      double step = 0x1p31;
-      if (age <= segment.young()) {
-        return (Sketch.MOST + 1) * step - age;
+      if (age <= segment.young() || frequency == 0) {
+        return FREQUENCY.of(age, sinceStored, frequency, segment);
       }
-      return frequency == 0 ? -age : frequency * step + random.nextInt(Integer.MAX_VALUE);
+      return frequency * STEP + random.nextInt(Integer.MAX_VALUE);
     };
   }
-
-  /** As {@link #frequency}, but the older of equals goes. */
-  Score FREQUENCY_THEN_AGE =
-      (age, sinceStored, frequency, segment) -> {
-        double step = 0x1p31;
-        return (age <= segment.young() ? Sketch.MOST + 1 : frequency) * step - age;
-      };
 }

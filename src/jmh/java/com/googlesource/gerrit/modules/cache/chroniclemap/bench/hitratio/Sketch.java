@@ -32,9 +32,9 @@ final class Sketch {
   private static final int BLOCK_BYTES = 64;
   private static final int BLOCKS_PER_SLICE = 64;
 
-  /** Requests that a slice holds at most: 8 for each of the entries it is there for. */
+  /** Requests that a slice holds at most: 12 for each of the entries it is there for. */
   private static final int REQUESTS_PER_SLICE =
-      8 * (BLOCKS_PER_SLICE * BLOCK_BYTES / BYTES_PER_ENTRY);
+      12 * (BLOCKS_PER_SLICE * BLOCK_BYTES / BYTES_PER_ENTRY);
 
   private static final long HALF_OF_EACH = 0x7777_7777_7777_7777L;
 
