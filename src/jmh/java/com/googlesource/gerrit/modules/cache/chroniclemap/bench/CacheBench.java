@@ -45,7 +45,9 @@ public final class CacheBench {
 
   private CacheBench() {}
 
-  /** Exits with 0, or with 1 if something could not be measured or written. */
+  /**
+   * Exits with 0, with 1 if something could not be measured or written, with 2 for a wrong name.
+   */
   public static void main(String[] args) {
     // Several runs on one machine do disturb each other, but that is seen in the load printed.
     System.setProperty("jmh.ignoreLock", "true");
@@ -69,7 +71,8 @@ public final class CacheBench {
     List<Peer> others =
         value(args, PEER).map(name -> List.of(Peer.valueOf(name))).orElse(Peer.OTHERS);
     if (scenarios.isEmpty()) {
-      throw new IOException("nothing to measure has in its name: " + value(args, ONLY).orElse(""));
+      System.err.println("error: " + ONLY + ": no scenario has this in its name");
+      System.exit(2);
     }
     Path folder = Files.createTempDirectory(Path.of(System.getProperty("bench.data")), "run");
     Runtime.getRuntime().addShutdownHook(new Thread(() -> cleanUp(folder)));
