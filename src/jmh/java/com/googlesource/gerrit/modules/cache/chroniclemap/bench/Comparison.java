@@ -17,8 +17,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Both peers' samples of a scenario. */
-record Comparison(Scenario scenario, Samples ours, Samples h2) {
+/** This module's samples of a scenario beside those of another. */
+record Comparison(Scenario scenario, Samples ours, Peer peer, Samples theirs) {
   /**
    * One figure of both, as {@code --json} writes it.
    *
@@ -27,11 +27,11 @@ record Comparison(Scenario scenario, Samples ours, Samples h2) {
   record Figure(String name, String unit, double ours, double peer, double ratio) {}
 
   double throughputRatio() {
-    return ours.opsPerSecond() / h2.opsPerSecond();
+    return ours.opsPerSecond() / theirs.opsPerSecond();
   }
 
   double latencyRatio(double percent) {
-    return h2.micros(percent) / ours.micros(percent);
+    return theirs.micros(percent) / ours.micros(percent);
   }
 
   List<Figure> figures() {
@@ -41,7 +41,7 @@ record Comparison(Scenario scenario, Samples ours, Samples h2) {
             name(scenario.operation().title()),
             "ops/s",
             rounded(ours.opsPerSecond()),
-            rounded(h2.opsPerSecond()),
+            rounded(theirs.opsPerSecond()),
             rounded(throughputRatio())));
     all.add(latency("p50", 50));
     all.add(latency("p99", 99));
@@ -54,12 +54,12 @@ record Comparison(Scenario scenario, Samples ours, Samples h2) {
         name(scenario.operation().callTitle() + " " + name),
         "us",
         rounded(ours.micros(percent)),
-        rounded(h2.micros(percent)),
+        rounded(theirs.micros(percent)),
         rounded(latencyRatio(percent)));
   }
 
   private String name(String quantity) {
-    return scenario.nameOf(quantity) + ", vs H2";
+    return scenario.nameOf(quantity) + ", vs " + peer.title();
   }
 
   /** More digits would say nothing. */

@@ -14,9 +14,11 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Iterables;
 import java.io.PrintStream;
 import java.nio.file.Path;
+import java.util.List;
 import org.openjdk.jmh.results.Result;
 import org.openjdk.jmh.results.RunResult;
 import org.openjdk.jmh.runner.Runner;
@@ -32,7 +34,7 @@ final class Fork {
   private static final double NANOS_PER_SECOND = 1e9;
 
   private final Plan plan;
-  private final String[] jvmArgs;
+  private final ImmutableList<String> flags;
   private final OutputFormat log;
 
   /**
@@ -42,15 +44,19 @@ final class Fork {
    * @param folder for the caches
    * @param log gets JMH's own output
    */
-  Fork(Plan plan, String[] flags, Path folder, PrintStream log) {
+  Fork(Plan plan, List<String> flags, Path folder, PrintStream log) {
     this.plan = plan;
-    this.jvmArgs = new String[flags.length + 1];
-    System.arraycopy(flags, 0, jvmArgs, 0, flags.length);
-    jvmArgs[flags.length] = "-D" + Folders.PROPERTY + "=" + folder;
+    this.flags =
+        ImmutableList.<String>builder()
+            .addAll(flags)
+            .add("-D" + Folders.PROPERTY + "=" + folder)
+            .build();
     this.log = OutputFormatFactory.createFormatInstance(log, VerboseMode.NORMAL);
   }
 
   void measure(Scenario scenario, Peer peer, Samples samples) throws RunnerException {
+    ImmutableList<String> jvmArgs =
+        ImmutableList.<String>builder().addAll(flags).addAll(peer.flags()).build();
     ChainedOptionsBuilder options =
         new OptionsBuilder()
             .include(scenario.operation().jmhName())
@@ -59,7 +65,7 @@ final class Fork {
             .forks(1)
             .warmupIterations(plan.warmups())
             .measurementIterations(plan.iterations())
-            .jvmArgs(jvmArgs)
+            .jvmArgs(jvmArgs.toArray(new String[0]))
             .shouldFailOnError(true);
     if (scenario.operation() == Operation.PUT) {
       options.param("putters", Integer.toString(scenario.threads())).addProfiler(PutCalls.class);

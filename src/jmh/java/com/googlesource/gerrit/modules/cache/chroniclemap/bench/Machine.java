@@ -30,6 +30,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.h2.engine.Constants;
+import org.lmdbjava.Meta;
 
 /** Where and with what the figures are made: they mean nothing without it. */
 final class Machine {
@@ -51,15 +52,21 @@ final class Machine {
         "Java      %s, %s%n",
         System.getProperty("java.vm.name"), System.getProperty("java.vm.version"));
     out.printf(
-        "Versions  Gerrit %s, H2 %s, Chronicle-Map %s, JMH %s%n",
+        "Versions  Gerrit %s, H2 %s, LMDB %s, Chronicle-Map %s, JMH %s%n",
         version("gerrit-acceptance-framework"),
         Constants.VERSION,
+        lmdbVersion(),
         version("chronicle-map"),
         version("jmh-core"));
     out.printf(
         "Date      %s%n",
         DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm 'UTC'", Locale.ROOT)
             .format(ZonedDateTime.now(ZoneOffset.UTC)));
+  }
+
+  private static String lmdbVersion() {
+    Meta.Version version = Meta.version();
+    return version.major + "." + version.minor + "." + version.patch;
   }
 
   private static String processor() {

@@ -39,12 +39,20 @@ record Plan(List<Integer> threads, int rounds, int warmups, int iterations, Time
     return new Plan(List.of(1, 8), 1, 1, 1, TimeValue.milliseconds(1500));
   }
 
-  List<Scenario> scenarios() {
+  /**
+   * Returns what is to be measured.
+   *
+   * @param only text that a scenario's name must hold
+   */
+  List<Scenario> scenarios(String only) {
     List<Scenario> all = new ArrayList<>();
     for (Operation operation : Operation.values()) {
       for (int valueBytes : VALUE_BYTES) {
         for (int count : threads) {
-          all.add(new Scenario(operation, valueBytes, count));
+          Scenario scenario = new Scenario(operation, valueBytes, count);
+          if (scenario.toString().contains(only)) {
+            all.add(scenario);
+          }
         }
       }
     }

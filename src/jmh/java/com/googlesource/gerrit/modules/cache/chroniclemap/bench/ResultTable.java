@@ -18,26 +18,27 @@ import java.io.PrintStream;
 import java.util.List;
 import java.util.Locale;
 
-/** The results as a table of 100 columns. */
+/** The results beside one peer, as a table of 100 columns. */
 final class ResultTable {
   private static final int WIDTH = 100;
   private static final String ROW = "%-10s %6s %7s %9s %8s %7s  %7s %7s %7s  %7s %7s %7s%n";
 
   private ResultTable() {}
 
-  static void print(PrintStream out, List<Comparison> results) {
+  static void print(PrintStream out, Peer peer, List<Comparison> results) {
+    String them = peer.title();
     out.println(
         " ".repeat(26)
             + "Operations per second         Microseconds for a call (put: for the caller)");
-    out.printf(ROW, "", "", "", "", "", "ours/", "ours", "ours", "ours", "H2", "H2", "H2");
+    out.printf(ROW, "", "", "", "", "", "ours/", "ours", "ours", "ours", them, them, them);
     out.printf(
         ROW,
         "Operation",
         "Values",
         "Threads",
         "ours",
-        "H2",
-        "H2",
+        them,
+        them,
         "p50",
         "p99",
         "p99.9",
@@ -58,21 +59,21 @@ final class ResultTable {
   private static void print(PrintStream out, Comparison result) {
     Scenario scenario = result.scenario();
     Samples ours = result.ours();
-    Samples h2 = result.h2();
+    Samples theirs = result.theirs();
     out.printf(
         ROW,
         scenario.operation().title(),
         scenario.size(),
         scenario.threads(),
         Numbers.whole(ours.opsPerSecond()),
-        Numbers.whole(h2.opsPerSecond()),
+        Numbers.whole(theirs.opsPerSecond()),
         Numbers.threeDigits(result.throughputRatio()) + "x",
         Numbers.threeDigits(ours.micros(50)),
         Numbers.threeDigits(ours.micros(99)),
         Numbers.threeDigits(ours.micros(99.9)),
-        Numbers.threeDigits(h2.micros(50)),
-        Numbers.threeDigits(h2.micros(99)),
-        Numbers.threeDigits(h2.micros(99.9)));
+        Numbers.threeDigits(theirs.micros(50)),
+        Numbers.threeDigits(theirs.micros(99)),
+        Numbers.threeDigits(theirs.micros(99.9)));
   }
 
   /** How numbers are shown to people. */

@@ -69,6 +69,7 @@ final class ComparisonTest {
     return new Comparison(
             new Scenario(operation, 10 << 10, threads),
             samples(3000, 2_000, 4_000),
+            Peer.H2,
             samples(1000, 20_000, 512_000))
         .figures();
   }
