@@ -366,14 +366,20 @@ public final class Store {
     }
     boolean roomLeft = hasRoom();
     long[] ticket = new long[1];
-    pending.change(
-        key,
-        (k, before) -> {
-          ticket[0] = tickets.advance(k.hash);
-          return state == StoreState.OPENING && !roomLeft
-              ? PendingWrite.remove()
-              : PendingWrite.put(value, created);
-        });
+    try {
+      pending.change(
+          key,
+          (k, before) -> {
+            ticket[0] = tickets.begin(k.hash);
+            return state == StoreState.OPENING && !roomLeft
+                ? PendingWrite.remove()
+                : PendingWrite.put(value, created);
+          });
+    } finally {
+      if (ticket[0] != 0) {
+        tickets.end(ticket[0]);
+      }
+    }
     if (state == StoreState.OPENING) {
       forgetOlderAfterCrash(key);
     } else if (!roomLeft) {
@@ -384,8 +390,7 @@ public final class Store {
     } else {
       writeSoon();
     }
-    // Now that the new value is what is read: ends the tickets of those who still read the old one.
-    return tickets.renew(ticket[0]);
+    return ticket[0];
   }
 
   /**
@@ -431,7 +436,13 @@ public final class Store {
     lockFirst();
     try {
       if (state == StoreState.OPENING) {
-        pending.change(key, (k, before) -> PendingWrite.remove());
+        pending.change(
+            key,
+            (k, before) -> {
+              // Or else a load with an older ticket could replace what waits here.
+              var unused = tickets.advance(k.hash);
+              return PendingWrite.remove();
+            });
         markForDiscard();
       } else {
         Generations generations = file;

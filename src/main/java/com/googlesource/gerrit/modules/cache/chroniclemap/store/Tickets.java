@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
@@ -25,8 +26,10 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * value back. Tickets of other keys with the same counter end too; they only lose the benefit of
  * one store.
  *
- * <p>A change ends the tickets after it can be seen. A ticket taken in the middle of a change, by
- * someone who then still reads the old value, would outlive the change otherwise.
+ * <p>A ticket taken in the middle of a change, by someone who then still reads the old value, must
+ * not outlive the change, nor be good for a moment of it. So a change either ends the tickets when
+ * it can be seen, under a lock that keeps such a ticket from being used; or it is between {@link
+ * #begin} and {@link #end}, and no ticket that is taken there is good.
  *
  * <p>Safe for any thread.
  */
@@ -37,9 +40,15 @@ final class Tickets {
 
   private final AtomicLongArray counts = new AtomicLongArray(STRIPES);
 
+  /** Changes that have begun and not ended. */
+  private final AtomicIntegerArray changing = new AtomicIntegerArray(STRIPES);
+
+  /** Returns a ticket that is good until the key is changed; while it is being changed, none is. */
   long current(int hash) {
     int stripe = stripe(hash);
-    return ticket(stripe, counts.get(stripe));
+    long count = counts.get(stripe);
+    // In this order: if the change is over here, what it wrote is read after this.
+    return ticket(stripe, changing.get(stripe) == 0 ? count : count - 1);
   }
 
   boolean isCurrent(long ticket) {
@@ -53,18 +62,22 @@ final class Tickets {
   }
 
   /**
-   * Ends the tickets of a key that were taken since {@code ticket} was made, if nothing else was
-   * changed since.
+   * Begins a change of a key.
    *
-   * @return a current ticket; or, if something was changed since, {@code ticket}, which has ended
+   * @return a ticket that is good until the key is changed again
    */
-  long renew(long ticket) {
-    int stripe = (int) (ticket >>> COUNT_BITS);
-    long count = counts.get(stripe);
-    return (count & COUNT_MASK) == (ticket & COUNT_MASK)
-            && counts.compareAndSet(stripe, count, count + 1)
-        ? ticket(stripe, count + 1)
-        : ticket;
+  long begin(int hash) {
+    changing.incrementAndGet(stripe(hash));
+    return advance(hash);
+  }
+
+  /**
+   * Ends a change: it can be seen.
+   *
+   * @param ticket what {@link #begin} returned
+   */
+  void end(long ticket) {
+    changing.decrementAndGet((int) (ticket >>> COUNT_BITS));
   }
 
   void advanceAll() {
