@@ -40,7 +40,7 @@ import org.junit.jupiter.api.io.TempDir;
  * after the start must be what the operations before it can have left, and nothing else. The files
  * grow meanwhile, and operations begin while the file is being opened.
  *
- * <p>A longer run: {@code -Dtest.jvm.flags=-Drestart.rounds=10000}.
+ * <p>A longer run: {@code -Drestart.rounds=10000}.
  */
 @Timeout(value = 300, threadMode = ThreadMode.SEPARATE_THREAD)
 class RestartHistoryTest {

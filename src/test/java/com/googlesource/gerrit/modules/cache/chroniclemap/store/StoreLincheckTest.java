@@ -25,10 +25,10 @@ import org.junit.jupiter.api.Test;
  * whether the answers can be put in an order; {@link KeyHistory} says what is promised.
  *
  * <p>Only its stress mode: the other one can't see into memory outside of the heap. A longer run:
- * {@code -Dtest.jvm.flags=-Dlincheck.scenarios=1000}.
+ * {@code -Dlincheck.scenarios=1000}.
  */
 class StoreLincheckTest {
-  private static final int SCENARIOS = Integer.getInteger("lincheck.scenarios", 30);
+  private static final int SCENARIOS = Integer.getInteger("lincheck.scenarios", 20);
 
   @AfterAll
   static void close() throws Exception {
