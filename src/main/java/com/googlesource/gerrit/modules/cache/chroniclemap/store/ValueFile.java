@@ -19,6 +19,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -48,6 +49,9 @@ final class ValueFile {
   private final long maxValue;
   private final AtomicLong entries = new AtomicLong();
   private final AtomicLong liveBytes = new AtomicLong();
+
+  /** Counts each beginning and each end of a {@link #clear}: odd while there is one. */
+  private final AtomicInteger clears = new AtomicInteger();
 
   /**
    * Takes over an open file.
@@ -89,6 +93,7 @@ final class ValueFile {
   /** Returns null if there is no value. */
   Value read(byte[] key, long nowMillis) throws DamagedEntryException {
     byte[] storedKey = StoredKey.ofValue(key);
+    int clearsBefore = clears.get();
     for (int attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
       StoredValue stored = file.read(storedKey, nowMillis);
       if (stored == null) {
@@ -102,7 +107,15 @@ final class ValueFile {
         return new Value(joined, stored.created());
       }
     }
+    if (clears.get() != clearsBefore || isClearing(clearsBefore)) {
+      // Parts may go before their head.
+      return null;
+    }
     throw new DamagedEntryException("a part of the value is missing");
+  }
+
+  private static boolean isClearing(int count) {
+    return count % 2 != 0;
   }
 
   private byte[] join(byte[] key, StoredValue head, long nowMillis) throws DamagedEntryException {
@@ -245,9 +258,14 @@ final class ValueFile {
   }
 
   void clear() {
-    file.clear();
-    entries.set(0);
-    liveBytes.set(0);
+    clears.incrementAndGet();
+    try {
+      file.clear();
+      entries.set(0);
+      liveBytes.set(0);
+    } finally {
+      clears.incrementAndGet();
+    }
   }
 
   /** What {@link #sweep} found. */
