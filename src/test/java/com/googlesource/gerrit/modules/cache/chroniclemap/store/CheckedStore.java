@@ -163,10 +163,10 @@ final class CheckedStore implements AutoCloseable {
     return store.stats().growths();
   }
 
-  /** Fails unless all that was put could be stored: the histories know of no loss. */
+  /** Fails unless all that was put could be stored and read: the histories know of no loss. */
   void checkNothingLost() {
     StoreStats stats = store.stats();
-    if (stats.state() != StoreState.READY || stats.notStored() > 0) {
+    if (stats.state() != StoreState.READY || stats.notStored() > 0 || stats.damaged() > 0) {
       throw new AssertionError("not as it should be: " + stats);
     }
   }

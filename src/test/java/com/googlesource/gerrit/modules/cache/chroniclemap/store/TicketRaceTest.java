@@ -41,7 +41,8 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @Timeout(value = 120, threadMode = ThreadMode.SEPARATE_THREAD)
 class TicketRaceTest {
-  private static final int CHANGES = Integer.getInteger("race.changes", 100_000);
+  private static final int CHANGES = Integer.getInteger("race.changes", 60_000);
+  private static final int CHECKS = 8;
   private static final int LOADERS = 2;
 
   /** Of a {@link StoreDirectory}. */
@@ -103,10 +104,15 @@ class TicketRaceTest {
       int number = source.incrementAndGet();
       if (put) {
         var unused = store.put(KEY, bytes(number), System.currentTimeMillis());
+      } else if (i % 12 == 2) {
+        store.clear();
       } else {
         store.remove(KEY);
       }
-      check(number, put);
+      // Again and again, since a load may still be about to put.
+      for (int j = 0; j < CHECKS; j++) {
+        check(number, put);
+      }
       if (i % 32 == 0) {
         store.flush();
         check(number, put);
