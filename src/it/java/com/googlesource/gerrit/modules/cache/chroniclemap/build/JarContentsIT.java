@@ -38,6 +38,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.objectweb.asm.ClassReader;
 import org.objectweb.asm.ClassWriter;
+import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.commons.ClassRemapper;
 import org.objectweb.asm.commons.Remapper;
 
@@ -211,7 +212,7 @@ class JarContentsIT {
   private Set<String> references() throws IOException {
     Set<String> names = new TreeSet<>();
     Remapper collector =
-        new Remapper() {
+        new Remapper(Opcodes.ASM9) {
           @Override
           public String map(String internalName) {
             names.add(internalName);

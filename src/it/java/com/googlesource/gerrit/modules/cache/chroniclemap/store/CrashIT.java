@@ -17,102 +17,139 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
-import com.google.common.base.Splitter;
+import com.google.common.io.MoreFiles;
+import com.google.common.io.RecursiveDeleteOption;
 import java.nio.file.Path;
-import java.util.Arrays;
-import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A process that changes a store is killed again and again. What is found afterwards was put; what
- * was removed stays away; a value that was replaced does not come back.
+ * A process that changes a store is killed again and again: while it opens the file, while that
+ * grows, and later. What is found afterwards was put; what was removed stays away; a value that was
+ * replaced does not come back. {@link CrashHistory} knows what may be found.
+ *
+ * <p>More kills: {@code -Dcrash.kills=1000}.
  */
-@Timeout(180)
+@Timeout(3600)
 class CrashIT {
-  private static final int KILLS = 20;
+  private static final int KILLS = Integer.getInteger("crash.kills", 25);
+
+  /** Then a new store is begun, so that files grow all the time. */
+  private static final int KILLS_OF_A_STORE = 5;
+
+  /** A file of 4 MB is filling after so many changes, and grows. */
+  private static final int FEW_CHANGES = 150;
+
+  private static final int MANY_CHANGES = 1200;
+  private static final int VERSIONS_OF_A_PROCESS = 1_000_000;
 
   @TempDir Path temp;
 
-  /** The last change of each key that has returned, by its version. */
-  private final int[] lastVersion = new int[CrashMain.KEYS];
+  private final Random random = new Random(1);
+  private Path stores;
+  private CrashLog log;
+  private CrashHistory history;
 
-  private final boolean[] lastWasRemoval = new boolean[CrashMain.KEYS];
+  /** Values that were found after kills, and how often was looked for them. */
+  private int found;
+
+  private int checks;
+  private int grown;
 
   @Test
   void noKillBringsAnOldValueBack() throws Exception {
-    Arrays.fill(lastWasRemoval, true);
-    Random random = new Random(1);
-    int firstVersion = 0;
-    int survived = 0;
     for (int kill = 0; kill < KILLS; kill++) {
-      Path stores = temp.resolve("stores");
-      try (ChildJvm child = ChildJvm.start(temp, CrashMain.class, stores, kill, firstVersion)) {
-        int changes = 1 + random.nextInt(1200);
-        for (int i = 0; i < changes; i++) {
-          String line = child.readLine();
-          assertWithMessage("a line of the child").that(line).isNotNull();
-          note(line);
+      int ofStore = kill % KILLS_OF_A_STORE;
+      if (ofStore == 0) {
+        if (stores != null) {
+          MoreFiles.deleteRecursively(stores, RecursiveDeleteOption.ALLOW_INSECURE);
         }
-        child.kill();
-        // What it had said before it was killed.
-        for (String line = child.readLine(); line != null; line = child.readLine()) {
-          if (line.matches("[PR] \\d+ \\d+")) {
-            note(line);
-          }
-        }
+        stores = temp.resolve("stores" + kill);
+        Path file = temp.resolve("log" + kill);
+        log = CrashLog.open(file);
+        history = new CrashHistory(log, CrashMain.KEYS);
       }
-      survived += check(stores, kill);
-      firstVersion += 1_000_000;
+      runAndKill(kill);
+      // Sometimes the next process finds what the one before left, and is killed in its turn.
+      if (ofStore == KILLS_OF_A_STORE - 1 || kill == KILLS - 1 || random.nextBoolean()) {
+        check(kill);
+      }
     }
-    assertThat(survived).isGreaterThan(KILLS * CrashMain.KEYS / 8);
+    assertThat(found).isGreaterThan(checks * CrashMain.KEYS / 8);
+    assertThat(grown).isGreaterThan(checks / 4);
+    System.out.printf(
+        "CrashIT: kills=%d checks=%d valuesFound=%d checksWithGrownFile=%d%n",
+        KILLS, checks, found, grown);
   }
 
-  private void note(String line) {
-    List<String> parts = Splitter.on(' ').splitToList(line);
-    int key = Integer.parseInt(parts.get(1));
-    lastVersion[key] = Integer.parseInt(parts.get(2));
-    lastWasRemoval[key] = parts.get(0).equals("R");
+  private void runAndKill(int kill) throws Exception {
+    int first = kill % KILLS_OF_A_STORE * VERSIONS_OF_A_PROCESS;
+    Path file = temp.resolve("log" + (kill - kill % KILLS_OF_A_STORE));
+    try (ChildJvm child = ChildJvm.start(temp, CrashMain.class, stores, file, kill, first)) {
+      int lines = 1 + random.nextInt(random.nextBoolean() ? FEW_CHANGES : MANY_CHANGES);
+      if (random.nextInt(10) == 0) {
+        // While it opens the file.
+        lines = 1;
+      }
+      for (int i = 0; i < lines; i++) {
+        assertWithMessage("a line of the child").that(child.readLine()).isNotNull();
+      }
+      child.kill();
+    }
+    log.add(CrashLog.Kind.KILLED, 0, 0, 0);
   }
 
-  private int check(Path stores, int kill) throws Exception {
-    int found = 0;
+  private void check(int kill) throws Exception {
+    int begun = history.readOn();
+    checks++;
     try (StoreDirectory directory = StoreDirectory.open(stores)) {
       Store store = directory.openStore(CrashMain.settings());
-      while (store.stats().state() == StoreState.OPENING) {
-        Thread.onSpinWait();
-      }
+      store.awaitOpened();
+      int entries = 0;
       for (int key = 0; key < CrashMain.KEYS; key++) {
         Value value = store.read(CrashMain.key(key));
-        if (value == null) {
-          lastWasRemoval[key] = true;
-          continue;
+        int version = value == null ? 0 : CrashMain.versionOf(key, value.bytes());
+        if (value != null) {
+          entries++;
+          assertWithMessage(
+                  "kill %s: version %s of key %s, after %s", kill, version, key, history(key))
+              .that(history.isAllowed(key, version))
+              .isTrue();
         }
-        found++;
-        int version = CrashMain.versionOf(key, value.bytes());
-        assertWithMessage(
-                "version of key %s after kill %s; removed before: %s",
-                key, kill, lastWasRemoval[key])
-            .that(version)
-            .isAtLeast(lastWasRemoval[key] ? lastVersion[key] + 1 : lastVersion[key]);
-        lastVersion[key] = version;
-        lastWasRemoval[key] = false;
+        log.add(CrashLog.Kind.FOUND, 0, key, version);
       }
+      found += entries;
       StoreStats stats = store.stats();
+      grown += stats.diskBytes() > 5 << 20 ? 1 : 0;
       assertThat(stats.state()).isEqualTo(StoreState.READY);
       assertThat(stats.damaged()).isEqualTo(0);
-      StartReport start = stats.start();
-      if (start.kind() == StartReport.Kind.REPLACED) {
-        // Killed while its file was being opened, when keys had been changed already.
-        assertThat(start.detail()).contains("invalidated just before a crash");
-      } else {
-        assertThat(start.kind()).isAnyOf(StartReport.Kind.RECOVERED, StartReport.Kind.NEW);
-      }
-      assertThat(start.millis()).isLessThan(5000);
-      assertThat(stats.entries()).isEqualTo(found);
+      assertThat(stats.entries()).isEqualTo(entries);
+      checkStart(stats.start(), begun);
     }
-    return found;
+    var unused = history.readOn();
+  }
+
+  private Object history(int key) {
+    return new Object() {
+      @Override
+      public String toString() {
+        return history.describe(key);
+      }
+    };
+  }
+
+  private static void checkStart(StartReport start, int begun) {
+    switch (start.kind()) {
+      case REPLACED ->
+          // Killed while its file was being opened, when keys had been changed already.
+          assertThat(start.detail()).contains("invalidated just before a crash");
+      case CLEAN ->
+          // Killed before it touched the file.
+          assertThat(begun).isEqualTo(0);
+      default -> assertThat(start.kind()).isAnyOf(StartReport.Kind.RECOVERED, StartReport.Kind.NEW);
+    }
+    assertThat(start.millis()).isLessThan(5000);
   }
 }

@@ -16,32 +16,49 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.CrashLog.Kind;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Changes a store until it is killed; run by {@link CrashIT}. Each change that has returned is told
- * on standard output: {@code P key version} for a put, {@code R key version} for a removal.
+ * Changes a store until it is killed; run by {@link CrashIT}. Its threads use the same keys. What
+ * they do is in a {@link CrashLog}; a line on standard output is only a sign of life.
  */
 final class CrashMain {
-  static final int KEYS = 64;
+  static final int KEYS = 48;
   private static final int THREADS = 3;
 
-  private CrashMain() {}
+  private final Store store;
+  private final CrashLog log;
+  private final AtomicInteger versions;
+
+  private CrashMain(Store store, CrashLog log, int firstVersion) {
+    this.store = store;
+    this.log = log;
+    this.versions = new AtomicInteger(firstVersion);
+  }
 
   public static void main(String[] args) throws Exception {
-    Random seeds = new Random(Long.parseLong(args[1]));
-    int firstVersion = Integer.parseInt(args[2]);
+    Thread.setDefaultUncaughtExceptionHandler(
+        (thread, cause) -> {
+          cause.printStackTrace();
+          // The end of its output tells that something is wrong.
+          Runtime.getRuntime().halt(1);
+        });
+    CrashLog log = CrashLog.open(Path.of(args[1]));
+    Random seeds = new Random(Long.parseLong(args[2]));
     StoreDirectory directory = StoreDirectory.open(Path.of(args[0]));
+    System.out.println("opening");
     Store store = directory.openStore(settings());
+    CrashMain main = new CrashMain(store, log, Integer.parseInt(args[3]));
     for (int i = 0; i < THREADS; i++) {
       int mine = i;
       Random random = new Random(seeds.nextLong());
-      Thread thread = new Thread(() -> change(store, mine, random, firstVersion));
-      thread.start();
+      new Thread(() -> main.changeForEver(mine, random)).start();
     }
   }
 
@@ -73,18 +90,39 @@ final class CrashMain {
     return version;
   }
 
-  private static void change(Store store, int mine, Random random, int firstVersion) {
-    int version = firstVersion;
+  private void changeForEver(int thread, Random random) {
     while (true) {
-      version++;
-      int key = mine + THREADS * random.nextInt(KEYS / THREADS);
-      if (random.nextInt(3) == 0) {
-        store.remove(key(key));
-        System.out.println("R " + key + " " + version);
-      } else {
-        store.put(key(key), value(key, version), System.currentTimeMillis());
-        System.out.println("P " + key + " " + version);
-      }
+      change(thread, random.nextInt(KEYS), random.nextInt(200));
+      log.add(Kind.RETURNED, thread, 0, 0);
+      System.out.println();
+    }
+  }
+
+  private void change(int thread, int key, int what) {
+    int version = versions.incrementAndGet();
+    if (what == 0) {
+      log.add(Kind.CLEAR, thread, 0, 0);
+      store.clear();
+    } else if (what < 50) {
+      log.add(Kind.REMOVE, thread, key, 0);
+      store.remove(key(key));
+    } else if (what < 100) {
+      log.add(Kind.LOAD, thread, key, version);
+      load(key, version);
+    } else {
+      byte[] value = value(key, version);
+      log.add(Kind.PUT, thread, key, version);
+      var unused = store.put(key(key), value, System.currentTimeMillis());
+    }
+  }
+
+  private void load(int key, int version) {
+    long ticket = store.ticket(key(key));
+    Value found = store.read(key(key));
+    if (found == null) {
+      store.putIfCurrent(key(key), value(key, version), System.currentTimeMillis(), ticket);
+    } else {
+      var unused = versionOf(key, found.bytes());
     }
   }
 }
