@@ -61,6 +61,7 @@ final class CachesJson {
     out.addProperty("invalidated", stats.invalidated());
     out.addProperty("growths", stats.growths());
     out.addProperty("queued", stats.queued());
+    out.addProperty("faults", stats.faults());
     out.addProperty("serializer_errors", report.serializerErrors());
     out.addProperty("heap_entries", report.heapEntries());
     out.addProperty("heap_hits", report.heap().hitCount());

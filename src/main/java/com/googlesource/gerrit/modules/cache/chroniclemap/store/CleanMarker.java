@@ -43,10 +43,18 @@ import java.util.zip.CRC32C;
 record CleanMarker(long fileBytes, int checksum, long entries, long liveBytes) {
   private static final int BUFFER_BYTES = 256 << 10;
 
-  /** Says that {@code store}, which nobody maps any more, is in order. */
-  static void write(Disk disk, Path store, long entries, long liveBytes) throws IOException {
-    CleanMarker marker =
-        new CleanMarker(disk.size(store), checksum(disk, store), entries, liveBytes);
+  /**
+   * Says that {@code store}, which nobody maps any more, is in order.
+   *
+   * @param fileBytes the length it must have
+   */
+  static void write(Disk disk, Path store, long fileBytes, long entries, long liveBytes)
+      throws IOException {
+    if (disk.size(store) != fileBytes) {
+      throw new IOException(
+          "the file should have " + fileBytes + " bytes and has " + disk.size(store));
+    }
+    CleanMarker marker = new CleanMarker(fileBytes, checksum(disk, store), entries, liveBytes);
     Path temporary = store.resolveSibling(pathOf(store).getFileName() + ".tmp");
     disk.writeText(temporary, marker.encode());
     disk.move(temporary, pathOf(store));
@@ -88,7 +96,8 @@ record CleanMarker(long fileBytes, int checksum, long entries, long liveBytes) {
     return (int) crc.getValue();
   }
 
-  private static Optional<CleanMarker> read(Disk disk, Path store) {
+  /** The marker of a store, if there is one that can be read. */
+  static Optional<CleanMarker> read(Disk disk, Path store) {
     try {
       Properties p = new Properties();
       p.load(new StringReader(disk.readText(pathOf(store))));

@@ -21,12 +21,13 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
@@ -38,13 +39,15 @@ import java.util.concurrent.ConcurrentHashMap;
  * was not closed properly must not be recovered.
  *
  * <p>The file {@code lock} holds two lines: the process that has the lock and the boot id of the
- * machine, from {@code /proc/sys/kernel/random/boot_id}.
+ * machine, from {@code /proc/sys/kernel/random/boot_id}. More lines name stores that the next start
+ * must discard: this file is open and has its disk, so it can be written even where no file can be
+ * made or deleted any more.
  */
-final class DirectoryLock implements AutoCloseable {
+final class DirectoryLock implements AutoCloseable, StoreFiles.LastResort {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final Path BOOT_ID = Path.of("/proc/sys/kernel/random/boot_id");
   private static final String UNKNOWN_BOOT = "unknown";
-  private static final int MAX_BYTES = 256;
+  private static final int MAX_BYTES = 64 << 10;
 
   /**
    * The folders this process has locked, by their real paths. Asked before the file is opened:
@@ -56,21 +59,29 @@ final class DirectoryLock implements AutoCloseable {
   private final FileChannel channel;
   private final FileLock lock;
   private final boolean sameBoot;
+  private final String owner;
 
-  private DirectoryLock(Path directory, FileChannel channel, FileLock lock, boolean sameBoot) {
+  /** Stores that the next start must discard. Guarded by this. */
+  private final Set<String> discarded = new TreeSet<>();
+
+  private DirectoryLock(
+      Path directory, FileChannel channel, FileLock lock, boolean sameBoot, String owner) {
     this.directory = directory;
     this.channel = channel;
     this.lock = lock;
     this.sameBoot = sameBoot;
+    this.owner = owner;
   }
 
   /**
    * Locks a folder.
    *
+   * @param disk to read and write the lock file with
    * @throws StoreUnavailableException if another process, or another user in this one, has it
    * @throws IOException if the lock can't be made
    */
-  static DirectoryLock acquire(Path directory) throws IOException, StoreUnavailableException {
+  static DirectoryLock acquire(Path directory, Disk disk)
+      throws IOException, StoreUnavailableException {
     Path real = directory.toRealPath();
     if (!HELD.add(real)) {
       throw new StoreUnavailableException(
@@ -78,7 +89,7 @@ final class DirectoryLock implements AutoCloseable {
     }
     boolean acquired = false;
     try {
-      DirectoryLock lock = lock(real);
+      DirectoryLock lock = lock(real, disk);
       acquired = true;
       return lock;
     } finally {
@@ -88,12 +99,16 @@ final class DirectoryLock implements AutoCloseable {
     }
   }
 
-  private static DirectoryLock lock(Path directory) throws IOException, StoreUnavailableException {
+  private static DirectoryLock lock(Path directory, Disk disk)
+      throws IOException, StoreUnavailableException {
+    Path file = directory.resolve("lock");
+    try {
+      disk.create(file);
+    } catch (FileAlreadyExistsException e) {
+      // Left by an earlier user.
+    }
     FileChannel channel =
-        FileChannel.open(
-            directory.resolve("lock"),
-            Set.of(StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE),
-            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+        disk.open(file, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE));
     try {
       FileLock lock = channel.tryLock();
       List<String> last = read(channel);
@@ -107,10 +122,14 @@ final class DirectoryLock implements AutoCloseable {
       if (!sameBoot) {
         // Before the new boot id is there to be read: each store of the last boot is judged by it,
         // also one that is opened only by a later start.
-        StoreFiles.discardUnclosed(Disk.REAL, directory);
+        StoreFiles.discardUnclosed(disk, directory);
       }
-      write(channel, ProcessHandle.current().pid() + "\n" + boot + "\n");
-      return new DirectoryLock(directory, channel, lock, sameBoot);
+      if (last.size() > 2) {
+        StoreFiles.discard(disk, directory, last.subList(2, last.size()));
+      }
+      String owner = ProcessHandle.current().pid() + "\n" + boot + "\n";
+      write(channel, owner);
+      return new DirectoryLock(directory, channel, lock, sameBoot, owner);
     } catch (IOException | StoreUnavailableException | RuntimeException e) {
       channel.close();
       throw e;
@@ -129,10 +148,32 @@ final class DirectoryLock implements AutoCloseable {
     return Splitter.on('\n').omitEmptyStrings().splitToList(text);
   }
 
+  /** Writes in place: a full disk would not give back what was given up. */
   private static void write(FileChannel channel, String text) throws IOException {
-    channel.truncate(0);
-    channel.write(StandardCharsets.US_ASCII.encode(text), 0);
+    ByteBuffer bytes = StandardCharsets.US_ASCII.encode(text);
+    while (bytes.hasRemaining()) {
+      channel.write(bytes, bytes.position());
+    }
+    channel.truncate(bytes.limit());
     channel.force(true);
+  }
+
+  @Override
+  public synchronized void discard(String store) throws IOException {
+    if (discarded.add(store)) {
+      writeDiscarded();
+    }
+  }
+
+  @Override
+  public synchronized void keep(String store) throws IOException {
+    if (discarded.remove(store)) {
+      writeDiscarded();
+    }
+  }
+
+  private void writeDiscarded() throws IOException {
+    write(channel, owner + String.join("\n", discarded) + "\n");
   }
 
   private static String bootId() {
@@ -147,9 +188,12 @@ final class DirectoryLock implements AutoCloseable {
   public void close() {
     try {
       if (channel.isOpen()) {
-        lock.release();
-        channel.close();
-        HELD.remove(directory);
+        // Whatever fails, the folder can be locked again.
+        try (channel) {
+          lock.release();
+        } finally {
+          HELD.remove(directory);
+        }
       }
     } catch (IOException e) {
       logger.atWarning().withCause(e).log("cannot unlock a folder of stores");

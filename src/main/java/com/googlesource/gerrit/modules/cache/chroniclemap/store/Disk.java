@@ -30,6 +30,7 @@ interface Disk {
   /** The disk of this machine. */
   Disk REAL = new RealDisk();
 
+  /** Whether a file is there; true also if the disk does not tell. */
   boolean exists(Path file);
 
   /** Bytes of a file. */

@@ -86,7 +86,8 @@ final class Generation {
     unmap();
     // A newer version of a plugin's cache may have removed the file of this one.
     if (disk.exists(name.path())) {
-      CleanMarker.write(disk, name.path(), values.entries(), values.liveBytes());
+      CleanMarker.write(
+          disk, name.path(), values.file().fileBytes(), values.entries(), values.liveBytes());
     }
   }
 }

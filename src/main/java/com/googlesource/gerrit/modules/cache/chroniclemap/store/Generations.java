@@ -37,6 +37,7 @@ final class Generations {
   private final StoreFiles files;
   private final Usage usage;
   private final StoreCounters counters;
+  private final FaultLog faults;
   private volatile Generation current;
   private volatile Generation next;
 
@@ -51,11 +52,13 @@ final class Generations {
       StoreFiles files,
       Usage usage,
       StoreCounters counters,
+      FaultLog faults,
       Generation first) {
     this.settings = settings;
     this.files = files;
     this.usage = usage;
     this.counters = counters;
+    this.faults = faults;
     this.current = first;
   }
 
@@ -160,13 +163,16 @@ final class Generations {
     }
   }
 
+  /** Name and layout of a next generation of this size. */
+  StoreFiles.GenerationFile nextName(long bytes) {
+    return files.generation(
+        current.name().number() + 1,
+        bytes,
+        Geometry.bytesPerSlot(current.values().averageRecordBytes()));
+  }
+
   /** Makes the file of the next generation. Takes a while; without the lock. */
-  Generation make(long bytes) throws IOException {
-    StoreFiles.GenerationFile name =
-        files.generation(
-            current.name().number() + 1,
-            bytes,
-            Geometry.bytesPerSlot(current.values().averageRecordBytes()));
+  Generation make(StoreFiles.GenerationFile name) throws IOException {
     files.disk().delete(name.growingPath());
     ChronicleFile file = ChronicleFile.create(files.disk(), name.growingPath(), name.geometry());
     return new Generation(
@@ -177,9 +183,9 @@ final class Generations {
 
   /** From here on each write goes to both. */
   void beginRebuild(Generation made) {
-    reader = current.values().file().reader();
     bytesToCopy = liveBytes();
     next = made;
+    reader = current.values().file().reader();
   }
 
   /** Segments to copy. */
@@ -208,8 +214,8 @@ final class Generations {
   Generation finishRebuild() throws IOException {
     Generation old = current;
     Generation made = next;
-    // A crash after this line finds two generations and takes the newer one, which is whole.
-    files.disk().move(made.name().growingPath(), made.name().path());
+    // A crash after this finds two generations and takes the newer one, which is whole.
+    install(files.disk(), made);
     current = made;
     next = null;
     reader = null;
@@ -217,12 +223,28 @@ final class Generations {
       files.disk().delete(old.name().path());
     } catch (IOException e) {
       // The next start deletes it; the newer one counts.
-      logger.atWarning().withCause(e).log("cannot delete %s", old.name().path());
+      faults.warn(e, "cannot delete a file that is not needed any more:", old.name().path());
     }
     logger.atInfo().log(
         "Cache %s went from %d to %d bytes",
         settings.name(), old.name().bytes(), made.name().bytes());
     return old;
+  }
+
+  /** Gives a whole file the name under which it counts. */
+  static void install(Disk disk, Generation made) throws IOException {
+    try {
+      disk.move(made.name().growingPath(), made.name().path());
+    } catch (IOException e) {
+      // If it has its new name even so, the next start would take it for the newer one.
+      try {
+        disk.delete(made.name().path());
+      } catch (IOException left) {
+        e.addSuppressed(left);
+        throw new IllegalStateException("nobody knows which file counts", e);
+      }
+      throw e;
+    }
   }
 
   /** Gives the next generation up. */
@@ -231,21 +253,22 @@ final class Generations {
     if (abandoned != null) {
       next = null;
       reader = null;
-      discard(files.disk(), abandoned);
+      discard(abandoned);
     }
   }
 
   /** Unmaps and deletes a generation that never came into use. */
   void discard(Generation made) {
-    discard(files.disk(), made);
+    discard(files.disk(), made, faults);
   }
 
-  static void discard(Disk disk, Generation made) {
+  static void discard(Disk disk, Generation made, FaultLog faults) {
     made.unmap();
     try {
       disk.delete(made.name().growingPath());
     } catch (IOException e) {
-      logger.atWarning().withCause(e).log("cannot delete %s", made.name().growingPath());
+      // It means nothing to anyone; whoever makes the next one deletes it, or the next start.
+      faults.warn(e, "cannot delete", made.name().growingPath());
     }
   }
 

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import java.io.IOException;
 import java.nio.channels.FileChannel;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.OpenOption;
@@ -30,7 +31,7 @@ import java.util.Set;
 final class RealDisk implements Disk {
   @Override
   public boolean exists(Path file) {
-    return Files.exists(file);
+    return !Files.notExists(file);
   }
 
   @Override
@@ -59,6 +60,8 @@ final class RealDisk implements Disk {
     List<Path> found = new ArrayList<>();
     try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
       files.forEach(found::add);
+    } catch (DirectoryIteratorException e) {
+      throw e.getCause();
     }
     return found;
   }

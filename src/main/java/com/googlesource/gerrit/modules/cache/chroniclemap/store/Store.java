@@ -22,7 +22,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 
@@ -64,12 +63,17 @@ public final class Store {
   private static final long MIN_SWEEP_MILLIS = TimeUnit.MINUTES.toMillis(1);
   private static final long MAX_SWEEP_MILLIS = TimeUnit.HOURS.toMillis(1);
 
+  /** How long after a failure a new file is tried; twice that after the next one, and so on. */
+  private static final long HEAL_SECONDS = 60;
+
+  /** How often a new file is tried: twelve times take more than a day. */
+  private static final int MAX_HEALS = 12;
+
   /** How full a file may be that a store is compacted into, so that it does not grow at once. */
   private static final double COMPACT_FILL = 0.6;
 
   private final StoreSettings settings;
   private final StoreFiles files;
-  private final Disk disk;
   private final boolean sameBoot;
 
   /** Whether the files must not be used: noted before anyone could ask for it in this run. */
@@ -86,8 +90,24 @@ public final class Store {
   private final Tickets tickets = new Tickets();
   private final PendingWrites pending = new PendingWrites();
   private final StoreCounters counters = new StoreCounters();
+  private final FaultLog faults;
   private final CountDownLatch opened = new CountDownLatch(1);
-  private final AtomicBoolean failed = new AtomicBoolean();
+
+  /**
+   * Held while the file comes into use or fails: whoever sees it fail goes on when nobody can use
+   * it any more. Nothing else is waited for while it is held.
+   */
+  private final Object switching = new Object();
+
+  /** Held while a new file is made in place of one that failed, and while that is ruled out. */
+  private final Object healing = new Object();
+
+  /** How often a new file was tried. Guarded by {@link #healing}. */
+  private int heals;
+
+  /** Whether the store was closed. Guarded by {@link #healing}. */
+  private boolean closed;
+
   private final BusyCount busy = new BusyCount();
 
   /** Held by whoever writes to {@link #file}; see {@link StoreWriter}. */
@@ -124,9 +144,9 @@ public final class Store {
       LongSupplier clock) {
     this.settings = settings;
     this.files = files;
-    this.disk = files.disk();
+    this.faults = new FaultLog(settings.name());
     this.sameBoot = sameBoot;
-    this.discarded = disk.exists(files.discardMarker());
+    this.discarded = files.disk().exists(files.discardMarker());
     this.threads = threads;
     this.budget = budget;
     this.clock = clock;
@@ -134,7 +154,7 @@ public final class Store {
     this.usage = new Usage(clock);
     this.maxAgeMillis = settings.maxAge().map(age -> age.toMillis()).orElse(Long.MAX_VALUE);
     this.maxValue = StoreOpener.maxValue(settings);
-    this.growth = new StoreGrowth(settings, lock, counters, host);
+    this.growth = new StoreGrowth(settings, lock, counters, faults, host);
     this.writer = new StoreWriter(pending, tickets, counters, growth, lock, host);
   }
 
@@ -196,7 +216,7 @@ public final class Store {
 
     @Override
     public void fail(Throwable cause) {
-      Store.this.fail(cause);
+      Store.this.fail(file, cause);
     }
   }
 
@@ -210,9 +230,7 @@ public final class Store {
   /** Opens the file; returns how it was found when that is done or has failed. */
   StartReport open() {
     try {
-      takeOver(
-          new StoreOpener(settings, files, usage, counters, budget, host, sameBoot, discarded)
-              .open());
+      takeOver(opener().open());
     } catch (IOException | RuntimeException | Error e) {
       giveUp(e);
     } finally {
@@ -221,20 +239,25 @@ public final class Store {
     return start;
   }
 
+  private StoreOpener opener() {
+    return new StoreOpener(
+        settings, files, usage, counters, faults, budget, host, sameBoot, discarded);
+  }
+
   private void takeOver(StoreOpener.Opened result) {
     lock.lock();
     try {
-      start = result.report();
-      if (state != StoreState.OPENING) {
-        result.generation().unmap();
-        return;
-      }
-      Generations opening = new Generations(settings, files, usage, counters, result.generation());
+      Generations opening =
+          new Generations(settings, files, usage, counters, faults, result.generation());
       if (clearWhenOpen) {
-        opening.clear();
+        clearOrUnmap(opening);
+        clearWhenOpen = false;
       }
-      file = opening;
-      state = StoreState.READY;
+      synchronized (switching) {
+        start = result.report();
+        file = opening;
+        state = StoreState.READY;
+      }
       // Applied before anyone else writes: after that the marker is not needed any more.
       var unused = writer.writeAll();
       if (state == StoreState.READY) {
@@ -245,26 +268,38 @@ public final class Store {
     }
   }
 
+  private static void clearOrUnmap(Generations opening) {
+    try {
+      opening.clear();
+    } catch (RuntimeException | Error e) {
+      opening.unmap();
+      throw e;
+    }
+  }
+
+  /** There is no file for now. */
   private void giveUp(Throwable cause) {
     lock.lock();
     try {
-      start = new StartReport(StartReport.Kind.NONE, StoreOpener.reasonOf(cause), 0, 0, 0);
-      if (state == StoreState.OPENING) {
+      // Who opened the store tells of it.
+      faults.count(cause);
+      synchronized (switching) {
+        forget();
+        start = new StartReport(StartReport.Kind.NONE, StoreOpener.reasonOf(cause), 0, 0, 0);
         state = StoreState.FAILED;
       }
       pending.clear();
     } finally {
       lock.unlock();
     }
-    logger.atFine().withCause(cause).log("Cache %s has no file", settings.name());
+    healLater();
   }
 
   private void removeDiscardMarker() {
     try {
-      disk.delete(files.discardMarker());
+      files.unmarkForDiscard();
     } catch (IOException e) {
-      logger.atWarning().withCause(e).log(
-          "Cache %s will start empty: cannot delete %s", settings.name(), files.discardMarker());
+      faults.warn(e, "will start empty: cannot delete", files.discardMarker());
     }
   }
 
@@ -348,10 +383,10 @@ public final class Store {
     } catch (StoreBusyException e) {
       // A miss; unless it goes on, then the lock is held for ever.
       if (busy.isTooMuch()) {
-        fail(e);
+        fail(generations, e);
       }
     } catch (RuntimeException | InternalError e) {
-      fail(e);
+      fail(generations, e);
     }
     return null;
   }
@@ -393,7 +428,7 @@ public final class Store {
         generations.remove(key);
       }
     } catch (RuntimeException | InternalError e) {
-      fail(e);
+      fail(file, e);
     } finally {
       lock.unlock();
     }
@@ -454,7 +489,7 @@ public final class Store {
   private long change(HashedKey key, PendingWrite write) {
     awaitOpen();
     if (isOver()) {
-      return tickets.advance(key.hash);
+      return drop(key);
     }
     boolean roomLeft = writer.hasRoom();
     boolean early = state == StoreState.OPENING;
@@ -487,6 +522,21 @@ public final class Store {
     return ticket[0];
   }
 
+  /**
+   * A change while there is no file: nothing is stored, and what was left waiting when the file
+   * failed must not be found once there is a new one.
+   */
+  private long drop(HashedKey key) {
+    long[] ticket = new long[1];
+    pending.change(
+        key,
+        (k, before) -> {
+          ticket[0] = tickets.advance(k.hash);
+          return null;
+        });
+    return ticket[0];
+  }
+
   /** Makes the value of a key void in the file; returns false if that has to be done otherwise. */
   private boolean markVoid(HashedKey key) {
     Generations generations = file;
@@ -498,7 +548,7 @@ public final class Store {
     } catch (StoreBusyException e) {
       return false;
     } catch (RuntimeException | InternalError e) {
-      fail(e);
+      fail(generations, e);
       return true;
     }
   }
@@ -550,7 +600,7 @@ public final class Store {
       }
       pending.clear();
     } catch (RuntimeException | InternalError e) {
-      fail(e);
+      fail(file, e);
     } finally {
       // Last, and under the lock, so that no writer takes a write for valid that this makes void.
       tickets.advanceAll();
@@ -581,14 +631,26 @@ public final class Store {
 
   private void markForDiscard() {
     try {
-      if (!disk.exists(files.discardMarker())) {
-        disk.create(files.discardMarker());
-      }
+      files.markForDiscard();
     } catch (IOException e) {
-      logger.atWarning().withCause(e).log(
-          "Cache %s: cannot make %s; entries that were invalidated may come back at the next start",
-          settings.name(), files.discardMarker());
+      mayComeBack(e);
     }
+  }
+
+  /** Makes sure that nobody uses what is in the files. */
+  private void forget() {
+    try {
+      files.discard();
+    } catch (IOException | RuntimeException e) {
+      mayComeBack(e);
+    }
+  }
+
+  private void mayComeBack(Exception cause) {
+    faults.warn(
+        cause,
+        "its files can neither be deleted nor marked: delete them before the next start, or entries"
+            + " that were invalidated may come back");
   }
 
   /** Writes what waited when this was called; returns when it is in the file. */
@@ -644,8 +706,11 @@ public final class Store {
           return false;
         }
         generations.verifySegment(i, reader, counts);
-      } catch (IOException | RuntimeException | InternalError e) {
-        logger.atWarning().withCause(e).log("Cache %s cannot be checked", settings.name());
+      } catch (IOException | StoreBusyException e) {
+        faults.warn(e, "cannot be checked");
+        return false;
+      } catch (RuntimeException | InternalError e) {
+        fail(generations, e);
         return false;
       } finally {
         lock.unlock();
@@ -748,7 +813,7 @@ public final class Store {
         }
         counters.expired.add(generations.removeOlder(i, minCreated()));
       } catch (RuntimeException | InternalError e) {
-        fail(e);
+        fail(generations, e);
         return;
       } finally {
         lock.unlock();
@@ -759,28 +824,26 @@ public final class Store {
   // ---- the end
 
   /** Gives the file up after an error that Chronicle-Map should not have thrown. */
-  private void fail(Throwable cause) {
-    Generations generations = file;
-    if (state != StoreState.READY || generations == null || !failed.compareAndSet(false, true)) {
-      return;
-    }
-    try {
+  private void fail(Generations generations, Throwable cause) {
+    synchronized (switching) {
+      if (generations == null || file != generations) {
+        return;
+      }
       // First: whoever sees that there is no file takes a removal for done.
-      files.deleteAll();
-    } catch (IOException e) {
-      markForDiscard();
+      forget();
+      start =
+          new StartReport(
+              start.kind(),
+              StoreOpener.reasonOf(cause),
+              start.entries(),
+              start.damaged(),
+              start.millis());
+      state = StoreState.FAILED;
+      file = null;
     }
-    start =
-        new StartReport(
-            start.kind(),
-            StoreOpener.reasonOf(cause),
-            start.entries(),
-            start.damaged(),
-            start.millis());
-    state = StoreState.FAILED;
-    file = null;
-    logger.atSevere().withCause(cause).log(
-        "Cache %s is kept in memory only until the next start: its file failed", settings.name());
+    faults.warn(
+        cause,
+        "its file failed and was given up; it is kept in memory only until there is another");
     // Not here: the caller may be a reader inside the gate, or in the middle of a change.
     var unused = threads.write(() -> unmap(generations));
   }
@@ -791,34 +854,66 @@ public final class Store {
       pending.clear();
       generations.unmap();
     } catch (RuntimeException | InternalError e) {
-      logger.atWarning().withCause(e).log("Cache %s: cannot unmap its file", settings.name());
+      faults.warn(e, "cannot unmap its file");
     } finally {
       lock.unlock();
+    }
+    healLater();
+  }
+
+  private void healLater() {
+    synchronized (healing) {
+      if (!closed && heals < MAX_HEALS) {
+        threads.later(this::heal, HEAL_SECONDS << heals++);
+      }
+    }
+  }
+
+  /** Makes a new file if the last one failed or none could be made. */
+  void heal() {
+    synchronized (healing) {
+      if (closed || state != StoreState.FAILED) {
+        return;
+      }
+      try {
+        if (growth.isRunning()) {
+          throw new IOException("the growth of the old file has not ended");
+        }
+        takeOver(opener().openEmpty("its file failed: " + start.detail()));
+        logger.atInfo().log("Cache %s has a file again", settings.name());
+      } catch (IOException | RuntimeException | InternalError e) {
+        logger.atInfo().withCause(e).log("Cache %s still has no file", settings.name());
+        healLater();
+      }
     }
   }
 
   /** Writes what waits, unmaps the file and says on disk that it is in order. */
   void close() {
     boolean interrupted = awaitOpenForever();
+    synchronized (healing) {
+      closed = true;
+    }
     flush();
     // What did not fit the old file is in the next one only.
     growth.await();
     lock.lock();
     try {
       var unused = writer.writeAll();
-      Generations generations = file;
-      if (state != StoreState.FAILED) {
-        state = StoreState.CLOSED;
+      Generations generations;
+      synchronized (switching) {
+        generations = file;
+        if (state != StoreState.FAILED) {
+          state = StoreState.CLOSED;
+        }
+        file = null;
       }
-      file = null;
       pending.clear();
       if (generations != null) {
         generations.closeCleanly();
       }
     } catch (IOException | RuntimeException | InternalError e) {
-      logger.atWarning().withCause(e).log(
-          "Cache %s could not be closed properly; it will be recovered at the next start",
-          settings.name());
+      faults.warn(e, "could not be closed properly and will be recovered at the next start");
     } finally {
       lock.unlock();
       budget.release(host);
@@ -863,6 +958,7 @@ public final class Store {
         counters.invalidated.sum(),
         counters.evictions.sum(),
         counters.growths.sum(),
-        pending.count());
+        pending.count(),
+        faults.count());
   }
 }

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -37,6 +38,7 @@ import java.util.function.LongSupplier;
  * <p>All methods may be called from any thread.
  */
 public final class StoreDirectory implements AutoCloseable {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final long SWEEP_SECONDS = 60;
 
   private final Path path;
@@ -70,7 +72,12 @@ public final class StoreDirectory implements AutoCloseable {
 
   private void sweep() {
     for (Store store : snapshot()) {
-      store.sweepIfDue();
+      try {
+        store.sweepIfDue();
+      } catch (RuntimeException e) {
+        // Thrown on, it would be the last time.
+        logger.atSevere().withCause(e).log("Cache %s: cannot look for old values", store.name());
+      }
     }
   }
 
@@ -95,7 +102,7 @@ public final class StoreDirectory implements AutoCloseable {
     try {
       createPrivate(path);
       return new StoreDirectory(
-          path, DirectoryLock.acquire(path), totalBytes.orElse(Long.MAX_VALUE), disk, clock);
+          path, DirectoryLock.acquire(path, disk), totalBytes.orElse(Long.MAX_VALUE), disk, clock);
     } catch (IOException | UnsupportedOperationException e) {
       throw new StoreUnavailableException(
           "cannot use "
@@ -137,7 +144,7 @@ public final class StoreDirectory implements AutoCloseable {
               .formatted(settings.name(), settings.maxBytes(), Geometry.MIN_FILE_BYTES));
     }
     closeOthers(settings);
-    StoreFiles files = new StoreFiles(disk, path, settings);
+    StoreFiles files = new StoreFiles(disk, path, lock, settings);
     Shared shared =
         stores.computeIfAbsent(
             settings,

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -47,14 +48,27 @@ final class StoreFiles {
   private static final Pattern GENERATION =
       Pattern.compile("-g(\\d{1,9})-(\\d{1,15})-(\\d{1,6})-([0-9a-f]{8})\\.chm");
 
+  private static final Pattern STORE = Pattern.compile("[-_.%0-9A-Za-z]+-v-?\\d{1,10}");
+
   private final Disk disk;
   private final Path directory;
+  private final LastResort lastResort;
   private final String prefix;
   private final String versioned;
   private final int version;
 
-  StoreFiles(Disk disk, Path directory, StoreSettings settings) {
+  /** Where to note a store that can't be marked for being discarded. */
+  interface LastResort {
+    /** Has the next start discard what a store holds. */
+    void discard(String store) throws IOException;
+
+    /** Takes that back. */
+    void keep(String store) throws IOException;
+  }
+
+  StoreFiles(Disk disk, Path directory, LastResort lastResort, StoreSettings settings) {
     this.disk = disk;
+    this.lastResort = lastResort;
     this.directory = directory;
     this.prefix = escape(settings.name());
     this.version = settings.version();
@@ -126,7 +140,57 @@ final class StoreFiles {
    * to be removed from it may still be there.
    */
   Path discardMarker() {
-    return directory.resolve(versioned + ".discard");
+    return discardMarker(directory, versioned);
+  }
+
+  private static Path discardMarker(Path directory, String store) {
+    return directory.resolve(store + ".discard");
+  }
+
+  /** Makes sure that the next start does not use what the store holds now. */
+  void markForDiscard() throws IOException {
+    try {
+      mark(disk, discardMarker());
+    } catch (IOException e) {
+      try {
+        lastResort.discard(versioned);
+      } catch (IOException last) {
+        e.addSuppressed(last);
+        throw e;
+      }
+    }
+  }
+
+  private static void mark(Disk disk, Path marker) throws IOException {
+    try {
+      disk.create(marker);
+    } catch (FileAlreadyExistsException e) {
+      // All the better.
+    }
+  }
+
+  /** What the store holds may be used again. */
+  void unmarkForDiscard() throws IOException {
+    disk.delete(discardMarker());
+    lastResort.keep(versioned);
+  }
+
+  /**
+   * Makes sure that nobody uses what the files hold: they are deleted, or else marked.
+   *
+   * @throws IOException if neither can be done
+   */
+  void discard() throws IOException {
+    try {
+      deleteThisVersion();
+    } catch (IOException e) {
+      try {
+        markForDiscard();
+      } catch (IOException unmarked) {
+        e.addSuppressed(unmarked);
+        throw e;
+      }
+    }
   }
 
   /** The newest generation there is. */
@@ -170,44 +234,80 @@ final class StoreFiles {
    */
   List<Path> deleteAllBut(GenerationFile kept) throws IOException {
     List<Path> generations = new ArrayList<>();
+    List<Path> others = new ArrayList<>();
     String name = kept.path().getFileName().toString();
     for (Path file : list()) {
       String other = file.getFileName().toString();
       if (other.equals(name) || other.equals(name + ".clean") || file.equals(discardMarker())) {
         continue;
       }
-      disk.delete(file);
+      others.add(file);
       if (other.endsWith(".chm")) {
         generations.add(file);
       }
     }
+    deleteEach(others);
     return generations;
   }
 
   /** Marks all stores of a folder that were not closed properly for being discarded. */
   static void discardUnclosed(Disk disk, Path directory) throws IOException {
+    // A marker that can't be read is none.
     for (Path store : disk.list(directory)) {
       String name = store.getFileName().toString();
       Matcher generation = GENERATION.matcher(name);
       if (generation.find()
           && generation.end() == name.length()
-          && !disk.exists(CleanMarker.pathOf(store))) {
-        Path marker = directory.resolve(name.substring(0, generation.start()) + ".discard");
-        if (!disk.exists(marker)) {
-          disk.create(marker);
-        }
+          && CleanMarker.read(disk, store).isEmpty()) {
+        mark(disk, discardMarker(directory, name.substring(0, generation.start())));
+      }
+    }
+  }
+
+  /** Marks stores of a folder for being discarded. */
+  static void discard(Disk disk, Path directory, Iterable<String> stores) throws IOException {
+    for (String store : stores) {
+      // Anything else is a line that was half written.
+      if (STORE.matcher(store).matches()) {
+        mark(disk, discardMarker(directory, store));
       }
     }
   }
 
   /** Deletes all files of the cache. */
   void deleteAll() throws IOException {
-    for (Path file : list()) {
-      if (!file.equals(discardMarker())) {
+    deleteEach(list());
+    unmarkForDiscard();
+  }
+
+  /** Deletes the files of this version of the cache; those of another one may be in use. */
+  void deleteThisVersion() throws IOException {
+    deleteEach(
+        list().stream()
+            .filter(file -> file.getFileName().toString().startsWith(versioned + "-g"))
+            .toList());
+    unmarkForDiscard();
+  }
+
+  /** Deletes all but the marker, which goes last: while any generation is there, it counts. */
+  private void deleteEach(List<Path> doomed) throws IOException {
+    IOException failed = null;
+    for (Path file : doomed) {
+      if (file.equals(discardMarker())) {
+        continue;
+      }
+      try {
         disk.delete(file);
+      } catch (IOException e) {
+        if (failed == null) {
+          failed = e;
+        } else {
+          failed.addSuppressed(e);
+        }
       }
     }
-    // Last: while any generation is there, it must not be used.
-    disk.delete(discardMarker());
+    if (failed != null) {
+      throw failed;
+    }
   }
 }

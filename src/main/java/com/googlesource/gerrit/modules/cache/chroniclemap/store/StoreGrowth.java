@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -31,8 +30,6 @@ import java.util.concurrent.locks.Lock;
  * time, so that others wait for it for milliseconds at most.
  */
 final class StoreGrowth {
-  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
-
   /** After a growth failed, the next one is tried no earlier. */
   private static final long RETRY_NANOS = TimeUnit.MINUTES.toNanos(1);
 
@@ -62,7 +59,7 @@ final class StoreGrowth {
     void fail(Throwable cause);
   }
 
-  private final StoreSettings settings;
+  private final FaultLog faults;
   private final GrowthPlan plan;
   private final Lock writer;
   private final Host host;
@@ -77,8 +74,9 @@ final class StoreGrowth {
 
   private volatile long refusedUntil = System.nanoTime();
 
-  StoreGrowth(StoreSettings settings, Lock writer, StoreCounters counters, Host host) {
-    this.settings = settings;
+  StoreGrowth(
+      StoreSettings settings, Lock writer, StoreCounters counters, FaultLog faults, Host host) {
+    this.faults = faults;
     this.plan = new GrowthPlan(settings.maxBytes());
     this.writer = writer;
     this.counters = counters;
@@ -181,23 +179,40 @@ final class StoreGrowth {
       return false;
     }
     boolean done = false;
+    Generation made = null;
     try {
-      Generation made = generations.make(bytes);
-      try {
-        done = take(generations, made) && copyAll(generations, progress);
-      } catch (IOException e) {
-        abandon(generations);
-        refuse(e);
-      } catch (RuntimeException | Error e) {
-        abandon(generations);
-        host.fail(e);
-      }
+      made = make(generations, bytes);
     } catch (IOException | RuntimeException | Error e) {
       // The file in use is not concerned.
       refuse(e);
     }
+    try {
+      done = made != null && take(generations, made) && copyAll(generations, progress);
+    } catch (IOException e) {
+      refuse(e);
+      abandon(generations);
+    } catch (RuntimeException | Error e) {
+      // First: what follows may fail like this.
+      host.fail(e);
+      abandon(generations);
+    }
     var unused = host.resize(done ? bytes : before);
     return done;
+  }
+
+  /** Returns null if the store has given its file up. */
+  private Generation make(Generations generations, long bytes) throws IOException {
+    StoreFiles.GenerationFile name;
+    writer.lock();
+    try {
+      if (!host.uses(generations)) {
+        return null;
+      }
+      name = generations.nextName(bytes);
+    } finally {
+      writer.unlock();
+    }
+    return generations.make(name);
   }
 
   private boolean copyAll(Generations generations, Progress progress) throws IOException {
@@ -268,8 +283,6 @@ final class StoreGrowth {
 
   private void refuse(Throwable cause) {
     refusedUntil = System.nanoTime() + RETRY_NANOS;
-    logger.atWarning().withCause(cause).atMostEvery(1, TimeUnit.HOURS).log(
-        "Cache %s cannot be given another file: what is used least leaves the one it has",
-        settings.name());
+    faults.warn(cause, "cannot be given another file: what is used least leaves the one it has");
   }
 }

@@ -34,6 +34,7 @@ final class StoreOpener {
   private final Disk disk;
   private final Usage usage;
   private final StoreCounters counters;
+  private final FaultLog faults;
   private final DiskBudget budget;
   private final DiskBudget.Owner owner;
   private final boolean sameBoot;
@@ -51,6 +52,7 @@ final class StoreOpener {
       StoreFiles files,
       Usage usage,
       StoreCounters counters,
+      FaultLog faults,
       DiskBudget budget,
       DiskBudget.Owner owner,
       boolean sameBoot,
@@ -60,6 +62,7 @@ final class StoreOpener {
     this.disk = files.disk();
     this.usage = usage;
     this.counters = counters;
+    this.faults = faults;
     this.budget = budget;
     this.owner = owner;
     this.sameBoot = sameBoot;
@@ -90,11 +93,12 @@ final class StoreOpener {
     }
     StoreFiles.GenerationFile found = newest.get();
     deleteAllBut(found);
-    Optional<CleanMarker> marker = CleanMarker.take(disk, found.path());
-    if (marker.isEmpty() && !sameBoot) {
-      return replace("it was not closed before the machine stopped, and may lack its last changes");
-    }
     try {
+      Optional<CleanMarker> marker = CleanMarker.take(disk, found.path());
+      if (marker.isEmpty() && !sameBoot) {
+        return replace(
+            "it was not closed before the machine stopped, and may lack its last changes");
+      }
       long bytes = take(Math.min(found.bytes(), settings.maxBytes()));
       if (bytes < found.bytes()) {
         return recover(
@@ -112,8 +116,19 @@ final class StoreOpener {
               StartReport.Kind.RECOVERED,
               "it was not closed properly, or changed since");
     } catch (IOException | RuntimeException | InternalError e) {
+      faults.count(e);
       return replace(reasonOf(e));
     }
+  }
+
+  /**
+   * Makes an empty file in place of one that failed.
+   *
+   * @throws IOException if none can be made
+   */
+  Opened openEmpty(String reason) throws IOException {
+    files.deleteThisVersion();
+    return create(StartReport.Kind.REPLACED, reason);
   }
 
   private Opened openClean(StoreFiles.GenerationFile found, CleanMarker marker) throws IOException {
@@ -143,6 +158,7 @@ final class StoreOpener {
         if (bytes / 2 < plan.first()) {
           throw e;
         }
+        faults.warn(e, "cannot be recovered into a file of its size: a smaller one is tried");
         bytes = take(bytes / 2);
         continue;
       }
@@ -161,11 +177,11 @@ final class StoreOpener {
       long damaged =
           SegmentReader.readAll(disk, found.path(), layout, fresh.values()::putUncounted);
       ValueFile.Sweep sweep = fresh.values().sweep();
-      disk.move(fresh.name().growingPath(), fresh.name().path());
-      disk.delete(found.path());
+      Generations.install(disk, fresh);
+      deleteAllBut(fresh.name());
       return new Opened(fresh, report(kind, detail, sweep.kept(), damaged + sweep.damaged()));
     } catch (IOException | RuntimeException | InternalError e) {
-      Generations.discard(disk, fresh);
+      Generations.discard(disk, fresh, faults);
       throw e;
     }
   }
@@ -203,11 +219,16 @@ final class StoreOpener {
   }
 
   /** Files of older versions are of no use to anyone and would take disk for ever. */
-  private void deleteAllBut(StoreFiles.GenerationFile found) throws IOException {
-    for (Path deleted : files.deleteAllBut(found)) {
-      logger.atInfo().log(
-          "Cache %s: deleted %s, which is of another version or size",
-          settings.name(), deleted.getFileName());
+  private void deleteAllBut(StoreFiles.GenerationFile found) {
+    try {
+      for (Path deleted : files.deleteAllBut(found)) {
+        logger.atInfo().log(
+            "Cache %s: deleted %s, which is older or of another version or size",
+            settings.name(), deleted.getFileName());
+      }
+    } catch (IOException e) {
+      // They mean nothing to anyone, whatever they are: the newest of this version counts.
+      faults.warn(e, "cannot delete files that are not needed any more");
     }
   }
 

@@ -34,6 +34,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
  * @param evictions values that left to make room
  * @param growths times the file was replaced by a larger one
  * @param queued values that wait for being written
+ * @param faults times the disk failed the store, whatever came of it
  */
 public record StoreStats(
     String name,
@@ -52,4 +53,5 @@ public record StoreStats(
     long invalidated,
     long evictions,
     long growths,
-    long queued) {}
+    long queued,
+    long faults) {}

@@ -67,6 +67,15 @@ final class StoreThreads {
     }
   }
 
+  /** Does a task after a while, unless the threads are stopped before. */
+  void later(Runnable task, long seconds) {
+    try {
+      var unused = upkeep.schedule(task, seconds, TimeUnit.SECONDS);
+    } catch (RejectedExecutionException e) {
+      logger.atFine().log("the threads have stopped");
+    }
+  }
+
   /** Does a task now and then until the threads are stopped. */
   void repeat(Runnable task, long seconds) {
     var unused = upkeep.scheduleWithFixedDelay(task, seconds, seconds, TimeUnit.SECONDS);

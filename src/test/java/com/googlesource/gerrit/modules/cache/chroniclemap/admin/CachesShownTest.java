@@ -46,7 +46,7 @@ class CachesShownTest {
     StoreStats disk =
         new StoreStats(
             name, state, start, figure, figure, figure, figure, figure, figure, figure, figure,
-            figure, figure, figure, figure, figure, figure);
+            figure, figure, figure, figure, figure, figure, figure);
     return new CacheReport(
         name, figure, new CacheStats(figure, figure, 0, 0, 0, 0), disk, figure / 2);
   }

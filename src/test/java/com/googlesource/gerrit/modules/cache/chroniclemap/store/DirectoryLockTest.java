@@ -32,18 +32,19 @@ class DirectoryLockTest {
 
   @Test
   void secondUserIsTurnedAwayUntilTheFirstIsGone() throws Exception {
-    DirectoryLock first = DirectoryLock.acquire(folder);
+    DirectoryLock first = DirectoryLock.acquire(folder, Disk.REAL);
     StoreUnavailableException e =
-        assertThrows(StoreUnavailableException.class, () -> DirectoryLock.acquire(folder));
+        assertThrows(
+            StoreUnavailableException.class, () -> DirectoryLock.acquire(folder, Disk.REAL));
     assertThat(e).hasMessageThat().contains("process " + ProcessHandle.current().pid());
     first.close();
-    DirectoryLock.acquire(folder).close();
+    DirectoryLock.acquire(folder, Disk.REAL).close();
   }
 
   @Test
   void knowsTheMachineHasRunOn() throws Exception {
-    DirectoryLock.acquire(folder).close();
-    try (DirectoryLock again = DirectoryLock.acquire(folder)) {
+    DirectoryLock.acquire(folder, Disk.REAL).close();
+    try (DirectoryLock again = DirectoryLock.acquire(folder, Disk.REAL)) {
       assertThat(again.isSameBoot()).isTrue();
     }
   }

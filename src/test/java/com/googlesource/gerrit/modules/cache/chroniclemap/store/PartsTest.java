@@ -19,6 +19,7 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.collect.Range;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -203,22 +204,24 @@ class PartsTest {
     Path store = temp.resolve("store.chm");
     Files.write(store, random(100_000, 1));
     assertThat(CleanMarker.take(Disk.REAL, store)).isEmpty();
-    CleanMarker.write(Disk.REAL, store, 12, 3456);
+    CleanMarker.write(Disk.REAL, store, 100_000, 12, 3456);
     Optional<CleanMarker> marker = CleanMarker.take(Disk.REAL, store);
     assertThat(marker.map(CleanMarker::entries)).hasValue(12L);
     assertThat(marker.map(CleanMarker::liveBytes)).hasValue(3456L);
     assertThat(CleanMarker.take(Disk.REAL, store)).isEmpty();
 
-    CleanMarker.write(Disk.REAL, store, 12, 3456);
+    CleanMarker.write(Disk.REAL, store, 100_000, 12, 3456);
     byte[] changed = random(100_000, 1);
     changed[99_999] ^= 1;
     Files.write(store, changed);
     assertThat(CleanMarker.take(Disk.REAL, store)).isEmpty();
 
-    CleanMarker.write(Disk.REAL, store, 12, 3456);
+    CleanMarker.write(Disk.REAL, store, 100_000, 12, 3456);
     Files.write(store, random(99_999, 1));
     assertThat(CleanMarker.take(Disk.REAL, store)).isEmpty();
-    CleanMarker.write(Disk.REAL, store, 12, 3456);
+    assertThrows(IOException.class, () -> CleanMarker.write(Disk.REAL, store, 100_000, 12, 3456));
+    Files.write(store, random(100_000, 1));
+    CleanMarker.write(Disk.REAL, store, 100_000, 12, 3456);
     Files.delete(store);
     assertThat(CleanMarker.take(Disk.REAL, store)).isEmpty();
   }
