@@ -99,7 +99,8 @@ final class Generations {
       if (value == null && after != null) {
         value = after.read(key, nowMillis);
       }
-      if (value != null || generation == current || !generation.isRetired()) {
+      // If the files were switched meanwhile, the value may be in the one not looked into.
+      if (value != null || generation == current) {
         return value;
       }
     }
