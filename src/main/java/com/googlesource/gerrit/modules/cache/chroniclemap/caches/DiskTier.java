@@ -96,11 +96,19 @@ final class DiskTier<K, V> {
   /** Reads a value; null if there is none, or no stored key. */
   @Nullable
   Held<V> read(@Nullable byte[] keyBytes) {
-    if (keyBytes == null) {
-      return null;
-    }
-    long ticket = store.ticket(keyBytes);
-    Value stored = store.read(keyBytes);
+    return keyBytes == null ? null : read(keyBytes, store.ticket(keyBytes), store.read(keyBytes));
+  }
+
+  /** As {@link #read}, for a caller whose read a moment ago was counted. */
+  @Nullable
+  Held<V> readAgain(@Nullable byte[] keyBytes) {
+    return keyBytes == null
+        ? null
+        : read(keyBytes, store.ticket(keyBytes), store.readAgain(keyBytes));
+  }
+
+  @Nullable
+  private Held<V> read(byte[] keyBytes, long ticket, @Nullable Value stored) {
     if (stored == null) {
       return null;
     }
@@ -132,8 +140,7 @@ final class DiskTier<K, V> {
       return new Held<>(value, now, store.put(keyBytes, bytes, now));
     }
     // The value it replaces must not be found again when this one leaves the heap.
-    store.remove(keyBytes);
-    return new Held<>(value, now, store.ticket(keyBytes));
+    return new Held<>(value, now, store.remove(keyBytes));
   }
 
   /**

@@ -69,7 +69,16 @@ class HeldLoader<K, V> extends CacheLoader<K, Held<V>> {
     if (flights == null) {
       return load(disk, key, () -> source.load(key));
     }
-    return flights.join(key, () -> load(disk, key, () -> source.load(key)));
+    // What is on disk is not worth waiting for another reader of it.
+    byte[] keyBytes = disk.keyBytes(key);
+    Held<V> found = disk.read(keyBytes);
+    return found != null ? found : flights.join(key, () -> loadAbsent(key, keyBytes));
+  }
+
+  private Held<V> loadAbsent(K key, @Nullable byte[] keyBytes) throws Exception {
+    // Another caller's load may have ended in between.
+    Held<V> found = disk.readAgain(keyBytes);
+    return found != null ? found : load(disk, keyBytes, () -> source.load(key));
   }
 
   /**
@@ -82,9 +91,13 @@ class HeldLoader<K, V> extends CacheLoader<K, Held<V>> {
       throws Exception {
     byte[] keyBytes = disk.keyBytes(key);
     Held<V> found = disk.read(keyBytes);
-    if (found != null) {
-      return found;
-    }
+    return found != null ? found : load(disk, keyBytes, source);
+  }
+
+  @Nullable
+  private static <K, V> Held<V> load(
+      DiskTier<K, V> disk, @Nullable byte[] keyBytes, Callable<? extends V> source)
+      throws Exception {
     long ticket = disk.ticket(keyBytes);
     V value = source.call();
     return value == null ? null : disk.putLoaded(keyBytes, value, ticket);

@@ -22,11 +22,14 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import net.openhft.chronicle.bytes.RandomDataInput;
 import net.openhft.chronicle.bytes.RandomDataOutput;
 import net.openhft.chronicle.hash.Data;
 import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
 import net.openhft.chronicle.hash.locks.InterProcessDeadLockException;
+import net.openhft.chronicle.hash.locks.InterProcessLock;
 import net.openhft.chronicle.map.ChronicleMap;
 import net.openhft.chronicle.map.ChronicleMapBuilder;
 import net.openhft.chronicle.map.ExternalMapQueryContext;
@@ -45,6 +48,10 @@ import net.openhft.chronicle.map.MapSegmentContext;
  */
 final class ChronicleFile {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+  private static final int SPINS = 50;
+  private static final long PAUSE_NANOS = 20_000;
+  private static final long LOCK_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
+
   private static final int ALLOCATE_BYTES = 1 << 20;
   private static final int SIZE_WORD_OFFSET = 8;
   private static final int NOT_COMPLETE_BIT = 0x8000_0000;
@@ -211,7 +218,7 @@ final class ChronicleFile {
     byte[] payload;
     disk.touching();
     try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
-      query.readLock().lock();
+      lockForRead(query);
       MapEntry<byte[], byte[]> entry = query.entry();
       if (entry == null) {
         return null;
@@ -239,6 +246,27 @@ final class ChronicleFile {
     return new StoredValue(kind, created, payload);
   }
 
+  /**
+   * Takes the lock of readers. Chronicle-Map would spin for it: where the writer that has the
+   * segment is not running, because all processors are busy, that keeps it from running.
+   */
+  private static void lockForRead(ExternalMapQueryContext<byte[], byte[], ?> query) {
+    InterProcessLock lock = query.readLock();
+    for (int i = 0; i < SPINS; i++) {
+      if (lock.tryLock()) {
+        return;
+      }
+      Thread.onSpinWait();
+    }
+    long begun = System.nanoTime();
+    while (!lock.tryLock()) {
+      if (System.nanoTime() - begun > LOCK_WAIT_NANOS) {
+        throw new StoreBusyException(null);
+      }
+      LockSupport.parkNanos(PAUSE_NANOS);
+    }
+  }
+
   private int payloadLength(long size) throws DamagedEntryException {
     long length = size - Envelope.HEADER_LENGTH;
     if (length < 0 || length > maxPayload) {
@@ -264,7 +292,7 @@ final class ChronicleFile {
   long sizeOf(byte[] storedKey) {
     disk.touching();
     try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
-      query.readLock().lock();
+      lockForRead(query);
       MapEntry<byte[], byte[]> entry = query.entry();
       return entry == null ? 0 : storedKey.length + checkedSize(entry);
     }
@@ -326,7 +354,7 @@ final class ChronicleFile {
   void markVoid(byte[] storedKey) throws StoreBusyException {
     disk.touching();
     try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
-      query.readLock().lock();
+      lockForRead(query);
       MapEntry<byte[], byte[]> entry = query.entry();
       if (entry != null) {
         var unused = checkedSize(entry);
@@ -344,7 +372,7 @@ final class ChronicleFile {
   boolean isVoid(byte[] storedKey) {
     disk.touching();
     try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
-      query.readLock().lock();
+      lockForRead(query);
       MapEntry<byte[], byte[]> entry = query.entry();
       return entry != null
           && (entry.value().bytes().readByte(entry.value().offset() + Envelope.VOID_OFFSET)
@@ -360,7 +388,7 @@ final class ChronicleFile {
   byte[] headOf(byte[] storedKey, int payloadLength) {
     disk.touching();
     try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
-      query.readLock().lock();
+      lockForRead(query);
       MapEntry<byte[], byte[]> entry = query.entry();
       return entry == null || checkedSize(entry) != Envelope.HEADER_LENGTH + (long) payloadLength
           ? null
@@ -372,7 +400,7 @@ final class ChronicleFile {
   long accessed(byte[] storedKey) {
     disk.touching();
     try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
-      query.readLock().lock();
+      lockForRead(query);
       MapEntry<byte[], byte[]> entry = query.entry();
       return entry == null
           ? 0

@@ -31,6 +31,9 @@ record GrowthPlan(long maxBytes) {
    */
   private static final int ROOM_FACTOR = 4;
 
+  /** Bytes of a file that is filled to seven tenths, as a multiple of its content. */
+  private static final double CONTENT_FACTOR = 1.5;
+
   /** Bytes of the first file. */
   long first() {
     long bytes = maxBytes;
@@ -44,13 +47,16 @@ record GrowthPlan(long maxBytes) {
    * Bytes of the file after one of {@code current} bytes.
    *
    * @param valueLength bytes of the value that did not fit, or 0
+   * @param content bytes that the file should have room for, about
    * @return empty if it can't grow
    */
-  OptionalLong next(long current, long valueLength) {
+  OptionalLong next(long current, long valueLength, long content) {
     if (current > maxBytes / 2) {
       return OptionalLong.empty();
     }
-    long wanted = Math.max(current * 2, valueLength * ROOM_FACTOR);
+    long wanted =
+        Math.max(
+            Math.max(current * 2, valueLength * ROOM_FACTOR), (long) (content * CONTENT_FACTOR));
     long bytes = maxBytes;
     while (bytes / 2 >= wanted) {
       bytes /= 2;

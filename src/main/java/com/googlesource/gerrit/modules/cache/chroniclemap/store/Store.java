@@ -190,6 +190,11 @@ public final class Store {
     }
 
     @Override
+    public long waiting() {
+      return pending.bytes();
+    }
+
+    @Override
     public boolean uses(Generations generations) {
       return file == generations;
     }
@@ -334,6 +339,11 @@ public final class Store {
     usage.asked(key);
     (value != null ? counters.hits : counters.misses).increment();
     return value;
+  }
+
+  /** As {@link #read}, for a caller whose read a moment ago was counted. */
+  public Value readAgain(byte[] key) {
+    return find(key);
   }
 
   private Value find(byte[] key) {
@@ -515,7 +525,7 @@ public final class Store {
     if (early) {
       forgetOlderAfterCrash(key);
     } else if (roomLeft && isVoid[0]) {
-      writer.writeSoon();
+      writer.writeSoon(key);
     } else {
       writer.writeNow(key);
     }
@@ -579,7 +589,7 @@ public final class Store {
                 ? new PendingWrite(value, created, before == null || before.conditional(), ticket)
                 : before);
     if (roomLeft) {
-      writer.writeSoon();
+      writer.writeSoon(key);
     } else {
       writer.writeNow(key);
     }

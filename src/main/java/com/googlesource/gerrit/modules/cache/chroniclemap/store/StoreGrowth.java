@@ -33,8 +33,8 @@ final class StoreGrowth {
   /** After a growth failed, the next one is tried no earlier. */
   private static final long RETRY_NANOS = TimeUnit.MINUTES.toNanos(1);
 
-  /** How long a putter may wait for the next file when no more writes can wait. */
-  private static final long ROOM_MILLIS = 200;
+  /** How long a putter may wait for a growth when no more writes can wait. */
+  private static final long BRIEF_MILLIS = 500;
 
   /** What growth needs of its store. */
   interface Host {
@@ -43,6 +43,9 @@ final class StoreGrowth {
 
     /** Does a task that takes long in the background; returns false if that was stopped. */
     boolean maintain(Runnable task);
+
+    /** Bytes that wait for being written. */
+    long waiting();
 
     /** Whether the store still uses these files. Under the writer's lock. */
     boolean uses(Generations generations);
@@ -69,9 +72,6 @@ final class StoreGrowth {
   private final AtomicReference<CompletableFuture<Boolean>> run =
       new AtomicReference<>(CompletableFuture.completedFuture(false));
 
-  /** Done when the next file is there to be written to, or there will be none. */
-  private volatile CompletableFuture<Void> room = CompletableFuture.completedFuture(null);
-
   private volatile long refusedUntil = System.nanoTime();
 
   StoreGrowth(
@@ -93,16 +93,14 @@ final class StoreGrowth {
     run.get().join();
   }
 
-  /**
-   * Returns when the next file can be written to, or after a while. Not under the writer's lock.
-   */
-  void awaitRoom() {
+  /** Returns when no growth is running, or after a while. Not under the writer's lock. */
+  void awaitBriefly() {
     try {
-      room.get(ROOM_MILLIS, TimeUnit.MILLISECONDS);
+      var unused = run.get().get(BRIEF_MILLIS, TimeUnit.MILLISECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (ExecutionException | TimeoutException e) {
-      // Then something has to go from the file there is.
+      // Then something has to go from the files there are.
     }
   }
 
@@ -115,10 +113,10 @@ final class StoreGrowth {
   boolean request(Generations generations, int valueLength) {
     if (generations.isRebuilding() && isRunning()) {
       // The value did not fit the next file either; that one may grow in its turn.
-      return plan.next(generations.nextBytes(), valueLength).isPresent();
+      return plan.next(generations.nextBytes(), valueLength, 0).isPresent();
     }
     long current = generations.current().name().bytes();
-    OptionalLong bytes = plan.next(current, valueLength);
+    OptionalLong bytes = plan.next(current, valueLength, generations.liveBytes() + host.waiting());
     if (bytes.isEmpty() && generations.isShortOfSlots()) {
       // Values are far smaller than when the file was made: it has room but no slots for them. At
       // its limit it can only be made anew by way of a smaller one.
@@ -151,9 +149,7 @@ final class StoreGrowth {
     if (!last.isDone() || !run.compareAndSet(last, mine)) {
       return Optional.of(run.get());
     }
-    room = new CompletableFuture<>();
     if (!host.maintain(() -> run(generations, bytes, progress, mine))) {
-      room.complete(null);
       mine.complete(false);
       return Optional.empty();
     }
@@ -166,7 +162,6 @@ final class StoreGrowth {
     try {
       done = rebuildNow(generations, bytes, progress);
     } finally {
-      room.complete(null);
       mine.complete(done);
       host.grown();
     }
@@ -246,7 +241,6 @@ final class StoreGrowth {
         return false;
       }
       generations.beginRebuild(made);
-      room.complete(null);
       return true;
     } finally {
       writer.unlock();

@@ -92,6 +92,25 @@ final class StoreWriter {
     }
   }
 
+  /**
+   * Sees to it that what waits for a key is written soon. If it is all that waits, the caller does
+   * it: to wake a thread up takes longer than the write.
+   */
+  void writeSoon(HashedKey key) {
+    if (pending.count() == 1 && lock.tryLock()) {
+      boolean applied;
+      try {
+        applied = write(key, /* mayWait= */ true);
+      } finally {
+        lock.unlock();
+      }
+      if (applied && pending.isEmpty()) {
+        return;
+      }
+    }
+    writeSoon();
+  }
+
   /** Writes what waits, until nothing does. One thread at a time; others come in between. */
   private void drain() {
     boolean again;
@@ -141,7 +160,7 @@ final class StoreWriter {
   void writeNow(HashedKey key) {
     if (!write(key, /* mayWait= */ true)) {
       if (!lock.isHeldByCurrentThread()) {
-        growth.awaitRoom();
+        growth.awaitBriefly();
       }
       var unused = write(key, /* mayWait= */ false);
     }

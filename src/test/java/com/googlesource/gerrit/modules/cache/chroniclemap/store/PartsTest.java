@@ -185,8 +185,8 @@ class PartsTest {
       long bytes = plan.first();
       assertThat(bytes).isAtLeast(Math.min(limit, Geometry.MIN_FILE_BYTES));
       int steps = 0;
-      while (plan.next(bytes, 0).isPresent()) {
-        long next = plan.next(bytes, 0).getAsLong();
+      while (plan.next(bytes, 0, 0).isPresent()) {
+        long next = plan.next(bytes, 0, 0).getAsLong();
         assertThat(next).isAtLeast(2 * bytes);
         assertThat(next).isAtMost(limit);
         bytes = next;
