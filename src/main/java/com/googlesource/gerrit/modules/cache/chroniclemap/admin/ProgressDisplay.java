@@ -53,6 +53,9 @@ final class ProgressDisplay {
   void begin(String name, int index, int of) {
     cache = name;
     place = index + "/" + of;
+    if (out != null && terminal) {
+      rewrite(line(0, 0));
+    }
   }
 
   /**
