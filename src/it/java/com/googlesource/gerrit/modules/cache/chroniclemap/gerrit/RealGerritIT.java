@@ -25,11 +25,13 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermission;
 import java.security.KeyPair;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -147,6 +149,9 @@ class RealGerritIT {
     assertThat(CacheFigures.of(admin)).containsKey(TinyPlugin.CACHE);
     assertThat(admin.run("gerrit show-caches -w 120")).contains("D " + TinyPlugin.CACHE_IN_GERRIT);
 
+    Deadline.in(Duration.ofSeconds(30))
+        .await(() -> metricOf("puts").has(TinyPlugin.CACHE_IN_METRICS), "its metrics are there");
+
     // The plugin's classes are new now, and so is its cache on the heap: the value is from disk.
     admin.run("gerrit plugin reload " + TinyPlugin.NAME);
     assertThat(admin.run("tiny get a")).isEqualTo(value);
@@ -155,6 +160,8 @@ class RealGerritIT {
     admin.run("gerrit plugin rm " + TinyPlugin.NAME);
     assertThat(CacheFigures.of(admin)).doesNotContainKey(TinyPlugin.CACHE);
     assertThat(admin.run("gerrit show-caches -w 120")).doesNotContain(TinyPlugin.CACHE_IN_GERRIT);
+    Deadline.in(Duration.ofSeconds(30))
+        .await(() -> !metricOf("puts").has(TinyPlugin.CACHE_IN_METRICS), "its metrics are gone");
 
     TinyPlugin.install(site);
     admin.run("gerrit plugin reload");
@@ -338,8 +345,32 @@ class RealGerritIT {
             .toList();
     assertThat(documented).isNotEmpty();
     assertThat(metrics().keySet()).containsExactlyElementsIn(documented);
-    System.err.println(metrics().get("caches/chroniclemap/entries"));
-    System.err.println(metrics().get("caches/chroniclemap/put_latency_p99"));
+    assertThat(metricOf("entries").keySet()).isEqualTo(CacheFigures.of(gerrit.ssh()).keySet());
+    // Gerrit asks for figures once in two seconds only.
+    Deadline.in(Duration.ofSeconds(30))
+        .await(
+            () -> {
+              JsonObject notes = metricOf("entries").getAsJsonObject("change_notes");
+              return notes.get("value").getAsLong() == figures("change_notes").entries();
+            },
+            "the metric says what show says");
+  }
+
+  private CacheFigures figures(String cache) {
+    try {
+      return CacheFigures.of(gerrit.ssh()).get(cache);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** The values of a metric by cache. */
+  private JsonObject metricOf(String name) {
+    try {
+      return metrics().getAsJsonObject("caches/chroniclemap/" + name).getAsJsonObject("buckets");
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   @Test

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.common.collect.ImmutableSet;
+import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.gerrit.extensions.registration.RegistrationHandle;
 import com.google.gerrit.metrics.CallbackMetric;
@@ -37,6 +38,8 @@ import java.util.Map;
  */
 @Singleton
 final class CacheMetrics implements LifecycleListener {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
   private static final Field<String> CACHE =
       Field.ofString("cache_name", Metadata.Builder::cacheName)
           .description("The name of the cache.")
@@ -55,6 +58,14 @@ final class CacheMetrics implements LifecycleListener {
   /** Not earlier: metrics without a single cache would never be looked at again. */
   @Override
   public void start() {
+    try {
+      publish();
+    } catch (RuntimeException e) {
+      logger.atSevere().withCause(e).log("The metrics of the caches are not published");
+    }
+  }
+
+  private void publish() {
     Map<CacheMetric, CallbackMetric1<String, Long>> metrics = new LinkedHashMap<>();
     for (CacheMetric metric : CacheMetric.ALL) {
       metrics.put(

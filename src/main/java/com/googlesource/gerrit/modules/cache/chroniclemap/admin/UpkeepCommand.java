@@ -65,11 +65,16 @@ abstract class UpkeepCommand<R> extends CachesCommand {
 
   @Override
   public void start(ChannelSession channel, Environment env) throws IOException {
+    lookAt(env);
+    super.start(channel, env);
+  }
+
+  /** Learns what the client looks at, and listens to its signals. */
+  void lookAt(Environment env) {
     String term = env.getEnv().get(Environment.ENV_TERM);
     terminal = term != null && !term.isEmpty() && !term.equals(NO_TERMINAL);
     columns = columns(env.getEnv().get(Environment.ENV_COLUMNS));
     env.addSignalListener((from, signal) -> task.cancel(), Signal.INT, Signal.TERM, Signal.HUP);
-    super.start(channel, env);
   }
 
   private static int columns(String text) {
@@ -101,6 +106,7 @@ abstract class UpkeepCommand<R> extends CachesCommand {
             : new ProgressDisplay(stderr, terminal, columns, System.nanoTime());
     List<R> results = new ArrayList<>();
     for (CacheReport cache : caches) {
+      readKeys();
       if (task.isCancelled()) {
         break;
       }
