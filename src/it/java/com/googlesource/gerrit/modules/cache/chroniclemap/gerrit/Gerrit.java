@@ -65,6 +65,25 @@ final class Gerrit {
     admin.put("/accounts/" + encode(name), input.toString());
   }
 
+  /** Gives a user a global capability, such as {@code viewCaches}. */
+  void grant(String user, String capability) throws IOException {
+    JsonObject group = new JsonObject();
+    group.add("members", list(new JsonPrimitive(user)));
+    String uuid =
+        admin
+            .put("/groups/" + encode(user + "-" + capability), group.toString())
+            .json()
+            .getAsJsonObject()
+            .get("id")
+            .getAsString();
+    String access =
+        """
+        {"add": {"GLOBAL_CAPABILITIES": {"permissions": {"%s": {"rules": {"%s": {"action": "ALLOW"}}}}}}}
+        """
+            .formatted(capability, uuid);
+    admin.post("/projects/" + encode("All-Projects") + "/access", access);
+  }
+
   GitUser git(String project) throws IOException {
     return new GitUser(site.url(), project, ADMIN, ADMIN_EMAIL, ADMIN_PASSWORD);
   }

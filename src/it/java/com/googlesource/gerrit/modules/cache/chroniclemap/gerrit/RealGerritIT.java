@@ -19,15 +19,24 @@ import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
+import com.google.gson.JsonArray;
+import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
 import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermission;
 import java.security.KeyPair;
+import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -140,6 +149,9 @@ class RealGerritIT {
     assertThat(CacheFigures.of(admin)).containsKey(TinyPlugin.CACHE);
     assertThat(admin.run("gerrit show-caches -w 120")).contains("D " + TinyPlugin.CACHE_IN_GERRIT);
 
+    Deadline.in(Duration.ofSeconds(30))
+        .await(() -> metricOf("puts").has(TinyPlugin.CACHE_IN_METRICS), "its metrics are there");
+
     // The plugin's classes are new now, and so is its cache on the heap: the value is from disk.
     admin.run("gerrit plugin reload " + TinyPlugin.NAME);
     assertThat(admin.run("tiny get a")).isEqualTo(value);
@@ -148,6 +160,8 @@ class RealGerritIT {
     admin.run("gerrit plugin rm " + TinyPlugin.NAME);
     assertThat(CacheFigures.of(admin)).doesNotContainKey(TinyPlugin.CACHE);
     assertThat(admin.run("gerrit show-caches -w 120")).doesNotContain(TinyPlugin.CACHE_IN_GERRIT);
+    Deadline.in(Duration.ofSeconds(30))
+        .await(() -> !metricOf("puts").has(TinyPlugin.CACHE_IN_METRICS), "its metrics are gone");
 
     TinyPlugin.install(site);
     admin.run("gerrit plugin reload");
@@ -188,6 +202,175 @@ class RealGerritIT {
     assertThat(result.status()).isNotEqualTo(0);
     assertThat(result.out()).isEmpty();
     assertThat(result.err()).isNotEmpty();
+  }
+
+  private static JsonArray cachesOf(String json) {
+    return JsonParser.parseString(json).getAsJsonObject().getAsJsonArray("caches");
+  }
+
+  private static String resultOf(String json) {
+    return cachesOf(json).get(0).getAsJsonObject().get("result").getAsString();
+  }
+
+  @Test
+  void verifyChecksALiveServer() throws Exception {
+    JsonArray caches = cachesOf(gerrit.ssh().run("cache-chroniclemap verify --json"));
+    assertThat(caches.size()).isEqualTo(CacheFigures.of(gerrit.ssh()).size());
+    for (JsonElement cache : caches) {
+      assertWithMessage("%s", cache)
+          .that(cache.getAsJsonObject().get("result").getAsString())
+          .isEqualTo("sound");
+    }
+    SshUser.Result table = gerrit.ssh().tryRun("cache-chroniclemap verify");
+    assertThat(table.status()).isEqualTo(0);
+    assertThat(table.out()).containsMatch("change_notes +\\d+ .* sound");
+    assertThat(table.out().lines().filter(line -> line.length() > 100).toList()).isEmpty();
+    assertThat(table.err()).isEmpty();
+  }
+
+  @Test
+  void verifyShowsItsProgressOnATerminal() throws Exception {
+    SshUser.Result result = gerrit.ssh().runOnTerminal("cache-chroniclemap verify change_notes");
+    assertThat(result.status()).isEqualTo(0);
+    String all = result.out() + result.err();
+    assertThat(all).containsMatch("\r1/1 change_notes \\[-+\\] +\\d+%");
+    assertThat(all).containsMatch("change_notes +\\d+ .* sound");
+  }
+
+  @Test
+  void verifyFindsDamageOfALiveServerAndRepairsIt() throws Exception {
+    // The names of the files that the changes touch.
+    String cache = "modified_files";
+    SshUser admin = gerrit.ssh();
+    // Returns when all is in the file.
+    admin.run("cache-chroniclemap compact " + cache);
+    spoil(cache, "File0.txt");
+
+    SshUser.Result found = admin.tryRun("cache-chroniclemap verify " + cache);
+    assertThat(found.status()).isEqualTo(1);
+    assertThat(found.out()).contains("DAMAGED");
+    assertThat(found.err()).contains(cache + " is damaged");
+    SshUser.Result repaired = admin.tryRun("cache-chroniclemap verify --repair --json " + cache);
+    assertThat(repaired.status()).isEqualTo(0);
+    assertThat(resultOf(repaired.out())).isEqualTo("repaired");
+    assertThat(resultOf(admin.run("cache-chroniclemap verify --json " + cache))).isEqualTo("sound");
+  }
+
+  /** Changes a byte of each value that holds a text, where it stands in a cache's file. */
+  private void spoil(String cache, String text) throws IOException {
+    byte[] wanted = text.getBytes(StandardCharsets.UTF_8);
+    List<Path> files =
+        Folders.files(
+            site.cacheFolder(), f -> f.getFileName().toString().matches(cache + "[^a-z_].*\\.chm"));
+    assertThat(files).hasSize(1);
+    byte[] all = Files.readAllBytes(files.get(0));
+    try (RandomAccessFile out = new RandomAccessFile(files.get(0).toFile(), "rw")) {
+      for (int i = 0; i <= all.length - wanted.length; i++) {
+        if (Arrays.equals(all, i, i + wanted.length, wanted, 0, wanted.length)) {
+          out.seek(i);
+          out.write(all[i] ^ 1);
+        }
+      }
+    }
+  }
+
+  @Test
+  void compactLeavesAllAsItIsIfThereIsNothingToGain() throws Exception {
+    Map<String, String> before = team.readAll(reader);
+    SshUser.Result table = gerrit.ssh().tryRun("cache-chroniclemap compact");
+    assertThat(table.status()).isEqualTo(0);
+    assertThat(table.out()).contains("change_notes");
+    JsonArray caches = cachesOf(gerrit.ssh().run("cache-chroniclemap compact --json"));
+    assertThat(caches.size()).isEqualTo(CacheFigures.of(gerrit.ssh()).size());
+    for (JsonElement cache : caches) {
+      assertWithMessage("%s", cache)
+          .that(cache.getAsJsonObject().get("result").getAsString())
+          .isAnyOf("nothing_to_gain", "rebuilt");
+      assertThat(cache.getAsJsonObject().get("bytes_after").getAsLong()).isGreaterThan(0);
+    }
+    assertThat(team.readAll(reader)).isEqualTo(before);
+  }
+
+  @Test
+  void verifyAndCompactRefuseWhatTheyDoNotKnow() throws Exception {
+    for (String command : List.of("verify", "verify --repair", "compact")) {
+      SshUser.Result result =
+          gerrit.ssh().tryRun("cache-chroniclemap " + command + " change_notes nonsense");
+      assertWithMessage(command).that(result.status()).isEqualTo(1);
+      assertWithMessage(command).that(result.err()).contains("no cache \"nonsense\"");
+      assertWithMessage(command).that(result.out()).isEmpty();
+    }
+  }
+
+  @Test
+  void verifyAndCompactAskForRights() throws Exception {
+    KeyPair key = SshKeys.generate();
+    gerrit.createUser("stranger", key);
+    SshUser stranger = new SshUser(site.sshPort(), "stranger", key);
+    for (String command : List.of("verify", "verify --repair", "compact")) {
+      SshUser.Result result = stranger.tryRun("cache-chroniclemap " + command);
+      assertWithMessage(command).that(result.status()).isEqualTo(1);
+      assertWithMessage(command).that(result.out()).isEmpty();
+      assertWithMessage(command).that(result.err()).contains("not permitted");
+    }
+    // Who may look may check, and nothing else.
+    gerrit.grant("stranger", "viewCaches");
+    stranger.run("cache-chroniclemap verify change_notes");
+    for (String command : List.of("verify --repair", "compact")) {
+      SshUser.Result result = stranger.tryRun("cache-chroniclemap " + command);
+      assertWithMessage(command).that(result.status()).isEqualTo(1);
+      assertWithMessage(command).that(result.out()).isEmpty();
+      assertWithMessage(command).that(result.err()).contains("not permitted");
+    }
+    gerrit.grant("stranger", "maintainServer");
+    stranger.run("cache-chroniclemap verify --repair change_notes");
+    stranger.run("cache-chroniclemap compact change_notes");
+  }
+
+  private JsonObject metrics() throws IOException {
+    return gerrit
+        .rest()
+        .get("/config/server/metrics/?prefix=caches/chroniclemap/")
+        .json()
+        .getAsJsonObject();
+  }
+
+  @Test
+  void metricsArePublished() throws Exception {
+    List<String> documented =
+        Pattern.compile("`(caches/chroniclemap/\\w+)` \\|")
+            .matcher(Files.readString(Path.of("resources/Documentation/metrics.md")))
+            .results()
+            .map(row -> row.group(1))
+            .toList();
+    assertThat(documented).isNotEmpty();
+    assertThat(metrics().keySet()).containsExactlyElementsIn(documented);
+    assertThat(metricOf("entries").keySet()).isEqualTo(CacheFigures.of(gerrit.ssh()).keySet());
+    // Gerrit asks for figures once in two seconds only.
+    Deadline.in(Duration.ofSeconds(30))
+        .await(
+            () -> {
+              JsonObject notes = metricOf("entries").getAsJsonObject("change_notes");
+              return notes.get("value").getAsLong() == figures("change_notes").entries();
+            },
+            "the metric says what show says");
+  }
+
+  private CacheFigures figures(String cache) {
+    try {
+      return CacheFigures.of(gerrit.ssh()).get(cache);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** The values of a metric by cache. */
+  private JsonObject metricOf(String name) {
+    try {
+      return metrics().getAsJsonObject("caches/chroniclemap/" + name).getAsJsonObject("buckets");
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   @Test

@@ -53,6 +53,15 @@ final class SshUser {
 
   /** Runs a command; its exit status may be any. */
   Result tryRun(String command) throws IOException {
+    return tryRun(command, /* terminal= */ false);
+  }
+
+  /** Runs a command as {@code ssh -t} does, for one who looks at a terminal of 80 columns. */
+  Result runOnTerminal(String command) throws IOException {
+    return tryRun(command, /* terminal= */ true);
+  }
+
+  private Result tryRun(String command, boolean terminal) throws IOException {
     try (SshClient client = SshClient.setUpDefaultClient()) {
       client.setServerKeyVerifier((session, address, serverKey) -> true);
       client.setHostConfigEntryResolver(HostConfigEntryResolver.EMPTY);
@@ -62,7 +71,7 @@ final class SshUser {
           client.connect(user, "127.0.0.1", port).verify(LIMIT).getSession()) {
         session.addPublicKeyIdentity(key);
         session.auth().verify(LIMIT);
-        return run(session, command);
+        return run(session, command, terminal);
       }
     }
   }
@@ -77,12 +86,18 @@ final class SshUser {
     return result.out();
   }
 
-  private static Result run(ClientSession session, String command) throws IOException {
+  private static Result run(ClientSession session, String command, boolean terminal)
+      throws IOException {
     ByteArrayOutputStream out = new ByteArrayOutputStream();
     ByteArrayOutputStream err = new ByteArrayOutputStream();
     try (ChannelExec channel = session.createExecChannel(command)) {
       channel.setOut(out);
       channel.setErr(err);
+      if (terminal) {
+        channel.setUsePty(true);
+        channel.setPtyType("xterm");
+        channel.setPtyColumns(80);
+      }
       channel.open().verify(LIMIT);
       if (channel
           .waitFor(EnumSet.of(ClientChannelEvent.CLOSED), LIMIT)

@@ -38,6 +38,9 @@ final class TinyPlugin {
   /** The name of its cache in Gerrit's own tables. */
   static final String CACHE_IN_GERRIT = "tiny-words";
 
+  /** The name of its cache in metrics, Gerrit's own and ours. */
+  static final String CACHE_IN_METRICS = "plugin/tiny/words";
+
   private TinyPlugin() {}
 
   static void install(GerritSite site) throws IOException {

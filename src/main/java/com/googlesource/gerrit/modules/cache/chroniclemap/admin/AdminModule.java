@@ -16,10 +16,11 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.gerrit.lifecycle.LifecycleModule;
 
-/** Starts the SSH commands with the server. */
+/** Starts the metrics and the SSH commands with the server. */
 public final class AdminModule extends LifecycleModule {
   @Override
   protected void configure() {
+    listener().to(CacheMetrics.class);
     listener().to(AdminLifecycle.class);
   }
 }

@@ -25,5 +25,7 @@ final class AdminSshModule extends PluginCommandModule {
   @Override
   protected void configureCommands() {
     command(ShowCommand.class);
+    command(VerifyCommand.class);
+    command(CompactCommand.class);
   }
 }

@@ -19,12 +19,14 @@ import com.google.gson.GsonBuilder;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.PutLatency;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 
 /** The caches as JSON; the names of its fields are documented and stay. */
 final class CachesJson {
@@ -60,13 +62,24 @@ final class CachesJson {
     out.addProperty("expired", stats.expired());
     out.addProperty("invalidated", stats.invalidated());
     out.addProperty("growths", stats.growths());
+    out.addProperty("evicted", stats.evictions());
     out.addProperty("queued", stats.queued());
     out.addProperty("faults", stats.faults());
+    out.add("put_latency", latency(report.puts()));
     out.addProperty("serializer_errors", report.serializerErrors());
     out.addProperty("heap_entries", report.heapEntries());
     out.addProperty("heap_hits", report.heap().hitCount());
     out.addProperty("heap_misses", report.heap().missCount());
     out.add("last_start", start(stats.start()));
+    return out;
+  }
+
+  private static JsonObject latency(PutLatency puts) {
+    JsonObject out = new JsonObject();
+    out.addProperty("count", puts.count());
+    out.addProperty("p50_micros", TimeUnit.NANOSECONDS.toMicros(puts.p50()));
+    out.addProperty("p99_micros", TimeUnit.NANOSECONDS.toMicros(puts.p99()));
+    out.addProperty("max_micros", TimeUnit.NANOSECONDS.toMicros(puts.max()));
     return out;
   }
 

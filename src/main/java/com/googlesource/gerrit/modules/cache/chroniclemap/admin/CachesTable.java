@@ -22,12 +22,13 @@ import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.ToLongFunction;
+import java.util.stream.Stream;
 
-/** The caches as a table of 100 columns. */
+/** The caches as a table of {@link Tables#WIDTH} columns. */
 final class CachesTable {
-  static final int WIDTH = 100;
-  private static final int NAME_WIDTH = 26;
-  private static final String ROW = "%-" + NAME_WIDTH + "s %7s %8s %8s %8s %7s %7s %7s %6s %7s%n";
+  private static final int NAME_WIDTH = 25;
+  private static final String ROW = "%-" + NAME_WIDTH + "s %7s %7s %7s %7s %6s %4s %7s %7s %6s %7s";
 
   private CachesTable() {}
 
@@ -37,60 +38,73 @@ final class CachesTable {
       Optional<String> memoryOnlyReason,
       List<CacheReport> reports) {
     if (directory.isEmpty()) {
-      printWrapped(
+      Tables.printWrapped(
           out, "All caches are kept in memory only: " + memoryOnlyReason.orElse("unknown"));
       return;
     }
     out.printf("Stores in %s%n%n", directory.get());
-    out.printf(ROW, "", "", "Bytes", "Bytes", "Disk", "Disk", "Disk", "", "Not", "Last");
-    out.printf(
-        ROW, "Cache", "Entries", "live", "on disk", "limit", "hits", "misses", "Damaged", "stored",
-        "start");
-    out.println("-".repeat(WIDTH));
-    long entries = 0;
-    long live = 0;
-    long disk = 0;
-    for (CacheReport report : reports) {
-      StoreStats stats = report.disk();
-      entries += stats.entries();
-      live += stats.liveBytes();
-      disk += stats.diskBytes();
-      printRow(out, report);
-    }
-    out.println("-".repeat(WIDTH));
-    out.printf(
-        ROW,
+    printRow(out, "", "", "Bytes", "Bytes", "Disk", "Disk", "", "", "", "Not", "Last");
+    printRow(
+        out, "Cache", "Entries", "live", "on disk", "limit", "reads", "Hits", "Evicted", "Damaged",
+        "stored", "start");
+    Tables.printRule(out);
+    reports.forEach(report -> printRow(out, report));
+    Tables.printRule(out);
+    printRow(
+        out,
         reports.size() + " caches",
-        Units.count(entries),
-        Units.bytes(live),
-        Units.bytes(disk),
+        Units.count(sum(reports, StoreStats::entries)),
+        Units.bytes(sum(reports, StoreStats::liveBytes)),
+        Units.bytes(sum(reports, StoreStats::diskBytes)),
+        "",
         "",
         "",
         "",
         "",
         "",
         "");
-    printNotes(out, reports);
+    Tables.printNotes(
+        out,
+        Stream.concat(
+                Stream.of(activity(reports)),
+                reports.stream().map(CachesTable::note).flatMap(Optional::stream))
+            .toList());
   }
 
   private static void printRow(PrintWriter out, CacheReport report) {
     StoreStats stats = report.disk();
-    out.printf(
-        ROW,
-        shorten(report.name()),
+    long reads = stats.hits() + stats.misses();
+    printRow(
+        out,
+        Tables.shorten(report.name(), NAME_WIDTH),
         Units.count(stats.entries()),
         Units.bytes(stats.liveBytes()),
         Units.bytes(stats.diskBytes()),
         Units.bytes(stats.maxBytes()),
-        Units.count(stats.hits()),
-        Units.count(stats.misses()),
+        Units.count(reads),
+        Units.percent(stats.hits(), reads),
+        Units.count(stats.evictions()),
         Units.count(stats.damaged() + stats.start().damaged()),
         Units.count(stats.notStored() + report.serializerErrors()),
         startOf(stats));
   }
 
-  private static String shorten(String name) {
-    return name.length() <= NAME_WIDTH ? name : name.substring(0, NAME_WIDTH - 1) + "~";
+  private static void printRow(PrintWriter out, Object... columns) {
+    out.println(String.format(ROW, columns).stripTrailing());
+  }
+
+  private static long sum(List<CacheReport> reports, ToLongFunction<StoreStats> figure) {
+    return reports.stream().map(CacheReport::disk).mapToLong(figure).sum();
+  }
+
+  /** What has no column: it is of interest all together, and --json has it by cache. */
+  private static String activity(List<CacheReport> reports) {
+    return String.format(
+        "Since the start %s values expired and %s files were replaced by others, for growth or upkeep."
+            + " %s values wait for being written.",
+        Units.count(sum(reports, StoreStats::expired)),
+        Units.count(sum(reports, StoreStats::growths)),
+        Units.count(sum(reports, StoreStats::queued)));
   }
 
   private static String startOf(StoreStats stats) {
@@ -106,15 +120,6 @@ final class CachesTable {
       case REPLACED -> "emptied";
       case NONE -> "FAILED";
     };
-  }
-
-  /** What a column of a few characters can't say. */
-  private static void printNotes(PrintWriter out, List<CacheReport> reports) {
-    List<String> notes = reports.stream().map(CachesTable::note).flatMap(Optional::stream).toList();
-    if (!notes.isEmpty()) {
-      out.println();
-      notes.forEach(note -> printWrapped(out, note));
-    }
   }
 
   private static Optional<String> note(CacheReport report) {
@@ -138,20 +143,5 @@ final class CachesTable {
       case REPLACED -> Optional.of(report.name() + ": started empty: " + start.detail());
       default -> Optional.empty();
     };
-  }
-
-  /** Prints a text on as many lines as it takes, all but the first indented. */
-  private static void printWrapped(PrintWriter out, String text) {
-    String rest = text;
-    String indent = "";
-    while (indent.length() + rest.length() > WIDTH) {
-      int room = WIDTH - indent.length();
-      int space = rest.lastIndexOf(' ', room);
-      int end = space > 0 ? space : room;
-      out.println(indent + rest.substring(0, end));
-      rest = rest.substring(end).stripLeading();
-      indent = "  ";
-    }
-    out.println(indent + rest);
   }
 }

@@ -21,15 +21,10 @@ import static com.google.gerrit.sshd.CommandMetaData.Mode.MASTER_OR_SLAVE;
 import com.google.gerrit.extensions.annotations.CapabilityScope;
 import com.google.gerrit.extensions.annotations.RequiresAnyCapability;
 import com.google.gerrit.sshd.CommandMetaData;
-import com.google.gerrit.sshd.SshCommand;
 import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Collectors;
-import org.kohsuke.args4j.Argument;
-import org.kohsuke.args4j.Option;
 
 /** {@code ssh HOST cache-chroniclemap show}: the caches and what became of them. */
 @RequiresAnyCapability(
@@ -39,46 +34,21 @@ import org.kohsuke.args4j.Option;
     name = "show",
     description = "Show the caches kept in Chronicle-Map",
     runsAt = MASTER_OR_SLAVE)
-final class ShowCommand extends SshCommand {
-  @Option(name = "--json", usage = "print JSON, all figures in bytes and counts")
-  private boolean json;
-
-  @Argument(metaVar = "CACHE", usage = "caches to show; all if none is named")
-  private List<String> names = new ArrayList<>();
-
-  private final CacheInventory inventory;
-
+final class ShowCommand extends CachesCommand {
   @Inject
   ShowCommand(CacheInventory inventory) {
-    this.inventory = inventory;
+    super(inventory);
   }
 
   @Override
   protected void run() throws UnloggedFailure {
     enableGracefulStop();
-    List<CacheReport> reports = select(inventory.reports());
-    if (json) {
+    List<CacheReport> reports = select();
+    if (isJson()) {
       stdout.println(CachesJson.of(inventory.directory(), inventory.memoryOnlyReason(), reports));
     } else {
       CachesTable.print(stdout, inventory.directory(), inventory.memoryOnlyReason(), reports);
     }
     stdout.flush();
-  }
-
-  private List<CacheReport> select(List<CacheReport> all) throws UnloggedFailure {
-    if (names.isEmpty()) {
-      return all;
-    }
-    List<String> known = all.stream().map(CacheReport::name).toList();
-    for (String name : names) {
-      if (!known.contains(name)) {
-        throw die("no cache \"" + name + "\" on disk; there are: " + join(known));
-      }
-    }
-    return all.stream().filter(report -> names.contains(report.name())).toList();
-  }
-
-  private static String join(List<String> names) {
-    return names.isEmpty() ? "none" : names.stream().collect(Collectors.joining(", "));
   }
 }

@@ -16,14 +16,14 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import java.util.Locale;
 
-/** Figures as people read them, at most 8 characters wide. */
+/** Figures as people read them, in few characters. */
 final class Units {
   private static final String[] BYTES = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   private static final String[] COUNTS = {"", "k", "M", "G", "T", "P", "E"};
 
   private Units() {}
 
-  /** A number of bytes, such as {@code 1.5 MiB}. */
+  /** A number of bytes, such as {@code 1.5 MiB}, at most 7 characters wide. */
   static String bytes(long bytes) {
     return scaled(bytes, 1024, BYTES, " ");
   }
@@ -33,15 +33,30 @@ final class Units {
     return count < 100_000 ? Long.toString(count) : scaled(count, 1000, COUNTS, "");
   }
 
+  /** A time, such as {@code 1.5 s}. */
+  static String millis(long millis) {
+    if (millis < 1000) {
+      return millis + " ms";
+    }
+    return millis < 100_000
+        ? String.format(Locale.ROOT, "%.1f s", millis / 1000.0)
+        : count(millis / 1000) + " s";
+  }
+
+  /** What part of a whole, in percent; empty if there is no whole. */
+  static String percent(long part, long whole) {
+    return whole == 0 ? "" : (long) (100.0 * part / whole) + "%";
+  }
+
   private static String scaled(long value, int step, String[] units, String space) {
     double scaled = value;
     int unit = 0;
-    // Rounding to "1000 KiB" rather than "0.98 MiB" keeps the width.
-    while (scaled >= (unit == 0 ? step : step - 0.5) && unit < units.length - 1) {
+    // Three digits at most: 1023 KiB are 1.0 MiB.
+    while (scaled >= 999.5 && unit < units.length - 1) {
       scaled /= step;
       unit++;
     }
-    String format = unit == 0 || scaled >= 99.95 ? "%.0f%s%s" : "%.1f%s%s";
+    String format = unit == 0 || scaled >= 9.95 ? "%.0f%s%s" : "%.1f%s%s";
     return String.format(Locale.ROOT, format, scaled, space, units[unit]);
   }
 }

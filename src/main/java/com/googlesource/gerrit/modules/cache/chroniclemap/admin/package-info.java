@@ -13,7 +13,7 @@
 // limitations under the License.
 
 /**
- * What administrators see: SSH commands. Looks at the caches through what they publish.
+ * What administrators see: SSH commands and metrics. Looks at the caches through what they publish.
  *
  * <p>Start reading at {@link com.googlesource.gerrit.modules.cache.chroniclemap.admin.AdminPlugin}.
  */

@@ -14,6 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -28,4 +31,22 @@ public interface CacheInventory {
 
   /** Figures of all caches that have a store, by name. */
   List<CacheReport> reports();
+
+  /**
+   * Reads and checks all entries of a cache on disk. Requests go on meanwhile. The calling thread
+   * must not be interrupted: it reads from the file, and an interrupt would close that.
+   *
+   * @param repair whether to drop what is damaged, if anything is
+   * @throws CacheUpkeepException if there is no such cache, or it is being checked or compacted
+   */
+  VerifyReport verify(String name, boolean repair, Progress progress)
+      throws CacheUpkeepException, InterruptedException;
+
+  /**
+   * Makes the file of a cache as small as what it holds allows. Requests go on meanwhile.
+   *
+   * @throws CacheUpkeepException if there is no such cache, or it is being checked or compacted
+   */
+  CompactReport compact(String name, Progress progress)
+      throws CacheUpkeepException, InterruptedException;
 }

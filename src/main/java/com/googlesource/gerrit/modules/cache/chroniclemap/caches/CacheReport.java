@@ -25,6 +25,12 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
  * @param heap hits and misses of the heap tier and loads behind it, since the server's start
  * @param disk figures of the store
  * @param serializerErrors keys and values that their serializer refused
+ * @param puts how long puts took of late
  */
 public record CacheReport(
-    String name, long heapEntries, CacheStats heap, StoreStats disk, long serializerErrors) {}
+    String name,
+    long heapEntries,
+    CacheStats heap,
+    StoreStats disk,
+    long serializerErrors,
+    PutLatency puts) {}

@@ -26,11 +26,15 @@ import com.google.common.collect.ImmutableSet;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cache.PersistentCache;
 import com.google.inject.TypeLiteral;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * A persistent cache of Gerrit: the heap tier in front, a store behind.
@@ -57,6 +61,9 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
 
   /** Null if the cache was made without a loader. */
   @Nullable private final HeldLoader<K, V> loader;
+
+  /** Whether an administrator has the store checked or compacted: one at a time. */
+  private final AtomicBoolean upkeep = new AtomicBoolean();
 
   ChronicleMapCache(
       String name,
@@ -259,7 +266,39 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
 
   CacheReport report() {
     return new CacheReport(
-        name, heap.size(), heap.stats(), disk.store().stats(), disk.serializerErrors());
+        name,
+        heap.size(),
+        heap.stats(),
+        disk.store().stats(),
+        disk.serializerErrors(),
+        disk.putLatency());
+  }
+
+  /** See {@link CacheInventory#verify}. */
+  VerifyReport verify(boolean repair, Progress progress)
+      throws CacheUpkeepException, InterruptedException {
+    beginUpkeep();
+    try {
+      return disk.store().verify(repair, progress);
+    } finally {
+      upkeep.set(false);
+    }
+  }
+
+  /** See {@link CacheInventory#compact}. */
+  CompactReport compact(Progress progress) throws CacheUpkeepException, InterruptedException {
+    beginUpkeep();
+    try {
+      return disk.store().compact(progress);
+    } finally {
+      upkeep.set(false);
+    }
+  }
+
+  private void beginUpkeep() throws CacheUpkeepException {
+    if (!upkeep.compareAndSet(false, true)) {
+      throw new CacheUpkeepException("another command is verifying or compacting it");
+    }
   }
 
   @Override

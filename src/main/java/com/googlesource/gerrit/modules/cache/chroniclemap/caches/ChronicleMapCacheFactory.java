@@ -28,11 +28,14 @@ import com.google.gerrit.server.plugins.Plugin;
 import com.google.gerrit.server.plugins.ReloadPluginListener;
 import com.google.inject.Inject;
 import com.google.inject.Singleton;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.JvmFlags;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.Comparator;
@@ -110,6 +113,26 @@ final class ChronicleMapCacheFactory
         .map(ChronicleMapCache::report)
         .sorted(Comparator.comparing(CacheReport::name))
         .toList();
+  }
+
+  @Override
+  public VerifyReport verify(String name, boolean repair, Progress progress)
+      throws CacheUpkeepException, InterruptedException {
+    return find(name).verify(repair, progress);
+  }
+
+  @Override
+  public CompactReport compact(String name, Progress progress)
+      throws CacheUpkeepException, InterruptedException {
+    return find(name).compact(progress);
+  }
+
+  /** The cache of a name; the newest while a plugin is being reloaded. */
+  private ChronicleMapCache<?, ?> find(String name) throws CacheUpkeepException {
+    return caches.stream()
+        .filter(cache -> cache.name().equals(name))
+        .reduce((older, newer) -> newer)
+        .orElseThrow(() -> new CacheUpkeepException("there is no such cache any more"));
   }
 
   @Override

@@ -39,6 +39,7 @@ final class DiskTier<K, V> {
   private final long maxAgeMillis;
   private final long refreshAfterMillis;
   private final LongAdder serializerErrors = new LongAdder();
+  private final PutTimes putTimes = new PutTimes(System.nanoTime());
 
   DiskTier(
       PersistentCacheDef<K, V> def,
@@ -59,6 +60,10 @@ final class DiskTier<K, V> {
 
   long serializerErrors() {
     return serializerErrors.sum();
+  }
+
+  PutLatency putLatency() {
+    return putTimes.latency(System.nanoTime());
   }
 
   /** The stored form of a key; null if there is none. */
@@ -135,9 +140,12 @@ final class DiskTier<K, V> {
     if (keyBytes == null) {
       return Held.confirmed(value, now);
     }
+    long begun = System.nanoTime();
     byte[] bytes = valueBytes(value);
     if (bytes != null) {
-      return new Held<>(value, now, store.put(keyBytes, bytes, now));
+      long ticket = store.put(keyBytes, bytes, now);
+      putTimes.add(begun, System.nanoTime());
+      return new Held<>(value, now, ticket);
     }
     // The value it replaces must not be found again when this one leaves the heap.
     return new Held<>(value, now, store.remove(keyBytes));
@@ -153,9 +161,11 @@ final class DiskTier<K, V> {
     if (keyBytes == null) {
       return Held.confirmed(value, now);
     }
+    long begun = System.nanoTime();
     byte[] bytes = valueBytes(value);
     if (bytes != null) {
       store.putIfCurrent(keyBytes, bytes, now, ticket);
+      putTimes.add(begun, System.nanoTime());
     }
     return new Held<>(value, now, ticket);
   }

@@ -22,6 +22,7 @@ import com.google.common.cache.CacheStats;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.PutLatency;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
@@ -48,7 +49,12 @@ class CachesShownTest {
             name, state, start, figure, figure, figure, figure, figure, figure, figure, figure,
             figure, figure, figure, figure, figure, figure, figure);
     return new CacheReport(
-        name, figure, new CacheStats(figure, figure, 0, 0, 0, 0), disk, figure / 2);
+        name,
+        figure,
+        new CacheStats(figure, figure, 0, 0, 0, 0),
+        disk,
+        figure / 2,
+        new PutLatency(figure, figure, figure, figure));
   }
 
   private static List<CacheReport> reports(String name, String detail, long figure) {
@@ -71,7 +77,7 @@ class CachesShownTest {
 
   private static void assertFits(List<String> lines) {
     for (String line : lines) {
-      assertWithMessage(line).that(line.length()).isAtMost(CachesTable.WIDTH);
+      assertWithMessage(line).that(line.length()).isAtMost(Tables.WIDTH);
     }
   }
 
@@ -110,9 +116,9 @@ class CachesShownTest {
             List.of(
                 report("a", StoreState.READY, StartReport.Kind.CLEAN, "", 3),
                 report("b".repeat(40), StoreState.READY, StartReport.Kind.NEW, "", 123_456_789)));
-    assertThat(lines.get(5)).hasLength(CachesTable.WIDTH);
-    assertThat(lines.get(6)).hasLength(CachesTable.WIDTH);
-    assertThat(lines.get(6)).startsWith("b".repeat(25) + "~ ");
+    assertThat(lines.get(5)).hasLength(Tables.WIDTH);
+    assertThat(lines.get(6)).hasLength(Tables.WIDTH);
+    assertThat(lines.get(6)).startsWith("b".repeat(24) + "~ ");
     assertThat(lines.get(5)).endsWith("clean");
     assertThat(lines.get(6)).endsWith("new");
     assertThat(lines.get(8)).startsWith("2 caches");
@@ -135,12 +141,15 @@ class CachesShownTest {
   @ParameterizedTest
   @CsvSource({
     "0, 0 B, 0",
-    "1023, 1023 B, 1023",
+    "999, 999 B, 999",
+    "1023, 1.0 KiB, 1023",
     "1024, 1.0 KiB, 1024",
-    "99999, 97.7 KiB, 99999",
-    "100000, 97.7 KiB, 100k",
+    "10188, 9.9 KiB, 10188",
+    "10189, 10 KiB, 10189",
+    "99999, 98 KiB, 99999",
+    "100000, 98 KiB, 100k",
     "999949, 977 KiB, 1.0M",
-    "1047552, 1023 KiB, 1.0M",
+    "1047552, 1.0 MiB, 1.0M",
     "1048575, 1.0 MiB, 1.0M",
     "134217728, 128 MiB, 134M",
     "9223372036854775807, 8.0 EiB, 9.2E"
@@ -151,10 +160,40 @@ class CachesShownTest {
   }
 
   @Test
+  void timesAndPartsAreShort() {
+    assertThat(Units.millis(0)).isEqualTo("0 ms");
+    assertThat(Units.millis(999)).isEqualTo("999 ms");
+    assertThat(Units.millis(1000)).isEqualTo("1.0 s");
+    assertThat(Units.millis(99_999)).isEqualTo("100.0 s");
+    assertThat(Units.millis(100_000)).isEqualTo("100 s");
+    assertThat(Units.percent(0, 0)).isEmpty();
+    assertThat(Units.percent(0, 5)).isEqualTo("0%");
+    // Not 100%: there were misses.
+    assertThat(Units.percent(999, 1000)).isEqualTo("99%");
+    assertThat(Units.percent(1000, 1000)).isEqualTo("100%");
+  }
+
+  @Test
+  void whatHasNoColumnIsSummedUp() {
+    String text =
+        String.join(
+            " ",
+            table(
+                Optional.empty(),
+                List.of(
+                    report("a", StoreState.READY, StartReport.Kind.CLEAN, "", 3),
+                    report("b", StoreState.READY, StartReport.Kind.CLEAN, "", 4))));
+    assertThat(text).contains("7 values expired");
+    assertThat(text).contains("7 files were replaced");
+    assertThat(text.replaceAll(" +", " ")).contains("7 values wait for being written");
+  }
+
+  @Test
   void noFigureIsWiderThanItsColumn() {
     for (long figure = 1; figure > 0 && figure < Long.MAX_VALUE / 2; figure += figure / 9 + 1) {
-      assertThat(Units.bytes(figure).length()).isAtMost(8);
-      assertThat(Units.count(figure).length()).isAtMost(6);
+      assertThat(Units.bytes(figure).length()).isAtMost(7);
+      assertThat(Units.count(figure).length()).isAtMost(5);
+      assertThat(Units.millis(figure).length()).isAtMost(7);
     }
   }
 
@@ -183,6 +222,8 @@ class CachesShownTest {
             "not_stored",
             "damaged",
             "expired",
+            "evicted",
+            "growths",
             "invalidated",
             "queued",
             "heap_entries",
@@ -191,6 +232,11 @@ class CachesShownTest {
       assertWithMessage(name).that(cache.get(name).getAsLong()).isEqualTo(7);
     }
     assertThat(cache.get("serializer_errors").getAsLong()).isEqualTo(3);
+    JsonObject latency = cache.getAsJsonObject("put_latency");
+    assertThat(latency.get("count").getAsLong()).isEqualTo(7);
+    for (String name : List.of("p50_micros", "p99_micros", "max_micros")) {
+      assertWithMessage(name).that(latency.get(name).getAsLong()).isEqualTo(0);
+    }
     JsonObject start = cache.getAsJsonObject("last_start");
     assertThat(start.get("kind").getAsString()).isEqualTo("recovered");
     assertThat(start.get("detail").getAsString()).isEqualTo("a \"reason\"");

@@ -1,0 +1,61 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import com.google.gerrit.sshd.SshCommand;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import java.util.ArrayList;
+import java.util.List;
+import org.kohsuke.args4j.Argument;
+import org.kohsuke.args4j.Option;
+
+/** A command that is about some caches, or about all of them. */
+abstract class CachesCommand extends SshCommand {
+  @Option(name = "--json", usage = "print JSON, all figures in bytes, counts and milliseconds")
+  private boolean json;
+
+  @Argument(metaVar = "CACHE", usage = "names of caches; all if none is named")
+  private List<String> names = new ArrayList<>();
+
+  final CacheInventory inventory;
+
+  CachesCommand(CacheInventory inventory) {
+    this.inventory = inventory;
+  }
+
+  boolean isJson() {
+    return json;
+  }
+
+  /** The caches that are meant. Fails if one does not exist. */
+  List<CacheReport> select() throws UnloggedFailure {
+    List<CacheReport> all = inventory.reports();
+    if (names.isEmpty()) {
+      return all;
+    }
+    List<String> known = all.stream().map(CacheReport::name).toList();
+    for (String name : names) {
+      if (!known.contains(name)) {
+        throw die("no cache \"" + name + "\" on disk; there are: " + join(known));
+      }
+    }
+    return all.stream().filter(report -> names.contains(report.name())).toList();
+  }
+
+  private static String join(List<String> names) {
+    return names.isEmpty() ? "none" : String.join(", ", names);
+  }
+}

@@ -1,0 +1,57 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import java.io.PrintWriter;
+import java.util.List;
+
+/** What tables have in common. */
+final class Tables {
+  /** Columns of a screen that every table fits. */
+  static final int WIDTH = 100;
+
+  private Tables() {}
+
+  static String shorten(String name, int width) {
+    return name.length() <= width ? name : name.substring(0, width - 1) + "~";
+  }
+
+  static void printRule(PrintWriter out) {
+    out.println("-".repeat(WIDTH));
+  }
+
+  /** Prints, below a table, what a column of a few characters can't say. */
+  static void printNotes(PrintWriter out, List<String> notes) {
+    if (!notes.isEmpty()) {
+      out.println();
+      notes.forEach(note -> printWrapped(out, note));
+    }
+  }
+
+  /** Prints a text on as many lines as it takes, all but the first indented. */
+  static void printWrapped(PrintWriter out, String text) {
+    String rest = text;
+    String indent = "";
+    while (indent.length() + rest.length() > WIDTH) {
+      int room = WIDTH - indent.length();
+      int space = rest.lastIndexOf(' ', room);
+      int end = space > 0 ? space : room;
+      out.println(indent + rest.substring(0, end));
+      rest = rest.substring(end).stripLeading();
+      indent = "  ";
+    }
+    out.println(indent + rest);
+  }
+}

@@ -1,0 +1,134 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import static com.google.gerrit.common.data.GlobalCapability.MAINTAIN_SERVER;
+import static com.google.gerrit.common.data.GlobalCapability.VIEW_CACHES;
+import static com.google.gerrit.sshd.CommandMetaData.Mode.MASTER_OR_SLAVE;
+
+import com.google.gerrit.extensions.annotations.CapabilityScope;
+import com.google.gerrit.extensions.annotations.RequiresAnyCapability;
+import com.google.gerrit.extensions.restapi.AuthException;
+import com.google.gerrit.server.permissions.GlobalPermission;
+import com.google.gerrit.server.permissions.PermissionBackend;
+import com.google.gerrit.server.permissions.PermissionBackendException;
+import com.google.gerrit.sshd.CommandMetaData;
+import com.google.inject.Inject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheUpkeepException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
+import java.util.List;
+import org.kohsuke.args4j.Option;
+
+/** {@code ssh HOST cache-chroniclemap verify}: reads and checks every entry on disk. */
+@RequiresAnyCapability(
+    value = {VIEW_CACHES, MAINTAIN_SERVER},
+    scope = CapabilityScope.CORE)
+@CommandMetaData(
+    name = "verify",
+    description = "Check all entries of caches on disk",
+    runsAt = MASTER_OR_SLAVE)
+final class VerifyCommand extends UpkeepCommand<VerifyResult> {
+  /** A check ends when its file is replaced, because a cache grows; it then begins again. */
+  private static final int ATTEMPTS = 5;
+
+  @Option(name = "--repair", usage = "drop what is damaged")
+  private boolean repair;
+
+  private final PermissionBackend permissions;
+
+  @Inject
+  VerifyCommand(CacheInventory inventory, PermissionBackend permissions) {
+    super(inventory);
+    this.permissions = permissions;
+  }
+
+  @Override
+  protected void run() throws UnloggedFailure {
+    if (repair) {
+      checkMayRepair();
+    }
+    runAll();
+  }
+
+  private void checkMayRepair() throws UnloggedFailure {
+    try {
+      permissions.currentUser().check(GlobalPermission.MAINTAIN_SERVER);
+    } catch (AuthException e) {
+      throw die("--repair: " + e.getMessage());
+    } catch (PermissionBackendException e) {
+      throw die("permission check unavailable", e);
+    }
+  }
+
+  @Override
+  VerifyResult work(String cache, Progress progress)
+      throws CacheUpkeepException, InterruptedException {
+    VerifyReport report = inventory.verify(cache, repair, progress);
+    for (int i = 1; i < ATTEMPTS && mayComeTrue(cache, report, progress); i++) {
+      report = inventory.verify(cache, repair, progress);
+    }
+    return VerifyResult.of(cache, report, whyIncomplete(cache, progress));
+  }
+
+  private boolean mayComeTrue(String cache, VerifyReport report, Progress progress) {
+    return !report.complete() && !progress.isCancelled() && hasFile(cache);
+  }
+
+  private String whyIncomplete(String cache, Progress progress) {
+    if (progress.isCancelled()) {
+      return "interrupted";
+    }
+    return hasFile(cache)
+        ? "its file was replaced again and again meanwhile, or could not be read (see the log)"
+        : "it has no file, see show";
+  }
+
+  private boolean hasFile(String cache) {
+    return inventory.reports().stream()
+        .filter(report -> report.name().equals(cache))
+        .map(CacheReport::disk)
+        .anyMatch(disk -> disk.state() == StoreState.READY);
+  }
+
+  @Override
+  VerifyResult refused(String cache, String reason) {
+    return VerifyResult.refused(cache, reason);
+  }
+
+  @Override
+  void print(List<VerifyResult> results) {
+    if (isJson()) {
+      stdout.println(UpkeepJson.ofVerify(results));
+    } else {
+      UpkeepTable.printVerify(stdout, results);
+    }
+  }
+
+  @Override
+  String failureOf(VerifyResult result) {
+    return switch (result.verdict()) {
+      case SOUND, REPAIRED -> "";
+      case DAMAGED ->
+          repair
+              ? result.cache() + " is damaged and could not be repaired"
+              : result.cache() + " is damaged, --repair drops what is";
+      case INCOMPLETE -> result.cache() + " was not checked as a whole";
+    };
+  }
+}

@@ -1,0 +1,143 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+/** Each metric is documented and on the dashboard, and no other one is. */
+class MetricsDocTest {
+  private static final Path PAGE = Path.of("resources/Documentation/metrics.md");
+  private static final Path DASHBOARD = Path.of("resources/grafana/cache-chroniclemap.json");
+  private static final Pattern ROW =
+      Pattern.compile(
+          "^\\| `(caches/chroniclemap/\\w+)` \\| ([\\w ]+) \\| (gauge|count) \\|",
+          Pattern.MULTILINE);
+
+  /** A metric's name as Prometheus has it, before what stands for the name of a cache. */
+  private static final Pattern IN_PROMETHEUS =
+      Pattern.compile("(caches_chroniclemap_[a-z0-9_]+)_(?:\\$cache|\\(\\.\\+\\)|\\.\\+)");
+
+  private static Set<String> names() {
+    return CacheMetric.ALL.stream()
+        .map(CacheMetric::name)
+        .collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  private static String inPrometheus(String name) {
+    return name.replaceAll("[^a-zA-Z0-9:_]", "_");
+  }
+
+  private static List<MatchResult> find(Pattern pattern, String text) {
+    return pattern.matcher(text).results().toList();
+  }
+
+  private static JsonObject dashboard() throws IOException {
+    return JsonParser.parseString(Files.readString(DASHBOARD)).getAsJsonObject();
+  }
+
+  @Test
+  void pageAndCodeAgree() throws Exception {
+    Map<String, String> documented = new HashMap<>();
+    for (MatchResult row : find(ROW, Files.readString(PAGE))) {
+      assertWithMessage("%s twice", row.group(1))
+          .that(documented.put(row.group(1), row.group(2) + ", " + row.group(3)))
+          .isNull();
+    }
+    Map<String, String> published = new HashMap<>();
+    for (CacheMetric metric : CacheMetric.ALL) {
+      published.put(
+          metric.name(), metric.unit() + ", " + (metric.cumulative() ? "count" : "gauge"));
+    }
+    assertThat(documented).isEqualTo(published);
+  }
+
+  @Test
+  void dashboardAndCodeAgree() throws Exception {
+    Set<String> shown = new TreeSet<>();
+    for (JsonElement panel : dashboard().getAsJsonArray("panels")) {
+      JsonElement targets = panel.getAsJsonObject().get("targets");
+      if (targets != null) {
+        for (JsonElement target : targets.getAsJsonArray()) {
+          String query = target.getAsJsonObject().get("expr").getAsString();
+          List<MatchResult> found = find(IN_PROMETHEUS, query);
+          // No query names a metric in a way that this test does not see.
+          assertWithMessage(query)
+              .that(found)
+              .hasSize(find(Pattern.compile("caches_"), query).size());
+          found.forEach(name -> shown.add(name.group(1)));
+        }
+      }
+    }
+    Set<String> published = new TreeSet<>();
+    names().forEach(name -> published.add(inPrometheus(name)));
+    assertThat(shown).isEqualTo(published);
+  }
+
+  @Test
+  void theDashboardsVariablesAreOfMetricsThatExist() throws Exception {
+    String variables = dashboard().getAsJsonObject("templating").toString();
+    List<MatchResult> found = find(IN_PROMETHEUS, variables);
+    assertThat(found).isNotEmpty();
+    for (MatchResult name : found) {
+      assertThat(names().stream().map(MetricsDocTest::inPrometheus).toList())
+          .contains(name.group(1));
+    }
+  }
+
+  @Test
+  void panelsHaveTitlesDescriptionsAndPlaces() throws Exception {
+    Set<Integer> ids = new TreeSet<>();
+    Set<String> places = new TreeSet<>();
+    for (JsonElement element : dashboard().getAsJsonArray("panels")) {
+      JsonObject panel = element.getAsJsonObject();
+      String title = panel.get("title").getAsString();
+      assertThat(title).isNotEmpty();
+      assertWithMessage(title).that(ids.add(panel.get("id").getAsInt())).isTrue();
+      assertWithMessage(title).that(places.add(panel.get("gridPos").toString())).isTrue();
+      if (!panel.get("type").getAsString().equals("row")) {
+        assertWithMessage(title).that(panel.get("description").getAsString()).isNotEmpty();
+      }
+    }
+  }
+
+  /** A pattern for the figures of all caches would find those of the longer name too. */
+  @Test
+  void noNameIsTheBeginningOfAnother() {
+    for (String name : names()) {
+      for (String other : names()) {
+        assertWithMessage("%s and %s", name, other)
+            .that(inPrometheus(other).startsWith(inPrometheus(name) + "_"))
+            .isFalse();
+      }
+    }
+  }
+}

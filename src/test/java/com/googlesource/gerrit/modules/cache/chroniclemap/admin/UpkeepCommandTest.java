@@ -1,0 +1,255 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import static com.google.common.truth.Truth.assertThat;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import com.google.common.cache.CacheStats;
+import com.google.gerrit.sshd.BaseCommand.UnloggedFailure;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.PutLatency;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
+import java.io.InputStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.apache.sshd.server.Environment;
+import org.apache.sshd.server.Signal;
+import org.apache.sshd.server.StandardEnvironment;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
+
+/** Long work over SSH: interrupted in all the ways there are, and failing. */
+@Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
+class UpkeepCommandTest {
+  private static final class TwoCaches implements CacheInventory {
+    @Override
+    public Optional<Path> directory() {
+      return Optional.of(Path.of("/site/cache"));
+    }
+
+    @Override
+    public Optional<String> memoryOnlyReason() {
+      return Optional.empty();
+    }
+
+    @Override
+    public List<CacheReport> reports() {
+      return Stream.of("a", "b").map(TwoCaches::report).toList();
+    }
+
+    private static CacheReport report(String name) {
+      StartReport start = new StartReport(StartReport.Kind.NEW, "", 0, 0, 0);
+      StoreStats stats =
+          new StoreStats(
+              name, StoreState.READY, start, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+      return new CacheReport(
+          name, 0, new CacheStats(0, 0, 0, 0, 0, 0), stats, 0, new PutLatency(0, 0, 0, 0));
+    }
+
+    @Override
+    public VerifyReport verify(String name, boolean repair, Progress progress) {
+      throw new AssertionError();
+    }
+
+    @Override
+    public CompactReport compact(String name, Progress progress) {
+      throw new AssertionError();
+    }
+  }
+
+  private interface Work {
+    String on(String cache, Progress progress);
+  }
+
+  /** A keyboard on which nothing but Ctrl-C is pressed. */
+  private static final class Keys extends InputStream {
+    volatile boolean pressed;
+
+    @Override
+    public int available() {
+      return pressed ? 1 : 0;
+    }
+
+    @Override
+    public int read() {
+      pressed = false;
+      return 3;
+    }
+
+    @Override
+    public int read(byte[] bytes, int offset, int length) {
+      bytes[offset] = (byte) read();
+      return 1;
+    }
+  }
+
+  /** As much of a command as there is without an SSH server. */
+  private static final class TestCommand extends UpkeepCommand<String> {
+    final List<String> begun = new ArrayList<>();
+    final StringWriter printed = new StringWriter();
+    final StringWriter shown = new StringWriter();
+    private final Work work;
+
+    final Keys keys = new Keys();
+
+    TestCommand(Work work) {
+      super(new TwoCaches());
+      this.work = work;
+      in = keys;
+      stdout = new PrintWriter(printed);
+      stderr = new PrintWriter(shown);
+    }
+
+    @Override
+    protected void run() throws UnloggedFailure {
+      runAll();
+    }
+
+    @Override
+    String work(String cache, Progress progress) {
+      begun.add(cache);
+      return work.on(cache, progress);
+    }
+
+    @Override
+    String refused(String cache, String reason) {
+      return "refused " + reason;
+    }
+
+    @Override
+    void print(List<String> results) {
+      stdout.print(results);
+    }
+
+    @Override
+    String failureOf(String result) {
+      return result.equals("good") ? "" : "not good: " + result;
+    }
+  }
+
+  private static String untilCancelled(Progress progress) {
+    while (!progress.isCancelled()) {
+      Thread.onSpinWait();
+    }
+    return "ended early";
+  }
+
+  private static StandardEnvironment terminal() {
+    StandardEnvironment env = new StandardEnvironment();
+    env.set(Environment.ENV_TERM, "xterm");
+    env.set(Environment.ENV_COLUMNS, "60");
+    return env;
+  }
+
+  private static void assertInterrupted(TestCommand command) {
+    UnloggedFailure failure = assertThrows(UnloggedFailure.class, command::run);
+    assertThat(failure).hasMessageThat().isEqualTo("fatal: interrupted");
+    assertThat(command.begun).containsExactly("a");
+    assertThat(command.printed.toString()).isEqualTo("[ended early]");
+  }
+
+  @Test
+  void allGoesWell() throws Exception {
+    TestCommand command = new TestCommand((cache, progress) -> "good");
+    command.run();
+    assertThat(command.begun).containsExactly("a", "b").inOrder();
+    assertThat(command.printed.toString()).isEqualTo("[good, good]");
+    assertThat(command.shown.toString()).isEmpty();
+  }
+
+  @Test
+  void whatFailedIsSaidAndTheOthersAreDone() {
+    TestCommand command = new TestCommand((cache, progress) -> cache.equals("a") ? "torn" : "good");
+    UnloggedFailure failure = assertThrows(UnloggedFailure.class, command::run);
+    assertThat(failure).hasMessageThat().isEqualTo("fatal: not good: torn");
+    assertThat(command.printed.toString()).isEqualTo("[torn, good]");
+  }
+
+  @Test
+  void anUnexpectedErrorIsOneCachesOnly() {
+    TestCommand command =
+        new TestCommand(
+            (cache, progress) -> {
+              if (cache.equals("a")) {
+                throw new IllegalStateException("thrown by a test");
+              }
+              return "good";
+            });
+    UnloggedFailure failure = assertThrows(UnloggedFailure.class, command::run);
+    assertThat(failure).hasMessageThat().contains("it failed, see the log");
+    assertThat(command.printed.toString()).endsWith(", good]");
+  }
+
+  @Test
+  void theClientGoesAway() {
+    TestCommand[] command = new TestCommand[1];
+    command[0] =
+        new TestCommand(
+            (cache, progress) -> {
+              command[0].destroy(null);
+              return untilCancelled(progress);
+            });
+    assertInterrupted(command[0]);
+  }
+
+  @Test
+  void theClientSendsASignal() {
+    StandardEnvironment env = terminal();
+    TestCommand command =
+        new TestCommand(
+            (cache, progress) -> {
+              env.signal(null, Signal.INT);
+              return untilCancelled(progress);
+            });
+    command.lookAt(env);
+    assertInterrupted(command);
+  }
+
+  @Test
+  void ctrlCOnATerminal() {
+    TestCommand[] command = new TestCommand[1];
+    command[0] =
+        new TestCommand(
+            (cache, progress) -> {
+              command[0].keys.pressed = true;
+              return untilCancelled(progress);
+            });
+    command[0].lookAt(terminal());
+    assertInterrupted(command[0]);
+    assertThat(command[0].shown.toString()).startsWith("\r1/2 a");
+  }
+
+  @Test
+  void withoutATerminalTheInputIsNobodys() throws Exception {
+    TestCommand command = new TestCommand((cache, progress) -> "good");
+    command.keys.pressed = true;
+    command.run();
+    assertThat(command.begun).hasSize(2);
+    assertThat(command.keys.pressed).isTrue();
+  }
+}

@@ -1,0 +1,175 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+
+import com.google.common.base.Splitter;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import com.googlesource.gerrit.modules.cache.chroniclemap.admin.VerifyResult.Verdict;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport.Outcome;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What verify and compact say, to people and to scripts. */
+class UpkeepShownTest {
+  private static List<String> lines(Consumer<PrintWriter> printing) {
+    StringWriter out = new StringWriter();
+    try (PrintWriter writer = new PrintWriter(out)) {
+      printing.accept(writer);
+    }
+    return Splitter.on('\n').splitToList(out.toString());
+  }
+
+  private static VerifyResult verified(
+      String name, long damaged, boolean repaired, boolean complete) {
+    return VerifyResult.of(
+        name, new VerifyReport(20, 4096, damaged, repaired, complete, 1500), "its file changed");
+  }
+
+  private static CompactResult compacted(String name, Outcome outcome, long figure) {
+    return CompactResult.of(name, new CompactReport(outcome, figure, figure, figure, figure));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "0, false, true, SOUND",
+    "1, false, true, DAMAGED",
+    "1, true, true, REPAIRED",
+    "0, false, false, INCOMPLETE",
+    "1, false, false, DAMAGED"
+  })
+  void theVerdictFollowsFromTheReport(
+      long damaged, boolean repaired, boolean complete, Verdict verdict) {
+    VerifyResult result = verified("a", damaged, repaired, complete);
+    assertThat(result.verdict()).isEqualTo(verdict);
+    assertThat(result.isGood()).isEqualTo(verdict == Verdict.SOUND || verdict == Verdict.REPAIRED);
+    assertThat(result.detail()).isEqualTo(complete ? "" : "its file changed");
+  }
+
+  @Test
+  void aCacheThatWasRefusedIsNotGood() {
+    assertThat(VerifyResult.refused("a", "busy").isGood()).isFalse();
+    assertThat(CompactResult.refused("a", "busy").isGood()).isFalse();
+    assertThat(CompactResult.refused("a", "busy").detail()).isEqualTo("busy");
+  }
+
+  @Test
+  void whatIsCompactIsGood() {
+    assertThat(compacted("a", Outcome.REBUILT, 1).isGood()).isTrue();
+    assertThat(compacted("a", Outcome.NOTHING_TO_GAIN, 1).isGood()).isTrue();
+    assertThat(compacted("a", Outcome.NO_FILE, 1).isGood()).isFalse();
+    assertThat(compacted("a", Outcome.ABANDONED, 1).isGood()).isFalse();
+  }
+
+  @Test
+  void theTableOfAVerifyTellsAll() {
+    List<String> lines =
+        lines(
+            out ->
+                UpkeepTable.printVerify(
+                    out,
+                    List.of(verified("ours", 0, false, true), verified("bad", 3, false, false))));
+    assertThat(lines.get(2)).matches("ours +20 +4.0 KiB +0 +1.5 s +sound");
+    assertThat(lines.get(3)).matches("bad +20 +4.0 KiB +3 +1.5 s +DAMAGED");
+    assertThat(lines.get(5)).matches("2 caches +40 +8.0 KiB +3 +3.0 s");
+    assertThat(lines.get(7)).isEqualTo("bad: its file changed");
+  }
+
+  @Test
+  void theTableOfACompactTellsAll() {
+    List<String> lines =
+        lines(
+            out ->
+                UpkeepTable.printCompact(
+                    out,
+                    List.of(
+                        new CompactResult(
+                            "ours",
+                            "",
+                            new CompactReport(Outcome.REBUILT, 8 << 20, 4 << 20, 7, 60)),
+                        compacted("lost", Outcome.NO_FILE, 0))));
+    assertThat(lines.get(2)).matches("ours +7 +8.0 MiB +4.0 MiB +60 ms +rebuilt");
+    assertThat(lines.get(3)).matches("lost +0 +0 B +0 B +0 ms +NO FILE");
+    assertThat(lines.get(7)).startsWith("lost: it has no file");
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {0, 1, 99_999, 999_950, 1L << 40, Long.MAX_VALUE / 100})
+  void theTablesFit(long figure) {
+    List<VerifyResult> verified = new ArrayList<>();
+    List<CompactResult> compacted = new ArrayList<>();
+    for (String name : List.of("a", "plugin-with-a-name.and_a_cache", "n".repeat(300))) {
+      for (Verdict verdict : Verdict.values()) {
+        verified.add(
+            new VerifyResult(
+                name,
+                verdict,
+                "a word ".repeat(40),
+                new VerifyReport(figure, figure, figure, false, false, figure)));
+      }
+      for (Outcome outcome : Outcome.values()) {
+        compacted.add(compacted(name, outcome, figure));
+      }
+    }
+    List<String> all = new ArrayList<>(lines(out -> UpkeepTable.printVerify(out, verified)));
+    all.addAll(lines(out -> UpkeepTable.printCompact(out, compacted)));
+    for (String line : all) {
+      assertWithMessage(line).that(line.length()).isAtMost(Tables.WIDTH);
+    }
+  }
+
+  private static JsonObject onlyCache(String json) {
+    return JsonParser.parseString(json)
+        .getAsJsonObject()
+        .getAsJsonArray("caches")
+        .get(0)
+        .getAsJsonObject();
+  }
+
+  @Test
+  void jsonOfAVerify() {
+    JsonObject cache = onlyCache(UpkeepJson.ofVerify(List.of(verified("x\"y", 2, false, true))));
+    assertThat(cache.get("name").getAsString()).isEqualTo("x\"y");
+    assertThat(cache.get("result").getAsString()).isEqualTo("damaged");
+    assertThat(cache.get("detail").getAsString()).isEmpty();
+    assertThat(cache.get("entries").getAsLong()).isEqualTo(20);
+    assertThat(cache.get("bytes").getAsLong()).isEqualTo(4096);
+    assertThat(cache.get("damaged").getAsLong()).isEqualTo(2);
+    assertThat(cache.get("complete").getAsBoolean()).isTrue();
+    assertThat(cache.get("millis").getAsLong()).isEqualTo(1500);
+  }
+
+  @Test
+  void jsonOfACompact() {
+    JsonObject cache =
+        onlyCache(UpkeepJson.ofCompact(List.of(compacted("a", Outcome.NOTHING_TO_GAIN, 7))));
+    assertThat(cache.get("result").getAsString()).isEqualTo("nothing_to_gain");
+    for (String name : List.of("entries", "bytes_before", "bytes_after", "millis")) {
+      assertWithMessage(name).that(cache.get(name).getAsLong()).isEqualTo(7);
+    }
+  }
+}

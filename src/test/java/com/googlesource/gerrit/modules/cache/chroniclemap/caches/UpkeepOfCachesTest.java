@@ -1,0 +1,138 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
+
+import static com.google.common.truth.Truth.assertThat;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import com.google.common.cache.Cache;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What an administrator has done to a cache by its name. */
+@Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
+class UpkeepOfCachesTest {
+  @TempDir Path temp;
+  private TestSite site;
+
+  @BeforeEach
+  void open() {
+    site = new TestSite(temp, TestSite.Backend.CHRONICLE);
+  }
+
+  @AfterEach
+  void close() {
+    site.close();
+  }
+
+  private CacheInventory inventory() {
+    return site.inventory();
+  }
+
+  @Test
+  void aCacheIsVerified() throws Exception {
+    Cache<String, String> cache = site.build(new TestCacheDef("a"));
+    cache.put("k", "v");
+    ((ChronicleMapCache<?, ?>) cache).disk().store().flush();
+    VerifyReport report = inventory().verify("a", false, Progress.NONE);
+    assertThat(report.complete()).isTrue();
+    assertThat(report.values()).isEqualTo(1);
+    assertThat(report.damaged()).isEqualTo(0);
+  }
+
+  @Test
+  void aCacheIsCompacted() throws Exception {
+    site.build(new TestCacheDef("a"));
+    CompactReport report = inventory().compact("a", Progress.NONE);
+    assertThat(report.outcome()).isEqualTo(CompactReport.Outcome.NOTHING_TO_GAIN);
+  }
+
+  @Test
+  void anUnknownCacheIsRefused() {
+    site.build(new TestCacheDef("a"));
+    assertThrows(CacheUpkeepException.class, () -> inventory().verify("b", false, Progress.NONE));
+    assertThrows(CacheUpkeepException.class, () -> inventory().compact("b", Progress.NONE));
+  }
+
+  @Test
+  void oneAtATime() throws Exception {
+    site.build(new TestCacheDef("a"));
+    site.build(new TestCacheDef("b"));
+    List<String> refusals = new ArrayList<>();
+    Progress nosy =
+        new Progress() {
+          @Override
+          public void step(int done, int total) {
+            refusals.add(
+                assertThrows(
+                        CacheUpkeepException.class, () -> inventory().compact("a", Progress.NONE))
+                    .getMessage());
+            // Of another cache it may be.
+            try {
+              assertThat(inventory().verify("b", false, Progress.NONE).complete()).isTrue();
+            } catch (CacheUpkeepException | InterruptedException e) {
+              throw new AssertionError(e);
+            }
+          }
+
+          @Override
+          public boolean isCancelled() {
+            return false;
+          }
+        };
+    assertThat(inventory().verify("a", false, nosy).complete()).isTrue();
+    assertThat(refusals).isNotEmpty();
+    // And again when the first is done.
+    assertThat(inventory().verify("a", false, Progress.NONE).complete()).isTrue();
+  }
+
+  @Test
+  void aCancelledVerifySaysThatItIsNotComplete() throws Exception {
+    site.build(new TestCacheDef("a"));
+    Progress cancelled =
+        new Progress() {
+          @Override
+          public void step(int done, int total) {}
+
+          @Override
+          public boolean isCancelled() {
+            return true;
+          }
+        };
+    assertThat(inventory().verify("a", true, cancelled).complete()).isFalse();
+    assertThat(inventory().verify("a", true, Progress.NONE).complete()).isTrue();
+  }
+
+  @Test
+  void putsAreTimed() {
+    Cache<String, String> cache = site.build(new TestCacheDef("a"));
+    assertThat(inventory().reports().get(0).puts().count()).isEqualTo(0);
+    cache.put("k", "v");
+    PutLatency latency = inventory().reports().get(0).puts();
+    assertThat(latency.count()).isEqualTo(1);
+    assertThat(latency.max()).isGreaterThan(0);
+    assertThat(latency.p50()).isAtMost(latency.max());
+  }
+}
