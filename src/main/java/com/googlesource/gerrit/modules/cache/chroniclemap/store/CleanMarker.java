@@ -46,13 +46,14 @@ record CleanMarker(long fileBytes, int checksum, long entries, long liveBytes) {
   /**
    * Says that {@code store}, which nobody maps any more, is in order.
    *
-   * @param fileBytes the length it must have
+   * @param leastBytes the length it must have at least
+   * @throws IOException if that can't be said
    */
-  static void write(Disk disk, Path store, long fileBytes, long entries, long liveBytes)
+  static void write(Disk disk, Path store, long leastBytes, long entries, long liveBytes)
       throws IOException {
-    if (disk.size(store) != fileBytes) {
-      throw new IOException(
-          "the file should have " + fileBytes + " bytes and has " + disk.size(store));
+    long fileBytes = disk.size(store);
+    if (fileBytes < leastBytes) {
+      throw new IOException("the file was cut off at " + fileBytes + " bytes");
     }
     CleanMarker marker = new CleanMarker(fileBytes, checksum(disk, store), entries, liveBytes);
     Path temporary = store.resolveSibling(pathOf(store).getFileName() + ".tmp");

@@ -832,7 +832,9 @@ public final class Store {
   private void unmap(Generations generations) {
     lock.lock();
     try {
-      pending.clear();
+      if (isOver()) {
+        pending.clear();
+      }
       generations.unmap();
     } catch (RuntimeException | InternalError e) {
       faults.warn(e, "cannot unmap its file");
