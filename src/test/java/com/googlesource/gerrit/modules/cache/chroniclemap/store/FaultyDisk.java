@@ -25,6 +25,7 @@ import java.nio.file.Files;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -61,6 +62,7 @@ final class FaultyDisk implements Disk {
 
   private enum Kind {
     READ,
+    OPEN,
     WRITE,
     MAKE,
     LENGTHEN,
@@ -78,6 +80,11 @@ final class FaultyDisk implements Disk {
   private int touches;
   private int hits;
 
+  /** What each call did, for choosing those worth to fail. */
+  private final List<Kind> kinds = new ArrayList<>();
+
+  private int callsBeforeMapping;
+
   FaultyDisk(Fault fault, int n) {
     this.fault = fault;
     this.n = n;
@@ -91,9 +98,28 @@ final class FaultyDisk implements Disk {
     return touches;
   }
 
+  /** Whether it makes a difference if the n-th call of another run like this one fails. */
+  synchronized boolean concerns(Fault what, int call) {
+    Kind kind = kinds.get(call - 1);
+    return switch (what) {
+      case NONE, TOUCH, ALL_TOUCHES -> false;
+      case ONCE, GONE -> true;
+      case LATE -> kind != Kind.READ && kind != Kind.OPEN;
+      case FULL -> kind == Kind.MAKE || kind == Kind.LENGTHEN;
+      case READ_ONLY -> kind == Kind.MAKE || kind == Kind.DELETE;
+      case SHORT -> kind == Kind.OPEN;
+      case CUT -> call <= callsBeforeMapping;
+    };
+  }
+
   /** How often anything failed or was cut. */
   synchronized int hits() {
     return hits;
+  }
+
+  /** Whether a call or touch failed, if any was hit: not only a file that is short. */
+  boolean failed() {
+    return fault != Fault.SHORT && fault != Fault.CUT;
   }
 
   /** Whether what failed once fails for ever. */
@@ -104,8 +130,9 @@ final class FaultyDisk implements Disk {
     };
   }
 
-  private synchronized boolean counts() {
+  private synchronized boolean counts(Kind kind) {
     calls++;
+    kinds.add(kind);
     return switch (fault) {
       case ONCE, LATE, SHORT, CUT -> calls == n;
       case FULL, READ_ONLY, GONE -> calls >= n;
@@ -128,7 +155,7 @@ final class FaultyDisk implements Disk {
   }
 
   private <T> T call(Kind kind, Path file, Call<T> call) throws IOException {
-    if (!counts()) {
+    if (!counts(kind)) {
       return call.run();
     }
     switch (fault) {
@@ -174,6 +201,10 @@ final class FaultyDisk implements Disk {
     try {
       return call(Kind.READ, file, () -> REAL.exists(file));
     } catch (IOException e) {
+      synchronized (this) {
+        // Nobody is told.
+        hits--;
+      }
       return true;
     }
   }
@@ -229,7 +260,7 @@ final class FaultyDisk implements Disk {
     boolean[] cut = new boolean[1];
     FileChannel channel =
         call(
-            Kind.READ,
+            Kind.OPEN,
             file,
             () -> {
               synchronized (this) {
@@ -269,6 +300,9 @@ final class FaultyDisk implements Disk {
         file,
         () -> {
           mapped.add(file);
+          synchronized (this) {
+            callsBeforeMapping = calls;
+          }
           return null;
         });
   }
