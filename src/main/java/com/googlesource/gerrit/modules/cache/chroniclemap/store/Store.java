@@ -877,7 +877,8 @@ public final class Store {
         takeOver(opener().openEmpty("its file failed: " + start.detail()));
         logger.atInfo().log("Cache %s has a file again", settings.name());
       } catch (IOException | RuntimeException | InternalError e) {
-        logger.atInfo().withCause(e).log("Cache %s still has no file", settings.name());
+        faults.count(e);
+
         healLater();
       }
     }

@@ -97,7 +97,9 @@ class FaultWalkTest {
 
     @Override
     protected void append(LoggingEvent event) {
-      if (event.getLevel().isGreaterOrEqual(Level.WARN)) {
+      // What is damaged on purpose is told of as well.
+      if (event.getLevel().isGreaterOrEqual(Level.WARN)
+          && !event.getRenderedMessage().contains("a damaged entry was found")) {
         said.add(event.getRenderedMessage());
       }
     }
@@ -355,6 +357,7 @@ class FaultWalkTest {
     private StoreDirectory directory;
     private Store store;
     private boolean told;
+    private int opened;
     private long faults;
 
     Script(Scenario scenario, Path folder, Disk disk) {
@@ -376,6 +379,7 @@ class FaultWalkTest {
     }
 
     void open() throws Exception {
+      opened++;
       try {
         directory = StoreDirectory.open(folder, OptionalLong.of(total), disk, clock::get);
       } catch (StoreUnavailableException e) {
@@ -580,16 +584,14 @@ class FaultWalkTest {
     for (int n = 1; n <= touches; n += step(n, touches)) {
       run(scenario, before, Fault.TOUCH, n);
     }
-    for (int n = 1; n <= touches; n += 1 + touches / 20) {
+    for (int n = 1; n <= touches; n += 1 + touches / 10) {
       run(scenario, before, Fault.ALL_TOUCHES, n);
     }
-    System.err.println(
-        "XXX " + scenario + " calls " + calls + " touches " + touches + " runs " + runs);
   }
 
-  /** Each one up to 100, then about 40 more. */
+  /** Each one up to 40, then about 25 more. */
   private static int step(int n, int last) {
-    return n < 100 ? 1 : Math.max(1, (last - 100) / 40);
+    return n < 40 ? 1 : Math.max(1, (last - 40) / 25);
   }
 
   private void run(Scenario scenario, Script before, Fault fault, int n) throws Exception {
@@ -606,7 +608,7 @@ class FaultWalkTest {
     Future<?> running =
         runner.submit(
             () -> {
-              run(scenario, new Script(scenario, folder, disk, before), disk, killed, what);
+              run(scenario, new Script(scenario, folder, disk, before), disk, killed);
               return null;
             });
     try {
@@ -629,6 +631,11 @@ class FaultWalkTest {
   private static void heal(Script script, FaultyDisk disk) throws Exception {
     script.store.heal();
     if (!disk.goesOn()) {
+      while (script.store.stats().state() == StoreState.FAILED) {
+        // Not before a growth of the failed file has ended.
+        Thread.onSpinWait();
+        script.store.heal();
+      }
       assertThat(script.store.stats().state()).isEqualTo(StoreState.READY);
       script.put(7, 70);
       script.flush();
@@ -649,7 +656,7 @@ class FaultWalkTest {
     return out.toString();
   }
 
-  private void run(Scenario scenario, Script script, FaultyDisk disk, Path killed, String what)
+  private void run(Scenario scenario, Script script, FaultyDisk disk, Path killed)
       throws Exception {
     try {
       scenario.steps.run(script);
@@ -678,7 +685,9 @@ class FaultWalkTest {
     if (!disk.goesOn()) {
       assertWithMessage("the log").that(warnings.said.size()).isAtMost(1);
     }
-    assertThat(warnings.said).containsNoDuplicates();
+    if (script.opened == 1) {
+      assertThat(warnings.said).containsNoDuplicates();
+    }
     if (warnings.said.stream().noneMatch(text -> text.contains("may come back"))) {
       for (Path folder : List.of(script.folder, killed)) {
         Script after = new Script(scenario, folder, new FaultyDisk(Fault.NONE, 0), script);
@@ -690,8 +699,6 @@ class FaultWalkTest {
         after.readAll();
         after.close();
       }
-    } else {
-      System.err.println("XXX may come back " + what);
     }
   }
 }

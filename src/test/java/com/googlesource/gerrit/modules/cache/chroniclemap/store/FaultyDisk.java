@@ -125,8 +125,8 @@ final class FaultyDisk implements Disk {
   /** Whether what failed once fails for ever. */
   boolean goesOn() {
     return switch (fault) {
-      case FULL, READ_ONLY, GONE, ALL_TOUCHES -> true;
-      case NONE, ONCE, LATE, SHORT, CUT, TOUCH -> false;
+      case FULL, READ_ONLY, GONE, SHORT, ALL_TOUCHES -> true;
+      case NONE, ONCE, LATE, CUT, TOUCH -> false;
     };
   }
 
