@@ -60,7 +60,8 @@ final class StartLog {
           warn(
               """
               Cache %s is kept in memory only, because no file could be made for it: %s. Free disk \
-              or mend the rights of the folder and restart, or lower cache.%s.diskLimit (%d bytes)\
+              or mend the rights of the folder: it is tried again now and then, and at a restart. Or \
+              lower cache.%s.diskLimit (%d bytes)\
               """
                   .formatted(cache, report.detail(), cache, diskLimit));
       case PENDING, NEW, CLEAN -> {}

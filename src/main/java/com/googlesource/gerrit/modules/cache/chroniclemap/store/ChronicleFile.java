@@ -103,6 +103,10 @@ final class ChronicleFile {
     disk.mapping(path);
     ChronicleMap<byte[], byte[]> map = builder(geometry).createPersistedTo(path.toFile());
     try {
+      if (disk.size(path) < ((VanillaChronicleHash<?, ?, ?, ?>) map).dataStoreSize()) {
+        // To touch memory beyond the end of its file is a fault.
+        throw new IOException("the file was cut off at " + disk.size(path) + " bytes");
+      }
       return new ChronicleFile(
           map, geometry, disk, disk.open(path, Set.of(StandardOpenOption.READ)));
     } catch (IOException | RuntimeException | Error e) {
@@ -508,7 +512,7 @@ final class ChronicleFile {
 
   /** A reader of this file past Chronicle-Map; to be used while nobody writes. */
   SegmentReader reader() {
-    return new SegmentReader(channel, layout());
+    return new SegmentReader(channel, layout(), /* whole= */ true);
   }
 
   /** Unmaps the file. */

@@ -46,13 +46,14 @@ record CleanMarker(long fileBytes, int checksum, long entries, long liveBytes) {
   /**
    * Says that {@code store}, which nobody maps any more, is in order.
    *
-   * @param fileBytes the length it must have
+   * @param leastBytes the length it must have at least
+   * @throws IOException if that can't be said
    */
-  static void write(Disk disk, Path store, long fileBytes, long entries, long liveBytes)
+  static void write(Disk disk, Path store, long leastBytes, long entries, long liveBytes)
       throws IOException {
-    if (disk.size(store) != fileBytes) {
-      throw new IOException(
-          "the file should have " + fileBytes + " bytes and has " + disk.size(store));
+    long fileBytes = disk.size(store);
+    if (fileBytes < leastBytes) {
+      throw new IOException("the file was cut off at " + fileBytes + " bytes");
     }
     CleanMarker marker = new CleanMarker(fileBytes, checksum(disk, store), entries, liveBytes);
     Path temporary = store.resolveSibling(pathOf(store).getFileName() + ".tmp");
@@ -63,26 +64,43 @@ record CleanMarker(long fileBytes, int checksum, long entries, long liveBytes) {
   /**
    * Takes the marker away, and says whether the store is still as it was left.
    *
+   * @param faults told if the disk does not let it be seen
    * @return empty if there is no marker or the store differs from it
    * @throws IOException if the marker is there but can't be removed: then the store must not be
    *     used, because a crash would be taken for a proper stop
    */
-  static Optional<CleanMarker> take(Disk disk, Path store) throws IOException {
-    Optional<CleanMarker> marker = read(disk, store);
+  static Optional<CleanMarker> take(Disk disk, Path store, FaultLog faults) throws IOException {
+    Optional<CleanMarker> marker = Optional.empty();
+    try {
+      marker = read(disk, store);
+    } catch (IOException e) {
+      // A marker that can't be read says nothing; the store is treated as after a crash.
+      faults.count(e);
+    }
     disk.delete(pathOf(store));
-    return marker.filter(m -> m.matches(disk, store));
+    try {
+      return marker.isPresent() && marker.get().matches(disk, store) ? marker : Optional.empty();
+    } catch (IOException e) {
+      faults.count(e);
+      return Optional.empty();
+    }
+  }
+
+  /** Whether a store has a marker. */
+  static boolean isReadable(Disk disk, Path store) {
+    try {
+      return read(disk, store).isPresent();
+    } catch (IOException e) {
+      return false;
+    }
   }
 
   static Path pathOf(Path store) {
     return store.resolveSibling(store.getFileName() + ".clean");
   }
 
-  private boolean matches(Disk disk, Path store) {
-    try {
-      return disk.size(store) == fileBytes && checksum(disk, store) == checksum;
-    } catch (IOException e) {
-      return false;
-    }
+  private boolean matches(Disk disk, Path store) throws IOException {
+    return disk.size(store) == fileBytes && checksum(disk, store) == checksum;
   }
 
   private static int checksum(Disk disk, Path file) throws IOException {
@@ -96,8 +114,7 @@ record CleanMarker(long fileBytes, int checksum, long entries, long liveBytes) {
     return (int) crc.getValue();
   }
 
-  /** The marker of a store, if there is one that can be read. */
-  static Optional<CleanMarker> read(Disk disk, Path store) {
+  private static Optional<CleanMarker> read(Disk disk, Path store) throws IOException {
     try {
       Properties p = new Properties();
       p.load(new StringReader(disk.readText(pathOf(store))));
@@ -109,8 +126,7 @@ record CleanMarker(long fileBytes, int checksum, long entries, long liveBytes) {
               number(p, "liveBytes")));
     } catch (NoSuchFileException e) {
       return Optional.empty();
-    } catch (IOException | IllegalArgumentException e) {
-      // A marker that can't be read says nothing; the store is treated as after a crash.
+    } catch (IllegalArgumentException e) {
       return Optional.empty();
     }
   }

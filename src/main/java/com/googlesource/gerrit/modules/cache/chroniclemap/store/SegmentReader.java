@@ -50,14 +50,17 @@ final class SegmentReader {
 
   private final FileChannel channel;
   private final FileLayout layout;
+  private final boolean whole;
   private final ByteBuffer buffer;
 
   /**
    * Prepares to read.
    *
    * @param channel stays the caller's
+   * @param whole whether the file must not be cut off: one in use must be read wholly or not at all
    */
-  SegmentReader(FileChannel channel, FileLayout layout) {
+  SegmentReader(FileChannel channel, FileLayout layout, boolean whole) {
+    this.whole = whole;
     this.channel = channel;
     this.layout = layout;
     this.buffer = ByteBuffer.allocate(layout.segmentBytes()).order(ByteOrder.LITTLE_ENDIAN);
@@ -71,7 +74,7 @@ final class SegmentReader {
    */
   static long readAll(Disk disk, Path file, FileLayout layout, Sink sink) throws IOException {
     try (FileChannel channel = disk.open(file, Set.of(StandardOpenOption.READ))) {
-      SegmentReader reader = new SegmentReader(channel, layout);
+      SegmentReader reader = new SegmentReader(channel, layout, /* whole= */ false);
       long damaged = 0;
       for (int i = 0; i < layout.segments(); i++) {
         damaged += reader.read(i, sink);
@@ -83,15 +86,18 @@ final class SegmentReader {
   /** Reads a segment; returns how many slots led to no valid record. */
   long read(int segment, Sink sink) throws IOException {
     long offset = layout.segmentsOffset() + (long) segment * layout.segmentBytes();
-    readFully(channel, buffer.clear(), offset);
+    buffer.clear();
+    readFully(offset);
     return readSlots(buffer.flip(), sink);
   }
 
   /** Reads until the buffer is full or the file ends. */
-  private static void readFully(FileChannel channel, ByteBuffer buffer, long offset)
-      throws IOException {
+  private void readFully(long offset) throws IOException {
     while (buffer.hasRemaining()) {
       if (channel.read(buffer, offset + buffer.position()) < 0) {
+        if (whole) {
+          throw new IOException("the file was cut off at " + (offset + buffer.position()));
+        }
         return;
       }
     }

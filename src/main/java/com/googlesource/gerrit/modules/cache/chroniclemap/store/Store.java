@@ -123,6 +123,9 @@ public final class Store {
   /** Null unless the state is READY, or just about to be. */
   private volatile Generations file;
 
+  /** The last file that failed; null if none has. */
+  private volatile Generations givenUp;
+
   /** When values that are too old were last taken away; milliseconds since the epoch. */
   private volatile long lastSweep;
 
@@ -850,25 +853,32 @@ public final class Store {
               start.millis());
       state = StoreState.FAILED;
       file = null;
+      givenUp = generations;
     }
     faults.warn(
         cause,
         "its file failed and was given up; it is kept in memory only until there is another");
     // Not here: the caller may be a reader inside the gate, or in the middle of a change.
-    var unused = threads.write(() -> unmap(generations));
+    var unused = threads.write(() -> unmapAndHeal(generations));
+  }
+
+  private void unmapAndHeal(Generations generations) {
+    unmap(generations);
+    healLater();
   }
 
   private void unmap(Generations generations) {
     lock.lock();
     try {
-      pending.clear();
+      if (isOver()) {
+        pending.clear();
+      }
       generations.unmap();
     } catch (RuntimeException | InternalError e) {
       faults.warn(e, "cannot unmap its file");
     } finally {
       lock.unlock();
     }
-    healLater();
   }
 
   private void healLater() {
@@ -889,10 +899,15 @@ public final class Store {
         if (growth.isRunning()) {
           throw new IOException("the growth of the old file has not ended");
         }
+        if (givenUp != null) {
+          // Its name may be used again.
+          unmap(givenUp);
+        }
         takeOver(opener().openEmpty("its file failed: " + start.detail()));
         logger.atInfo().log("Cache %s has a file again", settings.name());
       } catch (IOException | RuntimeException | InternalError e) {
-        logger.atInfo().withCause(e).log("Cache %s still has no file", settings.name());
+        faults.count(e);
+
         healLater();
       }
     }

@@ -171,7 +171,9 @@ final class StoreFiles {
 
   /** What the store holds may be used again. */
   void unmarkForDiscard() throws IOException {
-    disk.delete(discardMarker());
+    if (disk.exists(discardMarker())) {
+      disk.delete(discardMarker());
+    }
     lastResort.keep(versioned);
   }
 
@@ -258,7 +260,7 @@ final class StoreFiles {
       Matcher generation = GENERATION.matcher(name);
       if (generation.find()
           && generation.end() == name.length()
-          && CleanMarker.read(disk, store).isEmpty()) {
+          && !CleanMarker.isReadable(disk, store)) {
         mark(disk, discardMarker(directory, name.substring(0, generation.start())));
       }
     }

@@ -202,28 +202,29 @@ class PartsTest {
   @Test
   void aMarkerHoldsOnceAndForTheSameBytesOnly() throws Exception {
     Path store = temp.resolve("store.chm");
+    FaultLog faults = new FaultLog("cache");
     Files.write(store, random(100_000, 1));
-    assertThat(CleanMarker.take(Disk.REAL, store)).isEmpty();
+    assertThat(CleanMarker.take(Disk.REAL, store, faults)).isEmpty();
     CleanMarker.write(Disk.REAL, store, 100_000, 12, 3456);
-    Optional<CleanMarker> marker = CleanMarker.take(Disk.REAL, store);
+    Optional<CleanMarker> marker = CleanMarker.take(Disk.REAL, store, faults);
     assertThat(marker.map(CleanMarker::entries)).hasValue(12L);
     assertThat(marker.map(CleanMarker::liveBytes)).hasValue(3456L);
-    assertThat(CleanMarker.take(Disk.REAL, store)).isEmpty();
+    assertThat(CleanMarker.take(Disk.REAL, store, faults)).isEmpty();
 
     CleanMarker.write(Disk.REAL, store, 100_000, 12, 3456);
     byte[] changed = random(100_000, 1);
     changed[99_999] ^= 1;
     Files.write(store, changed);
-    assertThat(CleanMarker.take(Disk.REAL, store)).isEmpty();
+    assertThat(CleanMarker.take(Disk.REAL, store, faults)).isEmpty();
 
     CleanMarker.write(Disk.REAL, store, 100_000, 12, 3456);
     Files.write(store, random(99_999, 1));
-    assertThat(CleanMarker.take(Disk.REAL, store)).isEmpty();
+    assertThat(CleanMarker.take(Disk.REAL, store, faults)).isEmpty();
     assertThrows(IOException.class, () -> CleanMarker.write(Disk.REAL, store, 100_000, 12, 3456));
     Files.write(store, random(100_000, 1));
     CleanMarker.write(Disk.REAL, store, 100_000, 12, 3456);
     Files.delete(store);
-    assertThat(CleanMarker.take(Disk.REAL, store)).isEmpty();
+    assertThat(CleanMarker.take(Disk.REAL, store, faults)).isEmpty();
   }
 
   // ---- Gate

@@ -1,0 +1,704 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.common.base.Throwables;
+import com.google.common.collect.Iterables;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.FaultyDisk.Fault;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
+import org.apache.log4j.AppenderSkeleton;
+import org.apache.log4j.Level;
+import org.apache.log4j.Logger;
+import org.apache.log4j.spi.LoggingEvent;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Does all that a store does, again and again, and each time another call to the disk fails. Each
+ * answer must be the value last put or none, also after a kill and after a stop; nothing may be
+ * thrown or hang; and the store must say what happened.
+ */
+class FaultWalkTest {
+  private static final long KB = 1 << 10;
+  private static final long MB = 1 << 20;
+
+  /** A first file takes a part of it: 64 KB. */
+  private static final long SMALL_TOTAL = 4 * MB;
+
+  /** A busy machine is slow; only what never ends takes longer. */
+  private static final long HANGS_SECONDS = 60;
+
+  @TempDir Path temp;
+
+  private final ExecutorService runner = Executors.newCachedThreadPool();
+  private final Warnings warnings = new Warnings();
+  private int runs;
+
+  @BeforeEach
+  void listen() {
+    Warnings.LOGGER.addAppender(warnings);
+    // Thousands of them, and each is looked at.
+    Warnings.LOGGER.setAdditivity(false);
+  }
+
+  @AfterEach
+  void stop() {
+    Warnings.LOGGER.removeAppender(warnings);
+    Warnings.LOGGER.setAdditivity(true);
+    runner.shutdownNow();
+  }
+
+  /** What the stores say in the log. */
+  private static final class Warnings extends AppenderSkeleton {
+    static final Logger LOGGER = Logger.getLogger(FaultWalkTest.class.getPackageName());
+
+    final ConcurrentLinkedQueue<String> said = new ConcurrentLinkedQueue<>();
+
+    @Override
+    protected void append(LoggingEvent event) {
+      // What is damaged on purpose is told of as well.
+      if (event.getLevel().isGreaterOrEqual(Level.WARN)
+          && !event.getRenderedMessage().contains("a damaged entry was found")) {
+        said.add(event.getRenderedMessage());
+      }
+    }
+
+    @Override
+    public void close() {}
+
+    @Override
+    public boolean requiresLayout() {
+      return false;
+    }
+  }
+
+  // ---- what is done
+
+  @SuppressWarnings("ImmutableEnumChecker") // its steps hold nothing
+  private enum Scenario {
+    OPEN_NEW(
+        512 * KB,
+        SMALL_TOTAL,
+        script -> {},
+        script -> {
+          script.open();
+          script.put(1, 100);
+        }),
+    PUT(
+        512 * KB,
+        SMALL_TOTAL,
+        script -> {},
+        script -> {
+          script.open();
+          script.put(1, 100);
+          script.put(2, 9000);
+          script.flush();
+          script.put(3, 0);
+          script.load(4, 500);
+          script.readAll();
+        }),
+    CHANGE(
+        512 * KB,
+        SMALL_TOTAL,
+        script -> {
+          script.open();
+          script.fill(0, 12, 700);
+          script.put(12, 9000);
+          script.put(13, 9000);
+          script.close();
+        },
+        script -> {
+          script.open();
+          script.put(0, 700);
+          script.put(1, 1500);
+          script.remove(2);
+          script.put(12, 8000);
+          script.remove(13);
+          script.readAll();
+          script.flush();
+          script.readAll();
+          script.remove(0);
+          script.put(2, 10);
+        }),
+    CLEAR(
+        512 * KB,
+        SMALL_TOTAL,
+        script -> {
+          script.open();
+          script.fill(0, 10, 700);
+          script.close();
+        },
+        script -> {
+          script.open();
+          script.put(3, 700);
+          script.clear();
+          script.readAll();
+          script.put(4, 700);
+        }),
+    GROW(
+        256 * KB,
+        SMALL_TOTAL,
+        script -> {},
+        script -> {
+          script.open();
+          script.fill(0, 30, 1200);
+          script.put(100, 9000);
+          script.remove(0);
+          script.fill(30, 60, 1200);
+          script.remove(1);
+          script.put(2, 300);
+          script.flush();
+          script.remove(100);
+          script.remove(3);
+          script.fill(60, 110, 1200);
+          script.put(4, 300);
+          script.flush();
+        }),
+    EVICT(
+        64 * KB,
+        SMALL_TOTAL,
+        script -> {},
+        script -> {
+          script.open();
+          script.fill(0, 40, 1500);
+          script.put(100, 9000);
+          script.flush();
+          script.remove(7);
+          script.fill(20, 60, 1500);
+          script.flush();
+          script.put(100, 8000);
+        }),
+    RECOVER(
+        512 * KB,
+        SMALL_TOTAL,
+        script -> {
+          script.open();
+          script.fill(0, 15, 1000);
+          script.put(20, 9000);
+          script.flush();
+          script.remove(3);
+          script.kill();
+        },
+        script -> {
+          script.open();
+          script.remove(0);
+          script.put(1, 1100);
+          script.remove(20);
+        }),
+    SHRINK(
+        512 * KB,
+        SMALL_TOTAL,
+        script -> {
+          script.open();
+          script.fill(0, 80, 1200);
+          script.put(100, 9000);
+          script.close();
+        },
+        script -> {
+          script.limit = 128 * KB;
+          script.open();
+          script.remove(79);
+          script.put(78, 1000);
+        }),
+    COMPACT(
+        8 * MB,
+        1 << 30,
+        script -> {
+          script.open();
+          script.fill(0, 10, 16_000);
+          script.fill(50, 55, 1_200_000);
+          script.flush();
+          for (int i = 50; i < 55; i++) {
+            script.remove(i);
+          }
+          script.close();
+        },
+        script -> {
+          script.open();
+          script.store(store -> store.compact(Progress.NONE));
+          script.remove(3);
+          script.put(4, 100_000);
+        }),
+    REPAIR(
+        512 * KB,
+        SMALL_TOTAL,
+        script -> {
+          script.open();
+          script.fill(0, 12, 700);
+          script.put(20, 9000);
+          script.close();
+        },
+        script -> {
+          script.open();
+          script.damage(7);
+          script.store(store -> store.verify(true, Progress.NONE));
+          script.remove(5);
+          script.put(6, 100);
+        }),
+    EXPIRE(
+        512 * KB,
+        SMALL_TOTAL,
+        script -> {
+          script.maxAge = Optional.of(Duration.ofHours(1));
+          script.open();
+          script.fill(0, 10, 700);
+          script.put(20, 9000);
+          script.clock.addAndGet(1_800_000);
+          script.fill(10, 15, 700);
+          script.close();
+        },
+        script -> {
+          script.clock.addAndGet(2_000_000);
+          script.open();
+          script.read(0);
+          script.store(Store::sweepIfDue);
+          script.remove(11);
+          script.clock.addAndGet(3_600_000);
+          script.store(Store::sweepExpired);
+        }),
+    RESTART(
+        512 * KB,
+        SMALL_TOTAL,
+        script -> {},
+        script -> {
+          script.open();
+          script.fill(0, 8, 700);
+          script.put(20, 9000);
+          script.remove(1);
+          script.close();
+          script.open();
+          script.readAll();
+          script.remove(2);
+          script.put(3, 800);
+          script.close();
+          script.open();
+        });
+
+    final long limit;
+    final long total;
+    final Step before;
+    final Step steps;
+
+    Scenario(long limit, long total, Step before, Step steps) {
+      this.limit = limit;
+      this.total = total;
+      this.before = before;
+      this.steps = steps;
+    }
+  }
+
+  private interface Step {
+    void run(Script script) throws Exception;
+  }
+
+  private interface StoreCall {
+    void run(Store store) throws Exception;
+  }
+
+  /** Uses one store and knows what was last put. */
+  private static final class Script {
+    /** Ways to find a file that whoever opens a store tells of in the log. */
+    private static final Set<StartReport.Kind> TOLD =
+        EnumSet.of(
+            StartReport.Kind.RECOVERED,
+            StartReport.Kind.SHRUNK,
+            StartReport.Kind.REPLACED,
+            StartReport.Kind.NONE);
+
+    final AtomicLong clock;
+    final Path folder;
+    private final Disk disk;
+    private final long total;
+    private final Map<Integer, byte[]> newest = new TreeMap<>();
+    long limit;
+    Optional<Duration> maxAge = Optional.empty();
+    private int puts;
+    private StoreDirectory directory;
+    private Store store;
+    private boolean told;
+    private int opened;
+    private long faults;
+
+    Script(Scenario scenario, Path folder, Disk disk) {
+      this.folder = folder;
+      this.disk = disk;
+      this.total = scenario.total;
+      this.limit = scenario.limit;
+      this.clock = new AtomicLong(1_700_000_000_000L);
+    }
+
+    /** The same script, going on with other files. */
+    Script(Scenario scenario, Path folder, Disk disk, Script before) {
+      this(scenario, folder, disk);
+      clock.set(before.clock.get());
+      newest.putAll(before.newest);
+      puts = before.puts;
+      limit = before.limit;
+      maxAge = before.maxAge;
+    }
+
+    void open() throws Exception {
+      opened++;
+      try {
+        directory = StoreDirectory.open(folder, OptionalLong.of(total), disk, clock::get);
+      } catch (StoreUnavailableException e) {
+        // The caches are kept in memory only.
+        assertThat(e).hasMessageThat().contains(folder.toString());
+        told = true;
+        faults++;
+        return;
+      }
+      store = TestStores.open(directory, settings());
+      told |= TOLD.contains(store.stats().start().kind());
+    }
+
+    private StoreSettings settings() {
+      return new StoreSettings("cache", 1, limit, maxAge);
+    }
+
+    void store(StoreCall call) throws Exception {
+      if (store != null) {
+        call.run(store);
+      }
+    }
+
+    private static byte[] key(int number) {
+      return ("key " + number).getBytes(UTF_8);
+    }
+
+    private static byte[] value(int number, int version, int length) {
+      byte[] out = new byte[length];
+      new Random(number * 1000L + version).nextBytes(out);
+      return out;
+    }
+
+    void put(int number, int length) {
+      if (store != null) {
+        byte[] value = value(number, ++puts, length);
+        store.put(key(number), value, clock.get());
+        newest.put(number, value);
+        read(number);
+      }
+    }
+
+    void load(int number, int length) {
+      if (store != null) {
+        byte[] value = value(number, ++puts, length);
+        store.putIfCurrent(key(number), value, clock.get(), store.ticket(key(number)));
+        newest.put(number, value);
+        read(number);
+      }
+    }
+
+    void fill(int from, int to, int length) {
+      for (int i = from; i < to; i++) {
+        put(i, length);
+      }
+    }
+
+    void remove(int number) {
+      if (store != null) {
+        store.remove(key(number));
+        newest.remove(number);
+        read(number);
+      }
+    }
+
+    void clear() {
+      if (store != null) {
+        store.clear();
+        newest.clear();
+      }
+    }
+
+    void flush() {
+      if (store != null) {
+        store.flush();
+      }
+    }
+
+    void read(int number) {
+      if (store == null) {
+        return;
+      }
+      Value found = store.read(key(number));
+      if (found != null) {
+        byte[] expected = newest.get(number);
+        if (expected == null || !Arrays.equals(expected, found.bytes())) {
+          throw new AssertionError(
+              "key " + number + " has " + (expected == null ? "a removed" : "another") + " value");
+        }
+      }
+    }
+
+    void readAll() {
+      for (int i = 0; i < 110; i++) {
+        read(i);
+      }
+    }
+
+    /** Changes a bit of a value where it stands in the file. */
+    void damage(int number) throws IOException {
+      byte[] value = newest.get(number);
+      Optional<Path> file = file();
+      if (store == null || file.isEmpty()) {
+        return;
+      }
+      byte[] all = Files.readAllBytes(file.get());
+      for (int i = 0; i < all.length - 64; i++) {
+        if (all[i] == value[0] && Arrays.equals(all, i, i + 64, value, 0, 64)) {
+          try (RandomAccessFile out = new RandomAccessFile(file.get().toFile(), "rw")) {
+            out.seek(i + 10L);
+            out.write(all[i + 10] ^ 1);
+          }
+        }
+      }
+    }
+
+    private Optional<Path> file() throws IOException {
+      try (Stream<Path> files = Files.list(folder)) {
+        return files.filter(f -> f.toString().endsWith(".chm")).findFirst();
+      }
+    }
+
+    void close() {
+      if (directory != null) {
+        directory.close();
+        if (store != null) {
+          faults += store.stats().faults();
+        }
+      }
+      directory = null;
+      store = null;
+    }
+
+    /** Leaves the files as a kill leaves them. */
+    void kill() throws Exception {
+      Path copy = folder.resolveSibling("killed");
+      copy(folder, copy);
+      close();
+      delete(folder);
+      Files.move(copy, folder);
+    }
+
+    /** Waits until nothing is under way in the background. */
+    void settle() throws Exception {
+      if (store != null) {
+        store.flush();
+        // Waits for a growth that runs.
+        VerifyReport unused = store.verify(false, Progress.NONE);
+      }
+    }
+  }
+
+  private static void copy(Path from, Path to) throws IOException {
+    Files.createDirectory(to);
+    try (Stream<Path> files = Files.list(from)) {
+      for (Path file : files.toList()) {
+        Files.copy(file, to.resolve(file.getFileName()));
+      }
+    }
+  }
+
+  private static void delete(Path folder) throws IOException {
+    if (Files.exists(folder)) {
+      try (Stream<Path> files = Files.list(folder)) {
+        for (Path file : files.toList()) {
+          Files.delete(file);
+        }
+      }
+      Files.delete(folder);
+    }
+  }
+
+  // ---- the walk
+
+  @ParameterizedTest
+  @EnumSource
+  void eachCallFails(Scenario scenario) throws Exception {
+    Script before = new Script(scenario, temp.resolve("before"), Disk.REAL);
+    Files.createDirectory(before.folder);
+    scenario.before.run(before);
+    before.close();
+    FaultyDisk sound = new FaultyDisk(Fault.NONE, 0);
+    run(scenario, before, sound, "no fault");
+    assertThat(warnings.said).isEmpty();
+    int calls = sound.calls();
+    int touches = sound.touches();
+    for (Fault fault :
+        List.of(
+            Fault.ONCE,
+            Fault.LATE,
+            Fault.FULL,
+            Fault.READ_ONLY,
+            Fault.GONE,
+            Fault.SHORT,
+            Fault.CUT)) {
+      for (int n = 1; n <= calls; n++) {
+        if (sound.concerns(fault, n)) {
+          run(scenario, before, fault, n);
+        }
+      }
+    }
+    for (int n = 1; n <= touches; n += step(n, touches)) {
+      run(scenario, before, Fault.TOUCH, n);
+    }
+    for (int n = 1; n <= touches; n += 1 + touches / 10) {
+      run(scenario, before, Fault.ALL_TOUCHES, n);
+    }
+  }
+
+  /** Each one up to 40, then about 25 more. */
+  private static int step(int n, int last) {
+    return n < 40 ? 1 : Math.max(1, (last - 40) / 25);
+  }
+
+  private void run(Scenario scenario, Script before, Fault fault, int n) throws Exception {
+    run(scenario, before, new FaultyDisk(fault, n), scenario + ", " + fault + " at " + n);
+  }
+
+  private void run(Scenario scenario, Script before, FaultyDisk disk, String what)
+      throws Exception {
+    runs++;
+    warnings.said.clear();
+    Path folder = temp.resolve("stores " + runs);
+    Path killed = temp.resolve("killed " + runs);
+    copy(before.folder, folder);
+    Future<?> running =
+        runner.submit(
+            () -> {
+              run(scenario, new Script(scenario, folder, disk, before), disk, killed);
+              return null;
+            });
+    try {
+      running.get(HANGS_SECONDS, TimeUnit.SECONDS);
+    } catch (TimeoutException e) {
+      throw new AssertionError(what + " hangs:\n" + stacks(), e);
+    } catch (ExecutionException e) {
+      throw new AssertionError(
+          what + ": " + Throwables.getStackTraceAsString(e.getCause()) + said(), e.getCause());
+    }
+    delete(folder);
+    delete(killed);
+  }
+
+  private String said() {
+    return "the log has " + Iterables.toString(warnings.said);
+  }
+
+  /** A new file is made after a while, if the disk lets it. */
+  private static void heal(Script script, FaultyDisk disk) throws Exception {
+    script.store.heal();
+    if (!disk.goesOn()) {
+      while (script.store.stats().state() == StoreState.FAILED) {
+        // Not before a growth of the failed file has ended.
+        Thread.onSpinWait();
+        script.store.heal();
+      }
+      assertThat(script.store.stats().state()).isEqualTo(StoreState.READY);
+      script.put(7, 70);
+      script.flush();
+      assertThat(script.store.read(Script.key(7))).isNotNull();
+    }
+    script.put(8, 7000);
+    script.remove(9);
+    script.readAll();
+    script.settle();
+  }
+
+  private static String stacks() {
+    StringBuilder out = new StringBuilder();
+    Thread.getAllStackTraces()
+        .forEach(
+            (thread, stack) ->
+                out.append(thread).append("\n  ").append(Arrays.toString(stack)).append('\n'));
+    return out.toString();
+  }
+
+  private void run(Scenario scenario, Script script, FaultyDisk disk, Path killed)
+      throws Exception {
+    try {
+      scenario.steps.run(script);
+      script.readAll();
+      script.settle();
+      script.readAll();
+      if (script.store != null) {
+        StoreStats stats = script.store.stats();
+        assertThat(stats.state()).isAnyOf(StoreState.READY, StoreState.FAILED);
+        if (stats.state() == StoreState.FAILED) {
+          assertThat(stats.start().detail()).isNotEmpty();
+          assertThat(stats.faults()).isAtLeast(1);
+          heal(script, disk);
+        }
+      }
+      copy(script.folder, killed);
+    } finally {
+      script.close();
+    }
+    if (disk.hits() > 0 && disk.failed()) {
+      assertWithMessage("faults counted").that(script.faults).isAtLeast(1);
+      assertWithMessage("the log tells of it")
+          .that(script.told || !warnings.said.isEmpty())
+          .isTrue();
+    }
+    if (!disk.goesOn()) {
+      assertWithMessage("the log").that(warnings.said.size()).isAtMost(1);
+    }
+    if (script.opened == 1) {
+      assertThat(warnings.said).containsNoDuplicates();
+    }
+    if (warnings.said.stream().noneMatch(text -> text.contains("may come back"))) {
+      for (Path folder : List.of(script.folder, killed)) {
+        Script after = new Script(scenario, folder, new FaultyDisk(Fault.NONE, 0), script);
+        after.open();
+        after.readAll();
+        assertThat(after.store.stats().state()).isEqualTo(StoreState.READY);
+        after.put(5, 50);
+        after.flush();
+        after.readAll();
+        after.close();
+      }
+    }
+  }
+}

@@ -1,0 +1,180 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import static com.google.common.truth.Truth.assertThat;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.CountDownLatch;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * A file whose recovery takes long: nobody waits for it, and what is changed meanwhile is changed.
+ */
+@Timeout(60)
+class SlowOpeningTest {
+  private static final StoreSettings SETTINGS =
+      new StoreSettings("cache", 1, 1 << 20, Optional.empty());
+
+  @TempDir Path temp;
+  private final CountDownLatch goOn = new CountDownLatch(1);
+  private Path folder;
+  private StoreDirectory directory;
+  private Store store;
+
+  /** Opens a store that was left by a crash, with a disk that takes its time to map a file. */
+  @BeforeEach
+  void beginToRecover() throws Exception {
+    Path before = temp.resolve("before");
+    folder = temp.resolve("stores");
+    try (StoreDirectory earlier = StoreDirectory.open(before)) {
+      Store filled = TestStores.open(earlier, SETTINGS);
+      for (int i = 0; i < 20; i++) {
+        filled.put(key(i), bytes("old " + i), 1);
+      }
+      filled.flush();
+      copy(before, folder);
+    }
+    directory =
+        StoreDirectory.open(folder, OptionalLong.empty(), slow(), System::currentTimeMillis);
+    store = directory.openStore(SETTINGS);
+  }
+
+  @AfterEach
+  void close() {
+    goOn.countDown();
+    directory.close();
+  }
+
+  private Disk slow() {
+    return (Disk)
+        Proxy.newProxyInstance(
+            Disk.class.getClassLoader(),
+            new Class<?>[] {Disk.class},
+            (proxy, method, args) -> {
+              if (method.getName().equals("mapping")) {
+                goOn.await();
+              }
+              try {
+                return method.invoke(Disk.REAL, args);
+              } catch (InvocationTargetException e) {
+                throw e.getCause();
+              }
+            });
+  }
+
+  private static void copy(Path from, Path to) throws Exception {
+    Files.createDirectory(to);
+    try (Stream<Path> files = Files.list(from)) {
+      for (Path file : files.toList()) {
+        Files.copy(file, to.resolve(file.getFileName()));
+      }
+    }
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(UTF_8);
+  }
+
+  private static byte[] key(int number) {
+    return bytes("key " + number);
+  }
+
+  private static String read(Store store, int number) {
+    Value value = store.read(key(number));
+    return value == null ? null : new String(value.bytes(), UTF_8);
+  }
+
+  private void change() {
+    store.put(key(1), bytes("new 1"), 2);
+    store.remove(key(2));
+    long early = store.ticket(key(3));
+    store.remove(key(3));
+    store.putIfCurrent(key(3), bytes("stale"), 2, early);
+    store.putIfCurrent(key(4), bytes("loaded"), 2, store.ticket(key(4)));
+    store.put(key(5), bytes("first"), 2);
+    store.put(key(5), bytes("second"), 2);
+  }
+
+  /** The old values may be there or not; those that were changed may not. */
+  private static void check(Store store) {
+    assertThat(read(store, 0)).isIn(Arrays.asList("old 0", null));
+    assertThat(read(store, 1)).isIn(Arrays.asList("new 1", null));
+    assertThat(read(store, 2)).isNull();
+    assertThat(read(store, 3)).isNull();
+    assertThat(read(store, 4)).isIn(Arrays.asList("old 4", "loaded", null));
+    assertThat(read(store, 5)).isIn(Arrays.asList("second", null));
+  }
+
+  @Test
+  void requestsGoOnMeanwhileAndHoldAfterwards() throws Exception {
+    assertThat(read(store, 0)).isNull();
+    change();
+    assertThat(store.stats().state()).isEqualTo(StoreState.OPENING);
+    check(store);
+    assertThat(read(store, 1)).isEqualTo("new 1");
+    goOn.countDown();
+    store.awaitOpened();
+    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+    assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.RECOVERED);
+    check(store);
+    assertThat(read(store, 0)).isEqualTo("old 0");
+    assertThat(read(store, 1)).isEqualTo("new 1");
+    assertThat(read(store, 4)).isEqualTo("loaded");
+    assertThat(read(store, 5)).isEqualTo("second");
+    directory.close();
+    directory = StoreDirectory.open(folder);
+    store = TestStores.open(directory, SETTINGS);
+    check(store);
+    assertThat(read(store, 0)).isEqualTo("old 0");
+  }
+
+  @Test
+  void clearedMeanwhileIsClearedAfterwards() throws Exception {
+    store.put(key(1), bytes("before"), 2);
+    store.clear();
+    store.put(key(2), bytes("after"), 2);
+    assertThat(store.stats().state()).isEqualTo(StoreState.OPENING);
+    assertThat(read(store, 1)).isNull();
+    goOn.countDown();
+    store.awaitOpened();
+    for (int i = 0; i < 20; i++) {
+      assertThat(read(store, i)).isEqualTo(i == 2 ? "after" : null);
+    }
+  }
+
+  @Test
+  void killedMeanwhileNothingComesBack() throws Exception {
+    change();
+    assertThat(store.stats().state()).isEqualTo(StoreState.OPENING);
+    Path killed = temp.resolve("killed");
+    copy(folder, killed);
+    try (StoreDirectory next = StoreDirectory.open(killed)) {
+      check(TestStores.open(next, SETTINGS));
+    }
+  }
+}
