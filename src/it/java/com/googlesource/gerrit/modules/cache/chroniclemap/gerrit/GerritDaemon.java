@@ -36,14 +36,21 @@ final class GerritDaemon implements AutoCloseable {
   private final ProcessHandle process;
   private final Path output;
   private final boolean byScript;
+  private final Deadline started;
   private final Duration readyAfter;
 
   private GerritDaemon(
-      GerritSite site, ProcessHandle process, Path output, boolean byScript, Duration readyAfter) {
+      GerritSite site,
+      ProcessHandle process,
+      Path output,
+      boolean byScript,
+      Deadline started,
+      Duration readyAfter) {
     this.site = site;
     this.process = process;
     this.output = output;
     this.byScript = byScript;
+    this.started = started;
     this.readyAfter = readyAfter;
   }
 
@@ -91,7 +98,8 @@ final class GerritDaemon implements AutoCloseable {
       if (!process.isAlive()) {
         throw new StartFailure(said(site, output));
       }
-      return register(new GerritDaemon(site, process.toHandle(), output, false, readyAfter));
+      return register(
+          new GerritDaemon(site, process.toHandle(), output, false, deadline, readyAfter));
     } finally {
       AtExit.remove(guard);
     }
@@ -124,7 +132,7 @@ final class GerritDaemon implements AutoCloseable {
       }
       ProcessHandle process =
           processOf(site).orElseThrow(() -> new StartFailure(said(site, output)));
-      return register(new GerritDaemon(site, process, output, true, readyAfter));
+      return register(new GerritDaemon(site, process, output, true, deadline, readyAfter));
     } finally {
       AtExit.remove(guard);
     }
@@ -152,6 +160,11 @@ final class GerritDaemon implements AutoCloseable {
   /** From the start of the process to the moment Gerrit called itself ready. */
   Duration readyAfter() {
     return readyAfter;
+  }
+
+  /** From the start of the process until now. */
+  Duration sinceStart() {
+    return started.elapsed();
   }
 
   long pid() {

@@ -14,107 +14,225 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.BulkFill;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Peer;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.function.Function;
 
 /**
- * Measures how long a real Gerrit takes from the start of its process until it is ready, with H2
- * and with the module, by turns, so that what else the machine does hits both alike. Started by
- * {@code bin/bench start}.
+ * Measures how long a real Gerrit takes from the start of its process until it is ready and until
+ * it has answered, with H2 and with the module, after a clean stop and after a SIGKILL, by turns,
+ * so that what else the machine does hits all alike. Started by {@code bin/bench start}.
  */
 final class StartTimes {
-  private static final String PROJECT = "start";
+  static final String PROJECT = "start";
+
   private static final int CHANGES = 20;
+  private static final long GIGABYTE = 1L << 30;
 
-  private final int runs;
-  private final List<Duration> h2 = new ArrayList<>();
-  private final List<Duration> ours = new ArrayList<>();
-  private final List<Duration> afterKill = new ArrayList<>();
+  /** Room for as much as is filled in, and for a file that grows. */
+  private static final long DISK_LIMIT_PER_GIGABYTE = 2 * GIGABYTE;
 
-  private StartTimes(int runs) {
-    this.runs = runs;
+  private static final Path DROP_CACHES = Path.of("/proc/sys/vm/drop_caches");
+
+  private enum Kind {
+    H2("H2, after a clean stop"),
+    H2_KILLED("H2, after a SIGKILL"),
+    OURS("this module, after a clean stop"),
+    OURS_KILLED("this module, after a SIGKILL");
+
+    final String title;
+
+    Kind(String title) {
+      this.title = title;
+    }
   }
 
+  private final int runs;
+  private final int gigabytes;
+  private final boolean cold;
+  private final Map<Kind, List<StartFigures>> figures = new EnumMap<>(Kind.class);
+
+  private StartTimes(int runs, int gigabytes, boolean cold) {
+    this.runs = runs;
+    this.gigabytes = gigabytes;
+    this.cold = cold;
+    for (Kind kind : Kind.values()) {
+      figures.put(kind, new ArrayList<>());
+    }
+  }
+
+  /** Arguments: runs, gigabytes, and whether to empty the page cache before each start. */
   public static void main(String[] args) throws Exception {
-    new StartTimes(args.length > 0 ? Integer.parseInt(args[0]) : 7).run();
+    new StartTimes(
+            Integer.parseInt(args[0]), Integer.parseInt(args[1]), Boolean.parseBoolean(args[2]))
+        .run();
   }
 
   private void run() throws Exception {
+    if (cold && !Files.isWritable(DROP_CACHES)) {
+      throw new IllegalStateException("--cold needs a root who may write to " + DROP_CACHES);
+    }
     Path root = Files.createTempDirectory("cache-chroniclemap-start-");
     try {
-      GerritSite plain = GerritSite.init(root.resolve("h2"));
-      GerritSite module = plain.copyTo(root.resolve("ours"));
-      module.installModule(BuildFolder.moduleJar());
-      fill(plain);
-      fill(module);
+      GerritSite h2 = GerritSite.init(root.resolve("h2"));
+      h2.edit(
+          config -> {
+            for (BulkFill cache : BulkFill.values()) {
+              config.setLong("cache", cache.cacheName(), "diskLimit", diskLimit());
+            }
+          });
+      GerritSite ours = h2.copyTo(root.resolve("ours"));
+      ours.installModule(BuildFolder.moduleJar());
+      prepare("H2", Peer.H2, h2);
+      prepare("this module", Peer.OURS, ours);
       for (int i = 1; i <= runs; i++) {
-        h2.add(cleanStart(plain));
-        ours.add(cleanStart(module));
-        afterKill.add(startAfterKill(module));
-        say(
-            "run %d of %d: H2 %s, ours %s, ours after SIGKILL %s",
-            i, runs, last(h2), last(ours), last(afterKill));
+        cleanThenKilled(h2, Kind.H2, Kind.H2_KILLED);
+        cleanThenKilled(ours, Kind.OURS, Kind.OURS_KILLED);
+        say("run %d of %d, first answer: %s", i, runs, lastAnswers());
       }
-      say("");
-      say(
-          "median of %d starts: H2 %s, ours %s (%+.2f s), ours after SIGKILL %s (%+.2f s)",
-          runs,
-          seconds(median(h2)),
-          seconds(median(ours)),
-          difference(ours),
-          seconds(median(afterKill)),
-          difference(afterKill));
+      printTable();
     } finally {
       Folders.delete(root);
     }
   }
 
-  /** Some changes, so that the caches hold something. */
-  private static void fill(GerritSite site) throws Exception {
+  private long diskLimit() {
+    return DISK_LIMIT_PER_GIGABYTE * Math.max(1, gigabytes);
+  }
+
+  /** Some changes, so that the caches hold something, and then as much as was asked for. */
+  private void prepare(String title, Peer peer, GerritSite site) throws Exception {
     GerritDaemon daemon = GerritDaemon.start(site);
     try {
       Gerrit gerrit = new Gerrit(site);
       gerrit.createProject(PROJECT);
       Workload work = new Workload(gerrit, PROJECT);
       work.push(CHANGES);
+      var unused = work.readAll(gerrit.rest());
     } finally {
       daemon.stop();
     }
+    if (gigabytes == 0) {
+      return;
+    }
+    BulkFill[] caches = BulkFill.values();
+    int entries = Math.toIntExact(gigabytes * GIGABYTE / BulkFill.VALUE_BYTES / caches.length);
+    long begun = System.nanoTime();
+    for (BulkFill cache : caches) {
+      cache.fill(peer, site.path(), entries, diskLimit());
+    }
+    double fillSeconds = (System.nanoTime() - begun) / 1e9;
+    StringBuilder held = new StringBuilder();
+    // Gerrit must find what was put, or all that follows means nothing.
+    daemon = GerritDaemon.start(site);
+    try {
+      var unused = StartFigures.of(daemon, peer == Peer.OURS);
+      for (BulkFill cache : caches) {
+        long found = StartFigures.entriesOnDisk(new Gerrit(site), cache);
+        if (found < entries / 2) {
+          throw new IllegalStateException(
+              title + ": " + cache.cacheName() + " has " + found + " entries of " + entries);
+        }
+        held.append(held.isEmpty() ? "" : ", ").append(cache.cacheName()).append(' ').append(found);
+      }
+    } finally {
+      daemon.stop();
+    }
+    say(
+        "%s: entries of %d KB: %s; %d MB on disk, filled in %.0f s",
+        title, BulkFill.VALUE_BYTES >> 10, held, diskBytes(site) >> 20, fillSeconds);
   }
 
-  private static Duration cleanStart(GerritSite site) throws IOException, InterruptedException {
-    GerritDaemon daemon = GerritDaemon.start(site);
-    daemon.stop();
-    return daemon.readyAfter();
+  private static long diskBytes(GerritSite site) throws IOException {
+    long bytes = 0;
+    for (Path file : Folders.files(site.cacheFolder(), f -> true)) {
+      bytes += Files.size(file);
+    }
+    return bytes;
   }
 
-  private static Duration startAfterKill(GerritSite site) throws IOException, InterruptedException {
-    GerritDaemon.start(site).kill();
-    return cleanStart(site);
+  /** Two starts: one after the clean stop before this, and one after a SIGKILL. */
+  private void cleanThenKilled(GerritSite site, Kind clean, Kind killed) throws Exception {
+    boolean ours = clean == Kind.OURS;
+    GerritDaemon first = start(site);
+    figures.get(clean).add(StartFigures.of(first, ours));
+    first.kill();
+    GerritDaemon second = start(site);
+    figures.get(killed).add(StartFigures.of(second, ours));
+    second.stop();
   }
 
-  private double difference(List<Duration> other) {
-    return (median(other).toMillis() - median(h2).toMillis()) / 1000.0;
+  private GerritDaemon start(GerritSite site) throws Exception {
+    if (cold) {
+      int failed = new ProcessBuilder("sync").inheritIO().start().waitFor();
+      if (failed != 0) {
+        throw new IOException("sync failed: status=" + failed);
+      }
+      Files.writeString(DROP_CACHES, "3");
+    }
+    return GerritDaemon.start(site);
   }
 
-  private static Duration median(List<Duration> times) {
-    List<Duration> sorted = new ArrayList<>(times);
+  private String lastAnswers() {
+    List<String> all = new ArrayList<>();
+    figures.forEach(
+        (kind, list) -> all.add(kind.title + " " + seconds(list.getLast().firstAnswer()) + " s"));
+    return String.join("; ", all);
+  }
+
+  private void printTable() {
+    say("");
+    say(
+        "%d starts of each kind, %s of caches, page cache %s; seconds, median (least to most)",
+        runs,
+        gigabytes == 0 ? "nearly nothing" : gigabytes + " GB",
+        cold ? "emptied before each start" : "warm");
+    say("");
+    say("| caches | ready | first answer | then a diff | from disk | slowest store open after |");
+    say("|---|---|---|---|---|---|");
+    figures.forEach(
+        (kind, list) ->
+            say(
+                "| %s | %s | %s | %s | %d of %d | %s |",
+                kind.title,
+                spread(list, StartFigures::ready),
+                spread(list, StartFigures::firstAnswer),
+                spread(list, StartFigures::firstDiff),
+                list.stream().mapToInt(StartFigures::fromDisk).sum(),
+                runs * BulkFill.values().length,
+                list.getFirst().openMillis().isPresent()
+                    ? spread(list, StartTimes::opened)
+                    : "not known"));
+  }
+
+  private static Duration opened(StartFigures start) {
+    OptionalLong millis = start.openMillis();
+    return Duration.ofMillis(millis.orElseThrow());
+  }
+
+  private static String spread(List<StartFigures> list, Function<StartFigures, Duration> figure) {
+    List<Duration> sorted = new ArrayList<>(list.stream().map(figure).toList());
     Collections.sort(sorted);
-    return sorted.get(sorted.size() / 2);
-  }
-
-  private static String last(List<Duration> times) {
-    return seconds(times.get(times.size() - 1));
+    return "%s (%s to %s)"
+        .formatted(
+            seconds(sorted.get(sorted.size() / 2)),
+            seconds(sorted.getFirst()),
+            seconds(sorted.getLast()));
   }
 
   private static String seconds(Duration time) {
-    return String.format(Locale.ROOT, "%.2f s", time.toMillis() / 1000.0);
+    return String.format(Locale.ROOT, "%.2f", time.toMillis() / 1000.0);
   }
 
   private static void say(String format, Object... args) {

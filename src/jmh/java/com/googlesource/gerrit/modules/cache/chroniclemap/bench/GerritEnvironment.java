@@ -27,6 +27,9 @@ import com.google.gerrit.server.git.WorkQueue;
 import com.google.inject.AbstractModule;
 import com.google.inject.TypeLiteral;
 import java.nio.file.Path;
+import org.apache.log4j.BasicConfigurator;
+import org.apache.log4j.Level;
+import org.apache.log4j.Logger;
 import org.eclipse.jgit.lib.Config;
 
 /** The part of Gerrit's server that persistent caches need, with all settings at their defaults. */
@@ -35,6 +38,13 @@ final class GerritEnvironment extends AbstractModule {
 
   GerritEnvironment(Path site) {
     this.site = site;
+  }
+
+  /** Gerrit logs at this level; at a finer one each get of H2 would write a line. */
+  static void configureLog() {
+    BasicConfigurator.resetConfiguration();
+    BasicConfigurator.configure();
+    Logger.getRootLogger().setLevel(Level.WARN);
   }
 
   @Override

@@ -23,9 +23,6 @@ import com.google.inject.Guice;
 import com.google.inject.Injector;
 import java.nio.file.Path;
 import java.util.concurrent.ExecutionException;
-import org.apache.log4j.BasicConfigurator;
-import org.apache.log4j.Level;
-import org.apache.log4j.Logger;
 
 /** A persistent cache as Gerrit's daemon makes, starts and stops it. */
 final class OpenCache implements AutoCloseable {
@@ -44,11 +41,7 @@ final class OpenCache implements AutoCloseable {
 
   /** Opens the cache of a site, which is made if it is not there. */
   OpenCache(Peer peer, Path site) {
-    // Gerrit logs at this level; at a finer one each get of H2 would write a line.
-    BasicConfigurator.resetConfiguration();
-    BasicConfigurator.configure();
-    Logger.getRootLogger().setLevel(Level.WARN);
-
+    GerritEnvironment.configureLog();
     this.peer = peer;
     injector = Guice.createInjector(new GerritEnvironment(site), peer.module());
     cache =

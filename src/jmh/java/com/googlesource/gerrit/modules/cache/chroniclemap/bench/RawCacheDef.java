@@ -1,0 +1,134 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
+
+import com.google.common.cache.CacheLoader;
+import com.google.common.cache.Weigher;
+import com.google.gerrit.common.Nullable;
+import com.google.gerrit.server.cache.PersistentCacheDef;
+import com.google.gerrit.server.cache.serialize.CacheSerializer;
+import com.google.inject.TypeLiteral;
+import java.time.Duration;
+
+/**
+ * A cache of Gerrit by name, whose keys and values are given in their stored form; it keeps nothing
+ * on the heap. What is put to it is found again by the Gerrit that owns the name.
+ */
+final class RawCacheDef implements PersistentCacheDef<byte[], byte[]> {
+  private enum AsIs implements CacheSerializer<byte[]> {
+    INSTANCE;
+
+    @Override
+    public byte[] serialize(byte[] bytes) {
+      return bytes;
+    }
+
+    @Override
+    public byte[] deserialize(byte[] stored) {
+      return stored;
+    }
+  }
+
+  private final String name;
+  private final int version;
+  private final long diskLimit;
+
+  /**
+   * Names a cache.
+   *
+   * @param version must be the one of that Gerrit, or it drops what it finds
+   * @param diskLimit bytes
+   */
+  RawCacheDef(String name, int version, long diskLimit) {
+    this.name = name;
+    this.version = version;
+    this.diskLimit = diskLimit;
+  }
+
+  @Override
+  public String name() {
+    return name;
+  }
+
+  @Override
+  public String configKey() {
+    return name;
+  }
+
+  @Override
+  public int version() {
+    return version;
+  }
+
+  @Override
+  public long maximumWeight() {
+    return 0;
+  }
+
+  @Override
+  public long diskLimit() {
+    return diskLimit;
+  }
+
+  @Override
+  public TypeLiteral<byte[]> keyType() {
+    return TypeLiteral.get(byte[].class);
+  }
+
+  @Override
+  public TypeLiteral<byte[]> valueType() {
+    return TypeLiteral.get(byte[].class);
+  }
+
+  @Override
+  public CacheSerializer<byte[]> keySerializer() {
+    return AsIs.INSTANCE;
+  }
+
+  @Override
+  public CacheSerializer<byte[]> valueSerializer() {
+    return AsIs.INSTANCE;
+  }
+
+  @Override
+  @Nullable
+  public Weigher<byte[], byte[]> weigher() {
+    return null;
+  }
+
+  @Override
+  @Nullable
+  public Duration expireAfterWrite() {
+    return null;
+  }
+
+  @Override
+  @Nullable
+  public Duration expireFromMemoryAfterAccess() {
+    return null;
+  }
+
+  @Override
+  @Nullable
+  public Duration refreshAfterWrite() {
+    return null;
+  }
+
+  @Override
+  @Nullable
+  public CacheLoader<byte[], byte[]> loader() {
+    return null;
+  }
+}
