@@ -57,7 +57,10 @@ final class ChronicleFile {
   private static final int NOT_COMPLETE_BIT = 0x8000_0000;
 
   private final ChronicleMap<byte[], byte[]> map;
-  private final VanillaChronicleHash<?, ?, ?, ?> layout;
+
+  /** Noted while the file is mapped for sure: Chronicle-Map reads a part of it from the file. */
+  private final FileLayout layout;
+
   private final int maxPayload;
   private final long dataBytes;
   private final long slots;
@@ -68,15 +71,20 @@ final class ChronicleFile {
   private final FileChannel channel;
 
   private ChronicleFile(
-      ChronicleMap<byte[], byte[]> map, Geometry geometry, Disk disk, FileChannel channel) {
+      ChronicleMap<byte[], byte[]> map,
+      Geometry geometry,
+      Disk disk,
+      FileChannel channel,
+      long fileBytes) {
     this.disk = disk;
     this.channel = channel;
     this.map = map;
-    this.layout = (VanillaChronicleHash<?, ?, ?, ?>) map;
+    VanillaChronicleHash<?, ?, ?, ?> hash = (VanillaChronicleHash<?, ?, ?, ?>) map;
+    this.layout = layout(hash, geometry.maxPayload());
     this.maxPayload = geometry.maxPayload();
     this.dataBytes = geometry.dataBytes();
     this.slots = geometry.segments() * geometry.entriesPerSegment();
-    this.fileBytes = layout.dataStoreSize();
+    this.fileBytes = fileBytes;
   }
 
   /** Makes a file that only its owner can read. On failure nothing is left behind. */
@@ -103,12 +111,14 @@ final class ChronicleFile {
     disk.mapping(path);
     ChronicleMap<byte[], byte[]> map = builder(geometry).createPersistedTo(path.toFile());
     try {
-      if (disk.size(path) < ((VanillaChronicleHash<?, ?, ?, ?>) map).dataStoreSize()) {
+      // Chronicle-Map rounds what it maps up to a page.
+      long size = disk.size(path);
+      if (size < ((VanillaChronicleHash<?, ?, ?, ?>) map).dataStoreSize()) {
         // To touch memory beyond the end of its file is a fault.
-        throw new IOException("the file was cut off at " + disk.size(path) + " bytes");
+        throw new IOException("the file was cut off at " + size + " bytes");
       }
       return new ChronicleFile(
-          map, geometry, disk, disk.open(path, Set.of(StandardOpenOption.READ)));
+          map, geometry, disk, disk.open(path, Set.of(StandardOpenOption.READ)), size);
     } catch (IOException | RuntimeException | Error e) {
       map.close();
       throw e;
@@ -120,7 +130,7 @@ final class ChronicleFile {
     Geometry geometry =
         Geometry.forFileOf(Geometry.MIN_FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
     try (ChronicleMap<byte[], byte[]> map = builder(geometry).create()) {
-      ChronicleFile file = new ChronicleFile(map, geometry, Disk.REAL, null);
+      ChronicleFile file = new ChronicleFile(map, geometry, Disk.REAL, null, 0);
       byte[] key = StoredKey.ofValue(new byte[1]);
       var unusedSize = file.put(key, Envelope.wrap(key, Envelope.WHOLE, 0, 0, new byte[0], 0, 0));
       var unused = file.read(key, 0, 0);
@@ -425,7 +435,7 @@ final class ChronicleFile {
   }
 
   int segments() {
-    return map.segments();
+    return layout.segments();
   }
 
   /** Number of records. */
@@ -489,24 +499,24 @@ final class ChronicleFile {
 
   /** Where things are in this file, and in any other of the same geometry. */
   FileLayout layout() {
-    return layout(layout, maxPayload);
+    return layout;
   }
 
-  private static FileLayout layout(VanillaChronicleHash<?, ?, ?, ?> layout, int maxPayload) {
+  private static FileLayout layout(VanillaChronicleHash<?, ?, ?, ?> hash, int maxPayload) {
     return new FileLayout(
-        layout.sizeInBytesWithoutTiers() - layout.actualSegments * layout.tierSize,
-        layout.actualSegments,
-        Math.toIntExact(layout.tierSize),
-        Math.toIntExact(layout.tierHashLookupCapacity),
-        layout.tierHashLookupSlotSize,
-        layout.tierHashLookupKeyBits,
-        layout.tierHashLookupValueBits,
+        hash.sizeInBytesWithoutTiers() - hash.actualSegments * hash.tierSize,
+        hash.actualSegments,
+        Math.toIntExact(hash.tierSize),
+        Math.toIntExact(hash.tierHashLookupCapacity),
+        hash.tierHashLookupSlotSize,
+        hash.tierHashLookupKeyBits,
+        hash.tierHashLookupValueBits,
         Math.toIntExact(
-            layout.tierHashLookupOuterSize
+            hash.tierHashLookupOuterSize
                 + VanillaChronicleHash.TIER_COUNTERS_AREA_SIZE
-                + layout.tierFreeListOuterSize),
-        Math.toIntExact(layout.actualChunksPerSegmentTier),
-        Math.toIntExact(layout.chunkSize),
+                + hash.tierFreeListOuterSize),
+        Math.toIntExact(hash.actualChunksPerSegmentTier),
+        Math.toIntExact(hash.chunkSize),
         Envelope.HEADER_LENGTH + maxPayload);
   }
 

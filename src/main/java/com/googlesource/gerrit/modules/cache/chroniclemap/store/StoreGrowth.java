@@ -178,8 +178,10 @@ final class StoreGrowth {
     try {
       made = make(generations, bytes);
     } catch (IOException | RuntimeException | Error e) {
-      // The file in use is not concerned.
-      refuse(e);
+      // The file in use is not concerned; if it failed meanwhile, that was said.
+      if (host.uses(generations)) {
+        refuse(e);
+      }
     }
     try {
       done = made != null && take(generations, made) && copyAll(generations, progress);

@@ -61,6 +61,9 @@ final class ValueFile {
   private final AtomicLong entries = new AtomicLong();
   private final AtomicLong liveBytes = new AtomicLong();
 
+  /** Values, and parts of values. */
+  private final AtomicLong records = new AtomicLong();
+
   /** The id under which parts are being put; they have no head yet and must not be evicted. */
   private long partsInWriting;
 
@@ -85,6 +88,7 @@ final class ValueFile {
     this.eviction = new Eviction(file, usage);
     this.entries.set(entries);
     this.liveBytes.set(liveBytes);
+    this.records.set(file.records());
   }
 
   ChronicleFile file() {
@@ -101,13 +105,13 @@ final class ValueFile {
    * the size, with the slots that such values need, would hold them.
    */
   boolean isShortOfSlots() {
-    return file.records() > file.slots() * SHORT_OF_SLOTS
+    return records.get() > file.slots() * SHORT_OF_SLOTS
         && liveBytes.get() < file.dataBytes() * FILLING / 2;
   }
 
   /** Bytes of the average record. */
   long averageRecordBytes() {
-    long count = file.records();
+    long count = records.get();
     return count == 0 ? 0 : liveBytes.get() / count;
   }
 
@@ -369,6 +373,7 @@ final class ValueFile {
     file.clear();
     entries.set(0);
     liveBytes.set(0);
+    records.set(0);
   }
 
   /**
@@ -420,6 +425,7 @@ final class ValueFile {
     entries.set(counts[0]);
     liveBytes.set(counts[1]);
     drop.forEach(file::remove);
+    records.set(file.records());
     dropOrphans(parts, heads, headKeys);
     return new Sweep(entries.get(), damaged + drop.size());
   }
@@ -512,6 +518,7 @@ final class ValueFile {
 
   private void account(byte[] storedKey, long before, long after) {
     liveBytes.addAndGet(after - before);
+    records.addAndGet((after > 0 ? 1 : 0) - (before > 0 ? 1 : 0));
     if (!StoredKey.isPart(storedKey)) {
       entries.addAndGet((after > 0 ? 1 : 0) - (before > 0 ? 1 : 0));
     }

@@ -38,14 +38,13 @@ import org.junit.jupiter.api.Timeout.ThreadMode;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A file grows four times while threads change keys of their own; each knows what it must find at
+ * A file grows to its limit while threads change keys of their own; each knows what it must find at
  * its keys, whichever of the two files that comes from, and finds nothing else when the old file is
  * gone. In the middle of growths all is cleared.
  */
 @Timeout(value = 120, threadMode = ThreadMode.SEPARATE_THREAD)
 class GrowthRaceTest {
   private static final long LIMIT = 64 << 20;
-  private static final int GROWTHS = 4;
   private static final int THREADS = 2;
   private static final int KEYS = 200;
   private static final int FILLERS = 600;
@@ -100,7 +99,7 @@ class GrowthRaceTest {
     }
     store.flush();
     checkAll();
-    assertThat(store.stats().growths()).isEqualTo(GROWTHS);
+    assertThat(store.stats().growths()).isAtLeast(1);
     assertThat(lost.get()).isAtMost(values.get() / 10);
     assertThat(store.stats().damaged()).isEqualTo(0);
   }
@@ -128,7 +127,7 @@ class GrowthRaceTest {
 
   private void growToTheLimit() {
     long mostOnDisk = store.stats().diskBytes();
-    for (int i = 0; store.stats().growths() < GROWTHS; i++) {
+    for (int i = 0; mostOnDisk < LIMIT * 9 / 10; i++) {
       byte[] filler = ("filler " + i % FILLERS).getBytes(UTF_8);
       var unused = store.put(filler, new byte[FILLER_BYTES], System.currentTimeMillis());
       long onDisk = store.stats().diskBytes();
