@@ -28,8 +28,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 
 /**
- * Has processes do all that can be done to some stores, at random and beside each other, kills about
- * half of them, and has each answer compared with a {@link SoakModel}; see {@code bin/soak --help}.
+ * Has processes do all that can be done to some stores, at random and beside each other, kills
+ * about half of them, and has each answer compared with a {@link SoakModel}; see {@code bin/soak
+ * --help}.
  */
 public final class Soak {
   /** Processes that use the same stores, one after the other. */
@@ -86,7 +87,8 @@ public final class Soak {
     try {
       new Soak(seed, folder, System.out).run(TimeUnit.SECONDS.toNanos(Long.parseLong(args[1])));
     } catch (WrongException e) {
-      System.out.printf("%n%s%n%nseed %d; the files are kept in %s%n", e.getMessage(), seed, folder);
+      System.out.printf(
+          "%n%s%n%nseed %d; the files are kept in %s%n", e.getMessage(), seed, folder);
       System.exit(1);
     }
   }
@@ -184,7 +186,8 @@ public final class Soak {
     for (String line = child.readLine(); line != null; line = child.readLine()) {
       message.append(line).append('\n');
     }
-    return new WrongException(message.append("standard error:\n").append(child.errors()).toString());
+    return new WrongException(
+        message.append("standard error:\n").append(child.errors()).toString());
   }
 
   private void report(long begun) {

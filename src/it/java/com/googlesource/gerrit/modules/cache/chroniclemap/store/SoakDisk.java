@@ -46,7 +46,8 @@ final class SoakDisk {
     String wrong = wrong();
     while (!wrong.isEmpty()) {
       if (System.nanoTime() - deadline > 0) {
-        SoakMain.fail("on disk at rest: " + wrong + " " + stores.stream().map(Store::stats).toList());
+        SoakMain.fail(
+            "on disk at rest: " + wrong + " " + stores.stream().map(Store::stats).toList());
       }
       Thread.sleep(LOOK_AGAIN_MILLIS);
       wrong = wrong();

@@ -26,9 +26,9 @@ import org.apache.log4j.Logger;
 import org.apache.log4j.spi.LoggingEvent;
 
 /**
- * Lets threads do all that can be done to some stores, and closes and opens these, until its time is
- * over or it is killed; run by {@link Soak}. Every answer is compared with a {@link SoakModel}. Ends
- * at once at the first wrong one, with what is known of it on standard output.
+ * Lets threads do all that can be done to some stores, and closes and opens these, until its time
+ * is over or it is killed; run by {@link Soak}. Every answer is compared with a {@link SoakModel}.
+ * Ends at once at the first wrong one, with what is known of it on standard output.
  */
 final class SoakMain {
   /** Exit status after a wrong answer. */
@@ -153,10 +153,7 @@ final class SoakMain {
 
   private void close() {
     entriesAtClose =
-        stores.stream()
-            .map(store -> store.stats())
-            .map(stats -> stats.entries())
-            .toList();
+        stores.stream().map(store -> store.stats()).map(stats -> stats.entries()).toList();
     directory.close();
     model.closed();
   }
@@ -246,9 +243,11 @@ final class SoakMain {
             "a thread hangs: "
                 + thread
                 + "\n"
-                + String.join("\n", Thread.getAllStackTraces().entrySet().stream()
-                    .map(SoakMain::describe)
-                    .toList()));
+                + String.join(
+                    "\n",
+                    Thread.getAllStackTraces().entrySet().stream()
+                        .map(SoakMain::describe)
+                        .toList()));
       }
     }
     count();

@@ -22,12 +22,13 @@ import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
 import java.util.Locale;
 
 /**
- * What some stores may answer after what was done to them; in a file that is mapped, since a SIGKILL
- * does not lose what was written to mapped memory. Little is kept for each key, so that asking it
- * costs less than the store does.
+ * What some stores may answer after what was done to them; in a file that is mapped, since a
+ * SIGKILL does not lose what was written to mapped memory. Little is kept for each key, so that
+ * asking it costs less than the store does.
  *
  * <p>Each beginning and each return of an operation has a moment: the next number of one clock. A
  * version that was put may be found until a change of its key has returned that began after the put
@@ -50,33 +51,49 @@ final class SoakModel {
 
   /** What is counted over all processes. */
   enum Count {
-    OPERATIONS,
-    READS,
-    FOUND,
-    RESTARTS,
-    CHECKED,
-    GROWTHS,
-    EVICTIONS,
-    EXPIRED,
-    NOT_STORED,
-    RECOVERED,
-    RECOVERIES,
-    REPLACED,
-    SHRUNK
+    OPERATIONS(0),
+    READS(1),
+    FOUND(2),
+    RESTARTS(3),
+    CHECKED(4),
+    GROWTHS(5),
+    EVICTIONS(6),
+    EXPIRED(7),
+    NOT_STORED(8),
+    RECOVERED(9),
+    RECOVERIES(10),
+    REPLACED(11),
+    SHRUNK(12);
+
+    private final int place;
+
+    Count(int place) {
+      this.place = place;
+    }
   }
 
   /** What the trace says, for people. */
   enum What {
-    PUT,
-    LOAD,
-    REMOVE,
-    CLEAR,
-    RETURNED,
-    KILLED,
-    OPENED,
-    CLOSED,
-    SEEN,
-    MISSED
+    PUT(0),
+    LOAD(1),
+    REMOVE(2),
+    CLEAR(3),
+    RETURNED(4),
+    KILLED(5),
+    OPENED(6),
+    CLOSED(7),
+    SEEN(8),
+    MISSED(9);
+
+    private final int code;
+
+    What(int code) {
+      this.code = code;
+    }
+
+    private static What of(int code) {
+      return Arrays.stream(values()).filter(what -> what.code == code).findFirst().orElseThrow();
+    }
   }
 
   private static final VarHandle LONGS =
@@ -125,8 +142,7 @@ final class SoakModel {
 
   private void raise(int at, long value) {
     long before = get(at);
-    while (before < value
-        && !LONGS.compareAndSet(buffer, at * Long.BYTES, before, value)) {
+    while (before < value && !LONGS.compareAndSet(buffer, at * Long.BYTES, before, value)) {
       before = get(at);
     }
   }
@@ -134,11 +150,11 @@ final class SoakModel {
   // ---- figures
 
   void add(Count count, long n) {
-    var unused = (long) LONGS.getAndAdd(buffer, (COUNTS + count.ordinal()) * Long.BYTES, n);
+    var unused = (long) LONGS.getAndAdd(buffer, (COUNTS + count.place) * Long.BYTES, n);
   }
 
   long count(Count count) {
-    return get(COUNTS + count.ordinal());
+    return get(COUNTS + count.place);
   }
 
   /** Whether the last process that opened the stores closed them. */
@@ -168,7 +184,7 @@ final class SoakModel {
       return 0;
     }
     set(NEXT_VERSION + thread, next);
-    return (int) (thread * VERSIONS + next);
+    return thread * VERSIONS + (int) next;
   }
 
   long beginPut(int thread, int store, int key, int version, boolean empty) {
@@ -268,9 +284,7 @@ final class SoakModel {
     long now = (long) LONGS.getAndAdd(buffer, CLOCK * Long.BYTES, 1L) + 1;
     int at = TRACES + 2 * (int) (now & (TRACE - 1));
     set(at, 0);
-    set(
-        at + 1,
-        ((long) version << 32) | (what.ordinal() << 24) | (thread << 16) | (store << 12) | key);
+    set(at + 1, ((long) version << 32) | (what.code << 24) | (thread << 16) | (store << 12) | key);
     set(at, now);
     return now;
   }
@@ -285,7 +299,7 @@ final class SoakModel {
       if (get(at) != moment) {
         continue;
       }
-      What what = What.values()[(int) (entry >>> 24) & 0xff];
+      What what = What.of((int) (entry >>> 24) & 0xff);
       boolean ofKey = (entry & 0xfff) == key && ((entry >>> 12) & 0xf) == store;
       boolean ofAll =
           switch (what) {

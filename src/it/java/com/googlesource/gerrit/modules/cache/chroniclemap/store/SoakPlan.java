@@ -72,7 +72,9 @@ record SoakPlan(int keys, long total, List<Long> limits, List<Long> ages) {
   /** None, or from half of what all of them may take to all of it. */
   private static long total(Random random, List<Long> limits) {
     long sum = limits.stream().mapToLong(Long::longValue).sum();
-    return random.nextBoolean() ? 0 : Math.max(1 << 20, sum / 2 + (long) (random.nextDouble() * sum / 2));
+    return random.nextBoolean()
+        ? 0
+        : Math.max(1 << 20, sum / 2 + (long) (random.nextDouble() * sum / 2));
   }
 
   int stores() {

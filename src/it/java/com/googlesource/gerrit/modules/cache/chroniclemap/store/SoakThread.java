@@ -38,8 +38,7 @@ final class SoakThread {
    *
    * @param number less than {@link SoakModel#THREADS}; no other thread has it
    */
-  SoakThread(
-      SoakModel model, List<Store> stores, SoakPlan plan, int number, long seed) {
+  SoakThread(SoakModel model, List<Store> stores, SoakPlan plan, int number, long seed) {
     this.model = model;
     this.stores = stores;
     this.plan = plan;
@@ -139,8 +138,7 @@ final class SoakThread {
     // Of values without bytes there must be one at a time, to know which one it is.
     boolean empty = number == 0 && random.nextInt(16) == 0;
     long created = created();
-    byte[] value =
-        empty ? new byte[0] : SoakValues.of(store, key, version, created, length());
+    byte[] value = empty ? new byte[0] : SoakValues.of(store, key, version, created, length());
     long begun = model.beginPut(number, store, key, version, empty);
     var unused = stores.get(store).put(SoakValues.key(store, key), value, created);
     model.endPut(number, store, key, version, begun);
