@@ -43,7 +43,7 @@ final class SoakValues {
   /** A value of that many bytes, or a few more. */
   static byte[] of(int store, int key, int version, long created, int length) {
     byte[] out = new byte[Math.max(HEADER, length)];
-    int from = version * 0x9E3779B9 >>> 12;
+    int from = (version * 0x9E3779B9) >>> 12;
     System.arraycopy(noise, from, out, HEADER, out.length - HEADER);
     ByteBuffer header = ByteBuffer.wrap(out);
     header.putInt(Integer.BYTES, store * SoakModel.KEYS + key);
