@@ -25,6 +25,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 
 /** A Java virtual machine of its own, so that its end, of whatever kind, is seen and survived. */
@@ -119,6 +120,18 @@ public final class ChildJvm implements AutoCloseable {
 
   private static List<String> last(List<String> lines) {
     return lines.subList(Math.max(0, lines.size() - 5), lines.size());
+  }
+
+  /** Waits for its end, so long at most; returns its exit status, or empty if it goes on. */
+  public OptionalInt awaitEnd(long millis) throws InterruptedException {
+    return process.waitFor(millis, TimeUnit.MILLISECONDS)
+        ? OptionalInt.of(process.exitValue())
+        : OptionalInt.empty();
+  }
+
+  /** What it has said on standard error. */
+  public String errors() throws IOException {
+    return Files.readString(errors);
   }
 
   /** SIGKILL. What it has said until then can still be read. */

@@ -1,0 +1,99 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.common.base.Splitter;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/** What the files of the stores take of the disk. */
+final class SoakDisk {
+  /** For growths that were asked for, and for one store that has to give another one its share. */
+  private static final long REST_SECONDS = 20;
+
+  private static final int LOOK_AGAIN_MILLIS = 20;
+
+  private final Path folder;
+  private final SoakPlan plan;
+
+  SoakDisk(Path folder, SoakPlan plan) {
+    this.folder = folder;
+    this.plan = plan;
+  }
+
+  /** Waits for growths to end; fails if the files are not within their bounds then. */
+  void checkAtRest(List<Store> stores) throws IOException, InterruptedException {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(REST_SECONDS);
+    String wrong = wrong();
+    while (!wrong.isEmpty()) {
+      if (System.nanoTime() - deadline > 0) {
+        SoakMain.fail(
+            "on disk at rest: " + wrong + " " + stores.stream().map(Store::stats).toList());
+      }
+      Thread.sleep(LOOK_AGAIN_MILLIS);
+      wrong = wrong();
+    }
+  }
+
+  /** What is wrong; empty if nothing is. */
+  private String wrong() throws IOException {
+    long sum = 0;
+    StringBuilder out = new StringBuilder();
+    for (int i = 0; i < plan.stores(); i++) {
+      List<Path> files = files("soak" + i + "-v");
+      long bytes = blocks(files);
+      sum += bytes;
+      if (bytes > plan.limits().get(i)
+          || files.stream().anyMatch(file -> file.toString().endsWith(".growing"))) {
+        out.append("store %d takes %d bytes in %s; ".formatted(i, bytes, files));
+      }
+    }
+    if (plan.total() != 0 && sum > plan.total()) {
+      out.append("all take " + sum + " bytes");
+    }
+    return out.toString();
+  }
+
+  private List<Path> files(String prefix) throws IOException {
+    try (Stream<Path> files = Files.list(folder)) {
+      return files.filter(file -> file.getFileName().toString().startsWith(prefix)).toList();
+    }
+  }
+
+  /** Bytes really taken. What is deleted meanwhile takes none. */
+  private static long blocks(List<Path> files) throws IOException {
+    if (files.isEmpty()) {
+      return 0;
+    }
+    List<String> command = new ArrayList<>(List.of("stat", "-c", "%b %B"));
+    files.forEach(file -> command.add(file.toString()));
+    Process stat =
+        new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
+    long sum = 0;
+    String out = new String(stat.getInputStream().readAllBytes(), UTF_8);
+    for (String line : Splitter.on('\n').omitEmptyStrings().split(out)) {
+      List<String> numbers = Splitter.on(' ').splitToList(line);
+      sum += Long.parseLong(numbers.get(0)) * Long.parseLong(numbers.get(1));
+    }
+    return sum;
+  }
+}

@@ -1,0 +1,302 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import org.apache.log4j.AppenderSkeleton;
+import org.apache.log4j.Level;
+import org.apache.log4j.Logger;
+import org.apache.log4j.spi.LoggingEvent;
+
+/**
+ * Lets threads do all that can be done to some stores, and closes and opens these, until its time
+ * is over or it is killed; run by {@link Soak}. Every answer is compared with a {@link SoakModel}.
+ * Ends at once at the first wrong one, with what is known of it on standard output.
+ */
+final class SoakMain {
+  /** Exit status after a wrong answer. */
+  static final int WRONG = 3;
+
+  private static final String NO_ROOM = " has no room for a value of ";
+  private static final long HANG_SECONDS = 60;
+  private static final int SAMPLE_MILLIS = 50;
+
+  private final Path folder;
+  private final SoakModel model;
+  private final Random random;
+  private SoakPlan plan;
+  private StoreDirectory directory;
+  private List<Store> stores = List.of();
+
+  /** Growths, evictions and the like that are in the model already, for each store. */
+  private List<StoreStats> counted = new ArrayList<>();
+
+  /** What was on disk when they were closed; empty if that can't be compared. */
+  private List<Long> entriesAtClose = List.of();
+
+  private boolean closedBefore;
+
+  private SoakMain(Path folder, SoakModel model, Random random, SoakPlan plan) {
+    this.folder = folder;
+    this.model = model;
+    this.random = random;
+    this.plan = plan;
+  }
+
+  /** Folder, file of the model, plan, seed, milliseconds. */
+  public static void main(String[] args) throws Exception {
+    Thread.setDefaultUncaughtExceptionHandler(
+        (thread, cause) -> {
+          cause.printStackTrace();
+          fail("thread " + thread.getName() + " ended by " + cause);
+        });
+    Logger.getRootLogger().setLevel(Level.INFO);
+    Logger.getRootLogger().addAppender(new Watch());
+    SoakMain main =
+        new SoakMain(
+            Path.of(args[0]),
+            SoakModel.open(Path.of(args[1])),
+            new Random(Long.parseLong(args[3])),
+            SoakPlan.parse(args[2]));
+    System.out.println("opening");
+    main.run(Long.parseLong(args[4]));
+  }
+
+  /** A store that logs a warning has met with something that must not be here. */
+  private static final class Watch extends AppenderSkeleton {
+    @Override
+    protected void append(LoggingEvent event) {
+      String message = event.getRenderedMessage();
+      if (event.getLevel().isGreaterOrEqual(Level.WARN) && !message.contains(NO_ROOM)) {
+        if (event.getThrowableInformation() != null) {
+          event.getThrowableInformation().getThrowable().printStackTrace();
+        }
+        fail("logged: " + message);
+      }
+    }
+
+    @Override
+    public void close() {}
+
+    @Override
+    public boolean requiresLayout() {
+      return false;
+    }
+  }
+
+  /** The first caller tells, and ends the process. */
+  static synchronized void fail(String what) {
+    System.out.println("WRONG: " + what);
+    System.out.flush();
+    Runtime.getRuntime().halt(WRONG);
+  }
+
+  private void run(long millis) throws Exception {
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+    open();
+    while (System.nanoTime() < end) {
+      // Threads that begin while the stores are being opened, at times.
+      if (random.nextInt(3) > 0) {
+        checkOpened();
+      }
+      do {
+        change(Math.min(200 + random.nextInt(1500), millisUntil(end)));
+        checkOpened();
+        checkAtRest();
+      } while (System.nanoTime() < end && random.nextInt(3) > 0);
+      if (System.nanoTime() < end) {
+        close();
+        plan = plan.next(random);
+        open();
+        model.add(SoakModel.Count.RESTARTS, 1);
+      }
+    }
+    checkOpened();
+    checkAtRest();
+    close();
+  }
+
+  private static long millisUntil(long end) {
+    return Math.max(1, TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime()));
+  }
+
+  // ---- opening and closing
+
+  private void open() throws Exception {
+    closedBefore = model.wasClosed();
+    model.opening();
+    directory = StoreDirectory.open(folder, plan.totalBytes());
+    stores = new ArrayList<>();
+    counted = new ArrayList<>();
+    for (int i = 0; i < plan.stores(); i++) {
+      stores.add(directory.openStore(plan.settings(i)));
+      counted.add(null);
+    }
+  }
+
+  private void close() {
+    entriesAtClose =
+        stores.stream().map(store -> store.stats()).map(stats -> stats.entries()).toList();
+    directory.close();
+    model.closed();
+  }
+
+  /** Once for each opening: how the files were found, and all that is in them. */
+  private void checkOpened() throws Exception {
+    if (counted.get(0) != null) {
+      return;
+    }
+    boolean used = model.count(SoakModel.Count.CHECKED) > 0;
+    for (int i = 0; i < stores.size(); i++) {
+      stores.get(i).awaitOpened();
+      StoreStats stats = stores.get(i).stats();
+      checkStart(i, stats.start(), used);
+      counted.set(i, stats);
+    }
+    model.opened();
+    new SoakDisk(folder, plan).checkAtRest(stores);
+    for (int i = 0; i < stores.size(); i++) {
+      checkAll(i);
+    }
+    model.add(SoakModel.Count.CHECKED, 1);
+    entriesAtClose = List.of();
+  }
+
+  private void checkStart(int store, StartReport start, boolean used) {
+    boolean allowed =
+        switch (start.kind()) {
+          case PENDING, NONE -> false;
+          // Killed in the middle of a replacement, it has no file.
+          case NEW -> !used || !closedBefore;
+          case CLEAN, SHRUNK -> true;
+          case RECOVERED -> !closedBefore;
+          case REPLACED ->
+              !closedBefore && start.detail().contains("invalidated just before a crash");
+        };
+    if (!allowed || (closedBefore && start.damaged() > 0)) {
+      fail("store " + store + " closed before=" + closedBefore + " was found so: " + start);
+    }
+    if (start.kind() == StartReport.Kind.CLEAN
+        && !entriesAtClose.isEmpty()
+        && start.entries() != entriesAtClose.get(store)) {
+      fail("store " + store + " had " + entriesAtClose.get(store) + " entries, now: " + start);
+    }
+    switch (start.kind()) {
+      case RECOVERED -> {
+        model.add(SoakModel.Count.RECOVERIES, 1);
+        model.add(SoakModel.Count.RECOVERED, start.entries());
+      }
+      case REPLACED -> model.add(SoakModel.Count.REPLACED, 1);
+      case SHRUNK -> model.add(SoakModel.Count.SHRUNK, 1);
+      default -> {}
+    }
+  }
+
+  /** Nobody else uses the store: what is not there now is gone, and so are all other versions. */
+  private void checkAll(int store) {
+    SoakThread reader = new SoakThread(model, stores, plan, 0, random.nextLong());
+    for (int key = 0; key < plan.keys(); key++) {
+      int version = reader.read(store, key);
+      // What is too old is not gone: the next start may allow it a longer life.
+      if (version != 0 || plan.ages().get(store) == 0) {
+        model.seen(store, key, version);
+      }
+    }
+  }
+
+  // ---- changing
+
+  private void change(long millis) throws InterruptedException {
+    // Phases differ by a hundredfold.
+    int longest = new int[] {200, 4000, 20_000, 400_000}[random.nextInt(4)];
+    List<SoakThread> threads = new ArrayList<>();
+    for (int i = 0; i < SoakModel.THREADS; i++) {
+      SoakThread thread = new SoakThread(model, stores, plan, i, random.nextLong());
+      thread.begin(longest);
+      threads.add(thread);
+    }
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+    while (System.nanoTime() < end) {
+      Thread.sleep(Math.min(SAMPLE_MILLIS, millisUntil(end)));
+      count();
+    }
+    for (SoakThread thread : threads) {
+      if (!thread.end(HANG_SECONDS)) {
+        fail(
+            "a thread hangs: "
+                + thread
+                + "\n"
+                + String.join(
+                    "\n",
+                    Thread.getAllStackTraces().entrySet().stream()
+                        .map(SoakMain::describe)
+                        .toList()));
+      }
+    }
+    count();
+  }
+
+  private static String describe(Map.Entry<Thread, StackTraceElement[]> stack) {
+    StringBuilder out = new StringBuilder("  " + stack.getKey());
+    for (StackTraceElement element : stack.getValue()) {
+      out.append("\n    ").append(element);
+    }
+    return out.toString();
+  }
+
+  private void count() {
+    for (int i = 0; i < stores.size(); i++) {
+      StoreStats before = counted.get(i);
+      StoreStats now = stores.get(i).stats();
+      if (before != null) {
+        model.add(SoakModel.Count.GROWTHS, now.growths() - before.growths());
+        model.add(SoakModel.Count.EVICTIONS, now.evictions() - before.evictions());
+        model.add(SoakModel.Count.EXPIRED, now.expired() - before.expired());
+        model.add(SoakModel.Count.NOT_STORED, now.notStored() - before.notStored());
+        counted.set(i, now);
+      }
+    }
+  }
+
+  private void checkAtRest() throws Exception {
+    for (int i = 0; i < stores.size(); i++) {
+      Store store = stores.get(i);
+      store.flush();
+      // One that is being rebuilt is not checked to its end.
+      VerifyReport report = store.verify(/* repair= */ false, Progress.NONE);
+      for (int j = 0; j < 20 && !report.complete(); j++) {
+        report = store.verify(/* repair= */ false, Progress.NONE);
+      }
+      StoreStats stats = store.stats();
+      if (!report.complete()
+          || report.damaged() > 0
+          || stats.state() != StoreState.READY
+          || stats.damaged() > 0
+          || stats.faults() > 0
+          || stats.queued() > 0) {
+        fail("store " + i + " at rest: " + report + " " + stats);
+      }
+    }
+    new SoakDisk(folder, plan).checkAtRest(stores);
+    for (int i = 0; i < stores.size(); i++) {
+      checkAll(i);
+    }
+  }
+}

@@ -1,0 +1,117 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import com.google.common.base.Splitter;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Random;
+
+/**
+ * The bounds of some stores.
+ *
+ * @param keys of each store
+ * @param total bound on all of them together; 0 if there is none
+ * @param limits of the stores
+ * @param ages of the stores, milliseconds; 0 if there is none
+ */
+record SoakPlan(int keys, long total, List<Long> limits, List<Long> ages) {
+  private static final int MIN_LOG = 16;
+  private static final int MAX_LOG = 24;
+
+  /** For stores that are to be made. */
+  static SoakPlan first(Random random) {
+    int stores = 2 + random.nextInt(SoakModel.STORES - 1);
+    List<Long> limits = new ArrayList<>();
+    List<Long> ages = new ArrayList<>();
+    for (int i = 0; i < stores; i++) {
+      limits.add(limit(random));
+      ages.add(age(random));
+    }
+    return new SoakPlan(32 << random.nextInt(5), total(random, limits), limits, ages);
+  }
+
+  /** For the next start of the same stores: some bounds are other ones. */
+  SoakPlan next(Random random) {
+    if (random.nextBoolean()) {
+      return this;
+    }
+    List<Long> newLimits = new ArrayList<>();
+    List<Long> newAges = new ArrayList<>();
+    for (int i = 0; i < limits.size(); i++) {
+      newLimits.add(random.nextBoolean() ? limits.get(i) : Long.valueOf(limit(random)));
+      newAges.add(random.nextBoolean() ? ages.get(i) : Long.valueOf(age(random)));
+    }
+    return new SoakPlan(keys, total(random, newLimits), newLimits, newAges);
+  }
+
+  private static long limit(Random random) {
+    double log = MIN_LOG + random.nextDouble() * (MAX_LOG - MIN_LOG);
+    return Math.max(1L << MIN_LOG, (long) Math.pow(2, log));
+  }
+
+  private static long age(Random random) {
+    return random.nextInt(3) == 0 ? 500 + random.nextInt(3000) : 0;
+  }
+
+  /** None, or from half of what all of them may take to all of it. */
+  private static long total(Random random, List<Long> limits) {
+    long sum = limits.stream().mapToLong(Long::longValue).sum();
+    return random.nextBoolean()
+        ? 0
+        : Math.max(1 << 20, sum / 2 + (long) (random.nextDouble() * sum / 2));
+  }
+
+  int stores() {
+    return limits.size();
+  }
+
+  OptionalLong totalBytes() {
+    return total == 0 ? OptionalLong.empty() : OptionalLong.of(total);
+  }
+
+  StoreSettings settings(int store) {
+    long age = ages.get(store);
+    return new StoreSettings(
+        "soak" + store,
+        1,
+        limits.get(store),
+        age == 0 ? Optional.empty() : Optional.of(Duration.ofMillis(age)));
+  }
+
+  /** As one word, which {@link #parse} reads. */
+  @Override
+  public String toString() {
+    StringBuilder out = new StringBuilder(keys + "," + total);
+    for (int i = 0; i < limits.size(); i++) {
+      out.append(',').append(limits.get(i)).append(',').append(ages.get(i));
+    }
+    return out.toString();
+  }
+
+  static SoakPlan parse(String text) {
+    List<Long> numbers = Splitter.on(',').splitToStream(text).map(Long::valueOf).toList();
+    List<Long> limits = new ArrayList<>();
+    List<Long> ages = new ArrayList<>();
+    for (int i = 2; i < numbers.size(); i += 2) {
+      limits.add(numbers.get(i));
+      ages.add(numbers.get(i + 1));
+    }
+    return new SoakPlan(numbers.get(0).intValue(), numbers.get(1), limits, ages);
+  }
+}
