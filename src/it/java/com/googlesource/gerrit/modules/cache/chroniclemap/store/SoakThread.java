@@ -149,9 +149,10 @@ final class SoakThread {
     if (version == 0) {
       return;
     }
-    model.beginLoad(number, store, key, version);
     byte[] bytes = SoakValues.key(store, key);
+    // First: a change that returns before the ticket is taken does not concern the load.
     long ticket = stores.get(store).ticket(bytes);
+    model.beginLoad(number, store, key, version);
     if (read(store, key) == 0) {
       long created = created();
       byte[] value = SoakValues.of(store, key, version, created, length());

@@ -170,7 +170,8 @@ final class StoreGrowth {
   private boolean rebuildNow(Generations generations, long bytes, Progress progress) {
     long before = generations.current().name().bytes();
     if (bytes > before && !host.resize(bytes)) {
-      refuse(new IOException("cache.diskLimitTotal is reached"));
+      // As at its own limit: nothing is wrong.
+      refusedUntil = System.nanoTime() + RETRY_NANOS;
       return false;
     }
     boolean done = false;

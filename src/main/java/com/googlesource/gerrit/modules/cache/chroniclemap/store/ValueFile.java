@@ -310,9 +310,26 @@ final class ValueFile {
     if (file.contains(storedKey)) {
       return true;
     }
-    boolean fitted = putRecord(storedKey, record, /* evict= */ true);
+    boolean fitted =
+        isTooLong(record)
+            ? putWhole(storedKey, record)
+            : putRecord(storedKey, record, /* evict= */ true);
     dropIfVoid(source, storedKey);
     return fitted;
+  }
+
+  /** Whether a record of a larger file has to be split in this one. */
+  private boolean isTooLong(byte[] record) {
+    return record.length - Envelope.HEADER_LENGTH > file.maxPayload();
+  }
+
+  private boolean putWhole(byte[] storedKey, byte[] record) {
+    return put(
+        StoredKey.keyOf(storedKey),
+        Arrays.copyOfRange(record, Envelope.HEADER_LENGTH, record.length),
+        Envelope.createdOf(record),
+        Envelope.accessedOf(record),
+        /* evict= */ true);
   }
 
   private boolean copySplit(ValueFile source, byte[] head) {
@@ -380,7 +397,12 @@ final class ValueFile {
    * Takes a record as it was read from another file, and counts it only later, in {@link #sweep}.
    */
   void putUncounted(byte[] storedKey, byte[] record) {
-    var unused = store(storedKey, record, /* evict= */ true);
+    if (!isTooLong(record)) {
+      var unused = store(storedKey, record, /* evict= */ true);
+    } else if (Envelope.kindOf(record) == Envelope.WHOLE) {
+      var unused = putWhole(storedKey, record);
+    }
+    // Too long a part of a value: without it the others go.
   }
 
   /** What {@link #sweep} found. */

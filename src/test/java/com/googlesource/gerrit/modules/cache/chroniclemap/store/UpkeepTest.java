@@ -291,6 +291,32 @@ class UpkeepTest {
   }
 
   @Test
+  void valuesAreSplitAnewForASmallFile() throws Exception {
+    Store store = store("tiny", MB);
+    for (int i = 0; i < 20; i++) {
+      put(store, i, i < 10 ? 12_000 : 30_000);
+    }
+    store.flush();
+    directory.close();
+    open();
+    store = store("tiny", 130_000);
+    assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.SHRUNK);
+    for (int i = 100; i < 110; i++) {
+      put(store, i, 5000);
+    }
+    store.flush();
+    directory.close();
+    open();
+    store = store("tiny", 130_000);
+    StoreStats stats = store.stats();
+    assertThat(stats.start().kind()).isEqualTo(StartReport.Kind.CLEAN);
+    assertThat(stats.entries()).isAtLeast(8);
+    VerifyReport report = store.verify(false, Progress.NONE);
+    assertThat(report.damaged()).isEqualTo(0);
+    assertThat(report.values()).isEqualTo(stats.entries());
+  }
+
+  @Test
   void allStoresTogetherKeepTheTotal() throws Exception {
     directory.close();
     open(OptionalLong.of(20 * MB));
@@ -322,6 +348,7 @@ class UpkeepTest {
       store.flush();
       assertThat(store.read(key(1))).isNotNull();
     }
+    directory.close(); // what is being made smaller is by then
     assertThat(blocks()).isAtMost(6 * MB);
   }
 
