@@ -285,6 +285,7 @@ final class PackedRefsReader {
         wasReused = true;
         continue;
       }
+      aligned = -1;
       wasReused = false;
       int refsAt = position;
       if (rootWriter.blocks() == 0) {
@@ -305,7 +306,6 @@ final class PackedRefsReader {
       if (old != null) {
         // Where the older list has a block that starts here, try that one next.
         fill();
-        aligned = -1;
         int nameAt = position + hexLength + 1;
         int nameLength = lineEnd(nameAt) - nameAt;
         while (nameLength > 0 && candidate < old.blocks()) {

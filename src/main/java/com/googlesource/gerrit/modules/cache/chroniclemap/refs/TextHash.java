@@ -72,58 +72,59 @@ final class TextHash {
       throw new IllegalArgumentException("a chunk of " + length + " bytes");
     }
     long[] k = nh;
-    long lo1 = 0;
-    long hi1 = 0;
-    long lo2 = 0;
-    long hi2 = 0;
-    int full = length >>> 4;
-    int p = offset;
-    int w = 0;
-    for (int i = 0; i < full; i++) {
-      long m0 = (long) WORD.get(text, p);
-      long m1 = (long) WORD.get(text, p + 8);
-      long k2 = k[w + 2];
-      long k3 = k[w + 3];
-      long a = m0 + k[w];
-      long b = m1 + k[w + 1];
-      long c = m0 + k2;
-      long d = m1 + k3;
-      long low = a * b;
-      lo1 += low;
-      hi1 += Math.unsignedMultiplyHigh(a, b) + carry(lo1, low);
-      low = c * d;
-      lo2 += low;
-      hi2 += Math.unsignedMultiplyHigh(c, d) + carry(lo2, low);
-      p += 16;
-      w += 2;
+    // Sums of two passes modulo 2^128. The carries of the lower halves are not counted one by one:
+    // they follow from the sums of the upper 32 bits of those.
+    long low1 = 0;
+    long middle1 = 0;
+    long high1 = 0;
+    long low2 = 0;
+    long middle2 = 0;
+    long high2 = 0;
+    int full = (length >>> 4) << 1;
+    for (int i = 0; i < full; i += 2) {
+      long m0 = (long) WORD.get(text, offset + (i << 3));
+      long m1 = (long) WORD.get(text, offset + (i << 3) + 8);
+      long a = m0 + k[i];
+      long b = m1 + k[i + 1];
+      long product = a * b;
+      low1 += product;
+      middle1 += product >>> 32;
+      high1 += Math.unsignedMultiplyHigh(a, b);
+      a = m0 + k[i + 2];
+      b = m1 + k[i + 3];
+      product = a * b;
+      low2 += product;
+      middle2 += product >>> 32;
+      high2 += Math.unsignedMultiplyHigh(a, b);
     }
     int rest = length & 15;
     if (rest != 0) {
-      // Padded with zeros: the length, which is hashed below, tells texts apart that differ in
-      // that.
-      long m0 = (long) WORD.get(text, p);
-      long m1 = (long) WORD.get(text, p + 8);
+      // Padded with zeros: texts that differ in that differ in length, which is hashed below.
+      long m0 = (long) WORD.get(text, offset + (full << 3));
+      long m1 = (long) WORD.get(text, offset + (full << 3) + 8);
       if (rest < 8) {
         m0 &= lowBytes(rest);
         m1 = 0;
       } else {
         m1 &= lowBytes(rest - 8);
       }
-      long a = m0 + k[w];
-      long b = m1 + k[w + 1];
-      long low = a * b;
-      lo1 += low;
-      hi1 += Math.unsignedMultiplyHigh(a, b) + carry(lo1, low);
-      a = m0 + k[w + 2];
-      b = m1 + k[w + 3];
-      low = a * b;
-      lo2 += low;
-      hi2 += Math.unsignedMultiplyHigh(a, b) + carry(lo2, low);
+      long a = m0 + k[full];
+      long b = m1 + k[full + 1];
+      long product = a * b;
+      low1 += product;
+      middle1 += product >>> 32;
+      high1 += Math.unsignedMultiplyHigh(a, b);
+      a = m0 + k[full + 2];
+      b = m1 + k[full + 3];
+      product = a * b;
+      low2 += product;
+      middle2 += product >>> 32;
+      high2 += Math.unsignedMultiplyHigh(a, b);
     }
-    words[0] = lo1;
-    words[1] = hi1;
-    words[2] = lo2;
-    words[3] = hi2;
+    words[0] = low1;
+    words[1] = high1 + carries(low1, middle1);
+    words[2] = low2;
+    words[3] = high2 + carries(low2, middle2);
     words[4] = ((long) kind << 32) | length;
     hi = multilinear(0);
     lo = multilinear(finish.length / 2);
@@ -138,14 +139,24 @@ final class TextHash {
       long keyHigh = finish[k + 2 * i + 3];
       long product = keyLow * word;
       low += product;
-      high += Math.unsignedMultiplyHigh(keyLow, word) + keyHigh * word + carry(low, product);
+      high += Math.unsignedMultiplyHigh(keyLow, word) + keyHigh * word;
+      if (Long.compareUnsigned(low, product) < 0) {
+        high++;
+      }
     }
     return high;
   }
 
-  /** The carry of an addition whose result is {@code sum}, one of the numbers {@code added}. */
-  private static long carry(long sum, long added) {
-    return Long.compareUnsigned(sum, added) < 0 ? 1 : 0;
+  /**
+   * Upper half of a sum of fewer than 2^32 unsigned numbers.
+   *
+   * @param low the sum modulo 2^64
+   * @param middle the sum of their upper 32 bits
+   */
+  private static long carries(long low, long middle) {
+    // The sum is middle * 2^32 and the sum of the lower 32 bits, which is below 2^64.
+    long lowest = low - (middle << 32);
+    return (middle + (lowest >>> 32)) >>> 32;
   }
 
   /** A mask of 0 to 7 bytes. */
