@@ -42,6 +42,10 @@ final class Differential implements Closeable {
     jgit = new JGitPackedRefs(folder);
   }
 
+  JGitPackedRefs jgit() {
+    return jgit;
+  }
+
   DirectBlockStore store() {
     return store;
   }

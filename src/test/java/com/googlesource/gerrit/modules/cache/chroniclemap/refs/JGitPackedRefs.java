@@ -14,8 +14,13 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.BufferedReader;
+import java.io.ByteArrayInputStream;
 import java.io.Closeable;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.nio.file.Files;
@@ -47,19 +52,33 @@ final class JGitPackedRefs implements Closeable {
     return file;
   }
 
-  /** The list that JGit parses and keeps; throws what it throws to whoever asks for a ref. */
+  /** What JGit's parser makes of a text; throws what it throws to whoever asks for a ref. */
   List<Ref> parse(byte[] text) throws IOException {
+    BufferedReader lines =
+        new BufferedReader(new InputStreamReader(new ByteArrayInputStream(text), UTF_8));
+    return list("parsePackedRefs", new Class<?>[] {BufferedReader.class}, lines);
+  }
+
+  /** The same through the file of a repository. */
+  List<Ref> parseFile(byte[] text) throws IOException {
     Files.write(file, text);
     refs.refresh();
+    return list("getPackedRefs", new Class<?>[0]);
+  }
+
+  private List<Ref> list(String name, Class<?>[] types, Object... arguments) throws IOException {
     try {
-      Method parse = RefDirectory.class.getDeclaredMethod("getPackedRefs");
-      parse.setAccessible(true);
+      Method method = RefDirectory.class.getDeclaredMethod(name, types);
+      method.setAccessible(true);
       List<Ref> list = new ArrayList<>();
-      ((Iterable<?>) parse.invoke(refs)).forEach(ref -> list.add((Ref) ref));
+      ((Iterable<?>) method.invoke(refs, arguments)).forEach(ref -> list.add((Ref) ref));
       return list;
     } catch (InvocationTargetException e) {
       if (e.getCause() instanceof IOException refused) {
         throw refused;
+      }
+      if (e.getCause() instanceof RuntimeException broken) {
+        throw new IOException(broken); // as RefDirectory.readPackedRefs does
       }
       throw new AssertionError(e);
     } catch (ReflectiveOperationException e) {

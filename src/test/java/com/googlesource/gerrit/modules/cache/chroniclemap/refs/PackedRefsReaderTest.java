@@ -60,6 +60,16 @@ class PackedRefsReaderTest {
     differential.close();
   }
 
+  @Test
+  void theParserIsWhatJGitUses() throws Exception {
+    byte[] text = PackedRefsText.text(PackedRefsText.gerrit(random, 100));
+    Differential.assertSame(differential.jgit().parse(text), differential.jgit().parseFile(text));
+    for (String broken : new String[] {"\n", "x\n", "x y\n", "^" + A + "\n"}) {
+      assertThrows(IOException.class, () -> differential.jgit().parse(broken.getBytes(UTF_8)));
+      assertThrows(IOException.class, () -> differential.jgit().parseFile(broken.getBytes(UTF_8)));
+    }
+  }
+
   private ParsedRefs accepted(String text) throws IOException {
     return accepted(text.getBytes(UTF_8));
   }
