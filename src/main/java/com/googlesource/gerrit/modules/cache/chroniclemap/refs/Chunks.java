@@ -37,6 +37,8 @@ final class Chunks {
   private static final int ONE_IN = 40;
 
   private static final int TAIL = 16;
+  private static final long LOW_BITS = 0x0101010101010101L;
+  private static final long LINE_FEEDS = '\n' * LOW_BITS;
   private static final long THRESHOLD = Long.divideUnsigned(-1L, ONE_IN);
 
   private static final VarHandle WORD =
@@ -68,17 +70,25 @@ final class Chunks {
   /**
    * Returns the end of the chunk that starts at {@code start}, for any bytes.
    *
+   * @param text has at least 8 readable bytes after the limit
    * @param limit end of the text that is there: the end of the file, or at least {@link #HARD_MAX}
    *     and one byte from the start
    */
   static int end(SiteKey key, byte[] text, int start, int limit) {
     int hard = Math.min(limit, start + HARD_MAX);
     // A line feed before MIN bytes ends nothing.
-    for (int p = start + MIN - 1; p < hard; p++) {
-      if (text[p] == '\n'
-          && (p + 1 == limit || text[p + 1] != '^')
-          && endsAt(key, text, start, p + 1)) {
-        return p + 1;
+    int p = start + MIN - 1;
+    while (p < hard) {
+      long differ = (long) WORD.get(text, p) ^ LINE_FEEDS;
+      // The lowest bit that is set marks the first line feed.
+      long feeds = (differ - LOW_BITS) & ~differ & (LOW_BITS << 7);
+      if (feeds == 0) {
+        p += Long.BYTES;
+        continue;
+      }
+      p += (Long.numberOfTrailingZeros(feeds) >>> 3) + 1;
+      if (p <= hard && (p == limit || text[p] != '^') && endsAt(key, text, start, p)) {
+        return p;
       }
     }
     return hard;

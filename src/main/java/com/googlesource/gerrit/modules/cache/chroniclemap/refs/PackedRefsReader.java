@@ -225,6 +225,12 @@ final class PackedRefsReader {
     return all.toByteArray();
   }
 
+  /** The list of a file without refs, such as one that is not there. */
+  ParsedRefs none(BlockStore store) {
+    rootWriter.start();
+    return new ParsedRefs(store, rootWriter.finish(baseFlags, null));
+  }
+
   // ---- the window
 
   private void open(TextSource from) throws IOException {
