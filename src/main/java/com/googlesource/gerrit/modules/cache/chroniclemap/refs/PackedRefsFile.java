@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import java.io.File;
 import java.io.FileNotFoundException;
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.text.MessageFormat;
@@ -67,11 +66,17 @@ final class PackedRefsFile {
    * @param snapshot taken before reading; null if the content must be read again
    * @param list null if JGit is to answer
    * @param digest of the content; null if it is not known, as for one that is too large
+   * @param incomplete the store knows the content's root, but has lost blocks of it
    */
   private record State(
       @Nullable FileSnapshot snapshot,
       @Nullable ParsedRefs list,
-      @Nullable ContentDigest digest) {}
+      @Nullable ContentDigest digest,
+      boolean incomplete) {
+    State(@Nullable FileSnapshot snapshot, @Nullable ParsedRefs list, ContentDigest digest) {
+      this(snapshot, list, digest, false);
+    }
+  }
 
   PackedRefsFile(File file, BlockStore store, ReaderPool readers) {
     this.file = file;
@@ -124,7 +129,7 @@ final class PackedRefsFile {
    */
   synchronized void forget(ParsedRefs list) {
     if (state.list == list) {
-      state = new State(null, null, null);
+      state = new State(null, null, null, true);
     }
   }
 
@@ -134,8 +139,8 @@ final class PackedRefsFile {
 
   /** Some network file systems tell the attributes anew when a file is opened. */
   private void refreshAttributes() throws IOException {
-    try (InputStream opened = Files.newInputStream(file.toPath())) {
-      // Nothing is read.
+    try {
+      Files.newInputStream(file.toPath()).close();
     } catch (FileNotFoundException | NoSuchFileException e) {
       // The attributes will say so.
     }
@@ -144,12 +149,7 @@ final class PackedRefsFile {
   // ---- sharing
 
   private synchronized State waitForReading() {
-    long last = begun;
-    boolean interrupted = false;
-    while (reading && finished < last) {
-      interrupted |= waitInterrupted();
-    }
-    restoreInterrupt(interrupted);
+    awaitReading(begun);
     return state;
   }
 
@@ -158,11 +158,7 @@ final class PackedRefsFile {
     long mine;
     synchronized (this) {
       long needed = begun + 1;
-      boolean interrupted = false;
-      while (reading && finished < needed) {
-        interrupted |= waitInterrupted();
-      }
-      restoreInterrupt(interrupted);
+      awaitReading(needed);
       if (finished >= needed) {
         return state;
       }
@@ -190,16 +186,16 @@ final class PackedRefsFile {
     }
   }
 
-  private boolean waitInterrupted() {
-    try {
-      wait();
-      return false;
-    } catch (InterruptedException e) {
-      return true; // JGit's reading is not interrupted either
+  /** Waits, with this object's lock, until none reads or the reading of that number is done. */
+  private void awaitReading(long number) {
+    boolean interrupted = false;
+    while (reading && finished < number) {
+      try {
+        wait();
+      } catch (InterruptedException e) {
+        interrupted = true; // JGit's reading is not interrupted either
+      }
     }
-  }
-
-  private static void restoreInterrupt(boolean interrupted) {
     if (interrupted) {
       Thread.currentThread().interrupt();
     }
@@ -229,7 +225,7 @@ final class PackedRefsFile {
   private State read(File from, PackedRefsReader reader, State before) throws IOException {
     FileSnapshot snapshot = FileSnapshot.save(from);
     try (FileText text = new FileText(from)) {
-      if (before.list == null) {
+      if (before.list == null && !before.incomplete) {
         // Another repository, another process or an earlier run may have parsed it.
         ContentDigest digest = reader.digest(text);
         if (digest.equals(before.digest)) {

@@ -387,7 +387,7 @@ class PackedRefsReaderTest {
   void rewritesGiveTheListAsParsedAnew() throws Exception {
     SortedMap<String, String> lines = PackedRefsText.gerrit(random, 2000);
     ParsedRefs list = null;
-    for (int i = 0; i < 150; i++) {
+    for (int i = 0; i < 90; i++) {
       for (int change = random.nextInt(i % 10 == 0 ? 300 : 4); change >= 0; change--) {
         List<String> names = new ArrayList<>(lines.keySet());
         String name = names.get(random.nextInt(names.size()));
@@ -417,7 +417,7 @@ class PackedRefsReaderTest {
     SortedMap<String, String> lines = PackedRefsText.gerrit(random, 3000);
     ParsedRefs list = accepted(PackedRefsText.text(lines));
     List<String> order = new ArrayList<>(lines.values());
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 30; i++) {
       List<String> moved = new ArrayList<>(order);
       int from = random.nextInt(moved.size());
       int length = Math.min(moved.size() - from, 1 + random.nextInt(400));

@@ -66,7 +66,7 @@ class ParsedRefsTest {
 
   @Test
   void gerritNames() throws Exception {
-    checkAll(PackedRefsText.text(PackedRefsText.gerrit(random, 2000)));
+    checkAll(PackedRefsText.text(PackedRefsText.gerrit(random, 700)));
   }
 
   @Test
@@ -78,7 +78,7 @@ class ParsedRefsTest {
 
   @Test
   void oddNames() throws Exception {
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 8; i++) {
       checkAll(PackedRefsText.oddNames(random, 20 + i * i * 12, true));
     }
   }
