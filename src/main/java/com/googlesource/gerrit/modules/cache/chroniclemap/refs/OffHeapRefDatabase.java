@@ -433,7 +433,7 @@ final class OffHeapRefDatabase extends RefDatabase {
     }
     return ask(
         packed -> !resolveAll(name, found, packed).isEmpty() || packed.contains(name),
-        () -> jgit.exactRef(name) != null);
+        () -> jgit.getRefs(ALL).containsKey(name));
   }
 
   // ---- everything else is JGit's

@@ -103,8 +103,11 @@ class OffHeapRefDatabaseTest {
     "refs/none/"
   };
 
+  /** {@code -Drefs.steps=N} for more. */
+  private static final int STEPS = Integer.getInteger("refs.steps", 60);
+
   @TempDir Path folder;
-  private final Random random = new Random(11);
+  private final Random random = new Random(Long.getLong("refs.seed", 11));
   private final DirectBlockStore store = new DirectBlockStore(1 << 20);
   private FileRepository repository;
   private FileRepository peerRepository;
@@ -183,7 +186,7 @@ class OffHeapRefDatabaseTest {
   void answersAsJGitAfterEachOperation(String trust) throws Exception {
     open(trust);
     compare("at first");
-    for (int step = 0; step < 120; step++) {
+    for (int step = 0; step < STEPS; step++) {
       String done = operate();
       compare("step " + step + ": " + done);
     }
@@ -207,7 +210,7 @@ class OffHeapRefDatabaseTest {
       }
       case 6 -> {
         String target = anyName();
-        if (name.equals("HEAD") || name.startsWith("refs/sym/")) {
+        if (target.startsWith("refs/") && (name.equals("HEAD") || name.startsWith("refs/sym/"))) {
           return "link " + name + " " + by.newUpdate(name, false).link(target);
         }
         return "nothing";
@@ -322,11 +325,14 @@ class OffHeapRefDatabaseTest {
   private void same(String when, Answer ours, Answer jgits) {
     Object expected = of(() -> show(jgits.get()));
     Object actual = of(() -> show(ours.get()));
-    assertWithMessage(when).that(actual).isEqualTo(expected);
+    assertWithMessage("%s", when).that(actual).isEqualTo(expected);
   }
 
   @SuppressWarnings("deprecation")
   private void compare(String after) {
+    // What it keeps of its own writing is not always what it wrote: a ref that it has not peeled
+    // gets into a file that says all are.
+    peer.refresh();
     for (String name : NAMES) {
       String when = after + "; " + name;
       same(when, () -> refs.exactRef(name), () -> peer.exactRef(name));
@@ -358,7 +364,7 @@ class OffHeapRefDatabaseTest {
         after,
         () -> refs.getRefsByPrefix("refs/tags/", "refs/heads/a", "refs/heads/", "HE"),
         () -> peer.getRefsByPrefix("refs/tags/", "refs/heads/a", "refs/heads/", "HE"));
-    same(after, () -> refs.getRefsByPrefix(new String[0]), () -> List.of());
+    same(after, () -> refs.getRefsByPrefix(new String[0]), () -> peer.getRefsByPrefix(new String[0]));
     same(after, () -> refs.exactRef(NAMES), () -> peer.exactRef(NAMES));
     same(
         after,
@@ -366,6 +372,8 @@ class OffHeapRefDatabaseTest {
         () -> peer.firstExactRef("refs/none", "refs/x", "refs/tags/t", "HEAD"));
     same(after, refs::hasRefs, peer::hasRefs);
     same(after, refs::getAdditionalRefs, peer::getAdditionalRefs);
+    // Else JGit finds loose tags by what it has peeled before.
+    peer.refresh();
     same(
         after,
         () -> refs.getTipsWithSha1(commits.get(0)),
