@@ -23,6 +23,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.time.Instant;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -138,7 +140,7 @@ class OffHeapRefDatabaseTest {
     try (ObjectInserter inserter = repository.newObjectInserter()) {
       ObjectId tree = inserter.insert(new TreeFormatter());
       for (int i = 0; i < 5; i++) {
-        PersonIdent person = new PersonIdent("n", "n@example.com", i * 1000L, 0);
+        PersonIdent person = new PersonIdent("n", "n@example.com", Instant.ofEpochSecond(i), ZoneOffset.UTC);
         CommitBuilder commit = new CommitBuilder();
         commit.setTreeId(tree);
         commit.setAuthor(person);
@@ -364,7 +366,10 @@ class OffHeapRefDatabaseTest {
         after,
         () -> refs.getRefsByPrefix("refs/tags/", "refs/heads/a", "refs/heads/", "HE"),
         () -> peer.getRefsByPrefix("refs/tags/", "refs/heads/a", "refs/heads/", "HE"));
-    same(after, () -> refs.getRefsByPrefix(new String[0]), () -> peer.getRefsByPrefix(new String[0]));
+    same(
+        after,
+        () -> refs.getRefsByPrefix(new String[0]),
+        () -> peer.getRefsByPrefix(new String[0]));
     same(after, () -> refs.exactRef(NAMES), () -> peer.exactRef(NAMES));
     same(
         after,
