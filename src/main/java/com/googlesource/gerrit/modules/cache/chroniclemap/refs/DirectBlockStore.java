@@ -65,7 +65,8 @@ public final class DirectBlockStore implements BlockStore {
     State now = state;
     int slot = find(now, idHi, idLo);
     int length = (int) INT.getAcquire(now.index, slot + LENGTH_AT);
-    if (length == 0) {
+    // A slot that was free when it was found may have been taken for another block since.
+    if (length == 0 || !isOf(now, slot, idHi, idLo)) {
       return false;
     }
     // Not of the state above: the slot may be newer than that.
@@ -148,10 +149,13 @@ public final class DirectBlockStore implements BlockStore {
     int mask = in.slots - 1;
     for (int i = (int) idLo & mask; ; i = (i + 1) & mask) {
       int slot = i * SLOT;
-      if ((int) INT.getAcquire(in.index, slot + LENGTH_AT) == 0
-          || (in.index.getLong(slot) == idHi && in.index.getLong(slot + Long.BYTES) == idLo)) {
+      if ((int) INT.getAcquire(in.index, slot + LENGTH_AT) == 0 || isOf(in, slot, idHi, idLo)) {
         return slot;
       }
     }
+  }
+
+  private static boolean isOf(State in, int slot, long idHi, long idLo) {
+    return in.index.getLong(slot) == idHi && in.index.getLong(slot + Long.BYTES) == idLo;
   }
 }

@@ -140,7 +140,8 @@ class OffHeapRefDatabaseTest {
     try (ObjectInserter inserter = repository.newObjectInserter()) {
       ObjectId tree = inserter.insert(new TreeFormatter());
       for (int i = 0; i < 5; i++) {
-        PersonIdent person = new PersonIdent("n", "n@example.com", Instant.ofEpochSecond(i), ZoneOffset.UTC);
+        PersonIdent person =
+            new PersonIdent("n", "n@example.com", Instant.ofEpochSecond(i), ZoneOffset.UTC);
         CommitBuilder commit = new CommitBuilder();
         commit.setTreeId(tree);
         commit.setAuthor(person);
