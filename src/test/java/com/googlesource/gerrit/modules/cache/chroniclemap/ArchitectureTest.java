@@ -41,6 +41,8 @@ class ArchitectureTest {
         .definedBy(ROOT + ".admin..")
         .layer("caches")
         .definedBy(ROOT + ".caches..")
+        .layer("refs")
+        .definedBy(ROOT + ".refs..")
         .layer("store")
         .definedBy(ROOT + ".store..")
         .whereLayer("entrance")
@@ -49,6 +51,19 @@ class ArchitectureTest {
         .mayOnlyBeAccessedByLayers("entrance")
         .whereLayer("caches")
         .mayOnlyBeAccessedByLayers("entrance", "admin")
+        .whereLayer("refs")
+        .mayOnlyBeAccessedByLayers("entrance", "admin")
+        .check(MAIN);
+  }
+
+  @Test
+  void theRefsKnowNoGerritCache() {
+    noClasses()
+        .that()
+        .resideInAPackage(ROOT + ".refs..")
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage("com.google.gerrit.server.cache..")
         .check(MAIN);
   }
 

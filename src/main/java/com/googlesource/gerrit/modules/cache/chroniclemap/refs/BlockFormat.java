@@ -1,0 +1,56 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+/** Layout of a block; specified in {@code resources/Documentation/refs-format.md}. */
+final class BlockFormat {
+  static final byte VERSION = 1;
+
+  /** The file's header says that ids are peeled: a ref without a peeled id is not a tag. */
+  static final int PEELED = 1;
+
+  /** Ids have 32 bytes. */
+  static final int SHA256 = 1 << 1;
+
+  static final int VERSION_AT = 0;
+  static final int FLAGS_AT = 1;
+  static final int COUNT_AT = 2;
+  static final int RESTARTS_AT = 4;
+
+  /** Every how many entries a name stands in full. */
+  static final int RESTART_EVERY = 8;
+
+  /** A shared length that stands in the two bytes that follow. */
+  static final int LONG_SHARED = 0xFF;
+
+  /** A suffix length that stands in the two bytes that follow. */
+  static final int LONG_SUFFIX = 0x7F;
+
+  /** In the byte of the suffix length: a peeled id follows the suffix. */
+  static final int HAS_PEELED_ID = 0x80;
+
+  /** Zeros at the end, so that a reader may load eight bytes from anywhere. */
+  static final int PADDING = 8;
+
+  private BlockFormat() {}
+
+  static int idBytes(int flags) {
+    return (flags & SHA256) == 0 ? 20 : 32;
+  }
+
+  static int restarts(int count) {
+    return (count + RESTART_EVERY - 1) / RESTART_EVERY;
+  }
+}

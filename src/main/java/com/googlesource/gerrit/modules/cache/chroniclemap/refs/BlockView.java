@@ -1,0 +1,306 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.ObjectIdRef;
+import org.eclipse.jgit.lib.Ref;
+
+/**
+ * Reads a block where it lies: finds names and walks from there. Reused for block after block, by
+ * one thread; makes no garbage but the refs asked for.
+ */
+final class BlockView {
+  private static final VarHandle WORD =
+      MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final VarHandle SHORT =
+      MethodHandles.byteBufferViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final VarHandle ID_WORD =
+      MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.BIG_ENDIAN);
+  private static final VarHandle ARRAY_WORD =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+
+  private ByteBuffer memory;
+  private int base;
+  private int flags;
+  private int idBytes;
+  private int count;
+  private int idsAt;
+
+  // The entry at which find() or next() stopped.
+  private int index;
+  private int shared;
+  private int suffixAt;
+  private int suffixLength;
+  private boolean hasPeeledId;
+
+  // The name of the entry at which next() stopped.
+  private byte[] name = new byte[256];
+  private int nameLength;
+
+  /** Starts to read a block. */
+  void open(ByteBuffer block, int offset) {
+    memory = block;
+    base = offset;
+    if (block.get(offset + BlockFormat.VERSION_AT) != BlockFormat.VERSION) {
+      throw new IllegalStateException("not a block of this format");
+    }
+    flags = block.get(offset + BlockFormat.FLAGS_AT);
+    idBytes = BlockFormat.idBytes(flags);
+    count = unsignedShort(offset + BlockFormat.COUNT_AT);
+    idsAt = offset + BlockFormat.RESTARTS_AT + BlockFormat.restarts(count) * Short.BYTES;
+  }
+
+  /** Forgets the block, so that its memory is not used when it may be gone. */
+  void close() {
+    memory = null;
+  }
+
+  /** Number of refs. */
+  int count() {
+    return count;
+  }
+
+  /** Index of the current entry, or the number of refs behind the last. */
+  int index() {
+    return index;
+  }
+
+  /**
+   * Goes to the first entry whose name is not before the target.
+   *
+   * @param target has 8 readable bytes more than {@code length}
+   * @return whether that entry's name is the target
+   */
+  boolean find(byte[] target, int length) {
+    int low = 0;
+    int high = BlockFormat.restarts(count);
+    // Bytes that the target has in common with the entry at low, which is before it; so with low
+    // as well as high known, all between have the lesser of both in common with it.
+    int lowMatch = 0;
+    int highMatch = 0;
+    while (low < high) {
+      int middle = (low + high) >>> 1;
+      entry(restart(middle));
+      int from = Math.min(lowMatch, highMatch);
+      int match = from + mismatch(suffixAt + from, target, from, limit(length) - from);
+      int order = order(match, suffixLength, match, target, length);
+      if (order < 0) {
+        low = middle + 1;
+        lowMatch = match;
+      } else if (order == 0) {
+        index = middle * BlockFormat.RESTART_EVERY;
+        return true;
+      } else {
+        high = middle;
+        highMatch = match;
+      }
+    }
+    if (low == 0) {
+      index = 0;
+      return false;
+    }
+    // The entries behind the last restart that is before the target.
+    index = (low - 1) * BlockFormat.RESTART_EVERY;
+    int end = Math.min(index + BlockFormat.RESTART_EVERY, count);
+    entry(restart(low - 1));
+    int match = lowMatch;
+    while (++index < end) {
+      entry(next());
+      if (shared > match) {
+        continue; // differs from the target where the one before did
+      }
+      if (shared < match) {
+        return false; // comes after the one before where that one was still like the target
+      }
+      int more = mismatch(suffixAt, target, match, Math.min(suffixLength, length - match));
+      int order = order(more, suffixLength, match + more, target, length);
+      if (order == 0) {
+        return true;
+      }
+      if (order > 0) {
+        return false;
+      }
+      match += more;
+    }
+    return false;
+  }
+
+  private int limit(int length) {
+    return Math.min(suffixLength, length);
+  }
+
+  /**
+   * Order of the current entry and the target, which differ at or end with these bytes.
+   *
+   * @param at position in the suffix
+   * @param targetAt the same position in the target
+   */
+  private int order(int at, int suffixEnd, int targetAt, byte[] target, int targetEnd) {
+    if (at == suffixEnd) {
+      return targetAt == targetEnd ? 0 : -1;
+    }
+    if (targetAt == targetEnd) {
+      return 1;
+    }
+    return Names.compareBytes(memory.get(suffixAt + at), target[targetAt]);
+  }
+
+  /** How many of the first bytes are the same. */
+  private int mismatch(int at, byte[] target, int from, int length) {
+    for (int i = 0; i < length; i += Long.BYTES) {
+      long differ = (long) WORD.get(memory, at + i) ^ (long) ARRAY_WORD.get(target, from + i);
+      if (differ != 0) {
+        return Math.min(length, i + (Long.numberOfTrailingZeros(differ) >>> 3));
+      }
+    }
+    return length;
+  }
+
+  /** Goes to an entry by index and makes its name. */
+  void seek(int to) {
+    index = to - to % BlockFormat.RESTART_EVERY;
+    if (index >= count) {
+      return;
+    }
+    nameLength = 0;
+    entry(restart(index / BlockFormat.RESTART_EVERY));
+    readName();
+    while (index < to) {
+      advance();
+    }
+  }
+
+  /** Goes to the next entry and makes its name, unless there is none. */
+  void advance() {
+    if (++index < count) {
+      entry(next());
+      readName();
+    }
+  }
+
+  private void readName() {
+    nameLength = shared + suffixLength;
+    if (name.length < nameLength + Long.BYTES) {
+      name = Arrays.copyOf(name, 2 * nameLength + Long.BYTES);
+    }
+    if (suffixLength <= Long.BYTES) {
+      ARRAY_WORD.set(name, shared, (long) WORD.get(memory, suffixAt));
+    } else {
+      memory.get(suffixAt, name, shared, suffixLength);
+    }
+  }
+
+  /** Returns whether the name of the current entry, which has been made, starts so. */
+  boolean nameStartsWith(byte[] prefix, int length) {
+    return nameLength >= length && Arrays.equals(name, 0, length, prefix, 0, length);
+  }
+
+  /** The name of the current entry, which has been made. */
+  String name() {
+    return new String(name, 0, nameLength, UTF_8);
+  }
+
+  /** Makes the ref of the current entry. */
+  Ref ref(String refName) {
+    ObjectId id = id(idsAt + index * idBytes);
+    if (hasPeeledId) {
+      return new ObjectIdRef.PeeledTag(
+          Ref.Storage.PACKED, refName, id, id(suffixAt + suffixLength));
+    }
+    return (flags & BlockFormat.PEELED) == 0
+        ? new ObjectIdRef.Unpeeled(Ref.Storage.PACKED, refName, id)
+        : new ObjectIdRef.PeeledNonTag(Ref.Storage.PACKED, refName, id);
+  }
+
+  /** Copies the current entry's id. */
+  void copyId(byte[] target) {
+    memory.get(idsAt + index * idBytes, target, 0, idBytes);
+  }
+
+  /** Copies the current entry's peeled id, or returns false if it has none. */
+  boolean copyPeeledId(byte[] target) {
+    if (hasPeeledId) {
+      memory.get(suffixAt + suffixLength, target, 0, idBytes);
+    }
+    return hasPeeledId;
+  }
+
+  /** Returns whether the current entry's id or peeled id is this one. */
+  boolean pointsTo(int w1, int w2, int w3, int w4, int w5) {
+    return isId(idsAt + index * idBytes, w1, w2, w3, w4, w5)
+        || (hasPeeledId && isId(suffixAt + suffixLength, w1, w2, w3, w4, w5));
+  }
+
+  private boolean isId(int at, int w1, int w2, int w3, int w4, int w5) {
+    return (int) ID_WORD.get(memory, at) == w1
+        && (int) ID_WORD.get(memory, at + 4) == w2
+        && (int) ID_WORD.get(memory, at + 8) == w3
+        && (int) ID_WORD.get(memory, at + 12) == w4
+        && (int) ID_WORD.get(memory, at + 16) == w5;
+  }
+
+  private ObjectId id(int at) {
+    if (idBytes != 20) {
+      throw new UnsupportedOperationException("JGit's ObjectId holds no SHA-256");
+    }
+    return new ObjectId(
+        (int) ID_WORD.get(memory, at),
+        (int) ID_WORD.get(memory, at + 4),
+        (int) ID_WORD.get(memory, at + 8),
+        (int) ID_WORD.get(memory, at + 12),
+        (int) ID_WORD.get(memory, at + 16));
+  }
+
+  private int restart(int which) {
+    return base + unsignedShort(base + BlockFormat.RESTARTS_AT + which * Short.BYTES);
+  }
+
+  /** Position behind the current entry. */
+  private int next() {
+    return suffixAt + suffixLength + (hasPeeledId ? idBytes : 0);
+  }
+
+  /** Reads the lengths of the entry at a position. */
+  private void entry(int at) {
+    int p = at;
+    int inCommon = memory.get(p++) & 0xFF;
+    if (inCommon == BlockFormat.LONG_SHARED) {
+      inCommon = unsignedShort(p);
+      p += Short.BYTES;
+    }
+    int suffix = memory.get(p++);
+    hasPeeledId = suffix < 0;
+    suffix &= BlockFormat.LONG_SUFFIX;
+    if (suffix == BlockFormat.LONG_SUFFIX) {
+      suffix = unsignedShort(p);
+      p += Short.BYTES;
+    }
+    shared = inCommon;
+    suffixLength = suffix;
+    suffixAt = p;
+  }
+
+  private int unsignedShort(int at) {
+    return (short) SHORT.get(memory, at) & 0xFFFF;
+  }
+}

@@ -1,0 +1,485 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.api.PackRefsCommand;
+import org.eclipse.jgit.errors.InvalidObjectIdException;
+import org.eclipse.jgit.events.RefsChangedEvent;
+import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.internal.storage.file.RefDirectory;
+import org.eclipse.jgit.lib.BatchRefUpdate;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.CoreConfig;
+import org.eclipse.jgit.lib.CoreConfig.TrustStat;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.ProgressMonitor;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefDatabase;
+import org.eclipse.jgit.lib.RefRename;
+import org.eclipse.jgit.lib.RefUpdate;
+import org.eclipse.jgit.lib.ReflogReader;
+import org.eclipse.jgit.lib.SymbolicRef;
+import org.eclipse.jgit.util.RefList;
+import org.eclipse.jgit.util.RefMap;
+
+/**
+ * The refs of a repository that keeps them in files: read from loose files and from the parsed list
+ * of {@code packed-refs}, updated through JGit's RefDirectory.
+ *
+ * <p>A look at a ref goes to its loose file first and to {@code packed-refs} second. That order
+ * matters: packing writes {@code packed-refs} and then deletes the loose files, so a ref that is
+ * not loose any more is seen to be packed.
+ *
+ * <p>Updates never start from what was read here: RefDirectory reads what is on disk. It also
+ * answers where a content is not parsed (see {@link NotParsableException}).
+ *
+ * <p>Any thread may call, as with RefDirectory.
+ */
+final class OffHeapRefDatabase extends RefDatabase {
+  /** How often a list is parsed again for one question if the store keeps losing its blocks. */
+  private static final int ATTEMPTS = 3;
+
+  private final FileRepository repository;
+  private final RefDirectory jgit;
+  private final PackedRefsFile packedFile;
+  private final LooseRefs loose;
+  private final TrustStat trustPacked;
+  private final AtomicLong seenVersion = new AtomicLong();
+
+  /**
+   * Makes the database of a repository.
+   *
+   * @param jgit the repository's own
+   * @param packedFile one for all databases of this repository
+   */
+  OffHeapRefDatabase(FileRepository repository, RefDirectory jgit, PackedRefsFile packedFile) {
+    this.repository = repository;
+    this.jgit = jgit;
+    this.packedFile = packedFile;
+    CoreConfig config = repository.getConfig().get(CoreConfig.KEY);
+    trustPacked = config.getTrustPackedRefsStat();
+    loose = new LooseRefs(repository, config.getTrustLooseRefStat());
+  }
+
+  /** A question to the packed refs. */
+  private interface Question<T> {
+    T ask(ParsedRefs packed) throws IOException;
+  }
+
+  /** The same question to JGit. */
+  private interface Fallback<T> {
+    T ask() throws IOException;
+  }
+
+  /** Asks the list of now, again if the store has lost a block of it; or JGit. */
+  private <T> T ask(Question<T> question, Fallback<T> fallback) throws IOException {
+    try {
+      for (int i = 0; i < ATTEMPTS; i++) {
+        ParsedRefs packed = packedFile.current(trustPacked);
+        if (packed == null) {
+          break;
+        }
+        try {
+          return question.ask(packed);
+        } catch (MissingBlockException e) {
+          packedFile.forget(packed);
+        }
+      }
+      return fallback.ask();
+    } finally {
+      fireIfChanged();
+    }
+  }
+
+  private void fireIfChanged() {
+    long version = packedFile.version();
+    long seen = seenVersion.get();
+    // Not for the first look, as JGit.
+    if (version != seen && seenVersion.compareAndSet(seen, version) && seen != 0) {
+      repository.fireEvent(new RefsChangedEvent());
+    }
+  }
+
+  // ---- single refs
+
+  @Override
+  @Nullable
+  public Ref exactRef(String name) throws IOException {
+    Ref found = readLoose(name);
+    if (found != null && !found.isSymbolic()) {
+      return found;
+    }
+    return ask(
+        packed -> found != null ? resolve(name, found, packed) : packed.exactRef(name),
+        () -> jgit.exactRef(name));
+  }
+
+  @Override
+  public Map<String, Ref> exactRef(String... names) throws IOException {
+    Ref[] found = new Ref[names.length];
+    for (int i = 0; i < names.length; i++) {
+      found[i] = readLoose(names[i]);
+    }
+    return ask(
+        packed -> {
+          Map<String, Ref> refs = HashMap.newHashMap(names.length);
+          for (int i = 0; i < names.length; i++) {
+            Ref ref = looseOrPacked(names[i], found[i], packed);
+            if (ref != null) {
+              refs.put(names[i], ref);
+            }
+          }
+          return refs;
+        },
+        () -> jgit.exactRef(names));
+  }
+
+  @Override
+  @Nullable
+  public Ref firstExactRef(String... names) throws IOException {
+    Ref[] found = new Ref[names.length];
+    for (int i = 0; i < names.length; i++) {
+      found[i] = readLoose(names[i]);
+      if (found[i] != null && !found[i].isSymbolic()) {
+        break; // none of the later ones is asked for
+      }
+    }
+    return ask(
+        packed -> {
+          for (int i = 0; i < names.length; i++) {
+            Ref ref = looseOrPacked(names[i], found[i], packed);
+            if (ref != null) {
+              return ref;
+            }
+          }
+          return null;
+        },
+        () -> jgit.firstExactRef(names));
+  }
+
+  @Nullable
+  private Ref looseOrPacked(String name, @Nullable Ref found, ParsedRefs packed)
+      throws IOException {
+    return found == null ? packed.exactRef(name) : resolve(name, found, packed);
+  }
+
+  /** A file outside of refs/ may be something else; that is no ref then. */
+  @Nullable
+  private Ref readLoose(String name) throws IOException {
+    try {
+      return loose.read(name);
+    } catch (IOException e) {
+      if (isNoRef(name, e)) {
+        return null;
+      }
+      throw e;
+    }
+  }
+
+  private static boolean isNoRef(String name, IOException e) {
+    return !name.contains("/") && e.getCause() instanceof InvalidObjectIdException;
+  }
+
+  @Nullable
+  private Ref resolve(String name, Ref ref, ParsedRefs packed) throws IOException {
+    try {
+      return resolve(ref, 0, packed);
+    } catch (IOException e) {
+      if (isNoRef(name, e)) {
+        return null;
+      }
+      throw e;
+    }
+  }
+
+  /** Follows symbolic refs; returns null if there are too many. */
+  @Nullable
+  private Ref resolve(Ref ref, int depth, ParsedRefs packed) throws IOException {
+    if (!ref.isSymbolic()) {
+      return ref;
+    }
+    if (depth >= MAX_SYMBOLIC_REF_DEPTH) {
+      return null;
+    }
+    String name = ref.getTarget().getName();
+    Ref target = loose.read(name);
+    if (target == null) {
+      target = packed.exactRef(name);
+      if (target == null) {
+        // Packed while we looked: then it is in the list of now.
+        ParsedRefs now = packedFile.current(trustPacked);
+        target = now == null || now == packed ? null : now.exactRef(name);
+      }
+    }
+    if (target == null) {
+      return ref;
+    }
+    Ref leaf = resolve(target, depth + 1, packed);
+    return leaf == null ? null : new SymbolicRef(ref.getName(), leaf);
+  }
+
+  @Override
+  public List<Ref> getAdditionalRefs() throws IOException {
+    List<Ref> refs = new ArrayList<>();
+    for (String name : additionalRefsNames) {
+      Ref ref = exactRef(name);
+      if (ref != null) {
+        refs.add(ref);
+      }
+    }
+    return refs;
+  }
+
+  @Override
+  public Ref peel(Ref ref) throws IOException {
+    return jgit.peel(ref);
+  }
+
+  // ---- many refs
+
+  @Override
+  public List<Ref> getRefs() throws IOException {
+    return getRefsByPrefix(ALL);
+  }
+
+  @Override
+  public List<Ref> getRefsByPrefix(String prefix) throws IOException {
+    List<Ref> found = loose.scan(folder(prefix));
+    return ask(packed -> merge(prefix, found, packed), () -> jgit.getRefsByPrefix(prefix));
+  }
+
+  /** The folder that holds all loose refs whose names start so. */
+  private static String folder(String prefix) {
+    return prefix.substring(0, prefix.lastIndexOf('/') + 1);
+  }
+
+  /** Loose refs that lead somewhere. The others are left out, and hide nothing. */
+  private List<Ref> resolveAll(String prefix, List<Ref> found, ParsedRefs packed)
+      throws IOException {
+    List<Ref> resolved = new ArrayList<>(found.size());
+    for (Ref ref : found) {
+      Ref leaf = ref.getName().startsWith(prefix) ? resolve(ref, 0, packed) : null;
+      if (leaf != null && leaf.getObjectId() != null) {
+        resolved.add(leaf);
+      }
+    }
+    return resolved;
+  }
+
+  private List<Ref> merge(String prefix, List<Ref> found, ParsedRefs packed) throws IOException {
+    List<Ref> over = resolveAll(prefix, found, packed);
+    List<Ref> under = packed.refs(prefix);
+    if (over.isEmpty()) {
+      return under;
+    }
+    int first = packed.rank(prefix);
+    int[] places = new int[over.size()];
+    for (int i = 0; i < places.length; i++) {
+      String name = over.get(i).getName();
+      int place = packed.rank(name) - first;
+      places[i] = packed.contains(name) ? place : -1 - place;
+    }
+    return Collections.unmodifiableList(new MergedRefs(over, places, under));
+  }
+
+  @Override
+  public List<Ref> getRefsByPrefix(String... prefixes) throws IOException {
+    // Those that start with another one have nothing to add; the others follow each other.
+    List<String> apart = new ArrayList<>();
+    String[] sorted = prefixes.clone();
+    Arrays.sort(sorted);
+    for (String prefix : sorted) {
+      if (apart.isEmpty() || !prefix.startsWith(apart.get(apart.size() - 1))) {
+        apart.add(prefix);
+      }
+    }
+    if (apart.size() == 1) {
+      return getRefsByPrefix(apart.get(0));
+    }
+    List<List<Ref>> found = new ArrayList<>();
+    for (String prefix : apart) {
+      found.add(loose.scan(folder(prefix)));
+    }
+    return ask(
+        packed -> {
+          List<Ref> refs = new ArrayList<>();
+          for (int i = 0; i < found.size(); i++) {
+            refs.addAll(merge(apart.get(i), found.get(i), packed));
+          }
+          return Collections.unmodifiableList(refs);
+        },
+        () -> jgit.getRefsByPrefix(prefixes));
+  }
+
+  @Override
+  public List<Ref> getRefsByPrefixWithExclusions(String include, Set<String> excludes)
+      throws IOException {
+    List<Ref> refs = getRefsByPrefix(include);
+    if (excludes.isEmpty()) {
+      return refs;
+    }
+    List<Ref> left = new ArrayList<>();
+    for (Ref ref : refs) {
+      if (excludes.stream().noneMatch(ref.getName()::startsWith)) {
+        left.add(ref);
+      }
+    }
+    return Collections.unmodifiableList(left);
+  }
+
+  @Override
+  @Deprecated
+  public Map<String, Ref> getRefs(String prefix) throws IOException {
+    RefList.Builder<Ref> refs = new RefList.Builder<>();
+    for (Ref ref : getRefsByPrefix(prefix)) {
+      refs.add(ref);
+    }
+    return new RefMap(prefix, refs.toRefList(), RefList.emptyList(), RefList.emptyList());
+  }
+
+  @Override
+  public boolean hasRefs() throws IOException {
+    return !getRefs().isEmpty();
+  }
+
+  @Override
+  public Set<Ref> getTipsWithSha1(ObjectId id) throws IOException {
+    List<Ref> found = loose.scan(ALL);
+    return ask(
+        packed -> {
+          Set<Ref> tips = new HashSet<>();
+          Set<String> hiding = new HashSet<>();
+          for (Ref ref : resolveAll(ALL, found, packed)) {
+            hiding.add(ref.getName());
+            if (id.equals(ref.getObjectId()) || id.equals(ref.getPeeledObjectId())) {
+              tips.add(ref);
+            }
+          }
+          packed.pointingTo(
+              id,
+              ref -> {
+                if (!hiding.contains(ref.getName())) {
+                  tips.add(ref);
+                }
+              });
+          return tips;
+        },
+        () -> jgit.getTipsWithSha1(id));
+  }
+
+  // ---- conflicts of names
+
+  @Override
+  public boolean isNameConflicting(String name) throws IOException {
+    for (int slash = name.lastIndexOf('/'); slash > 0; slash = name.lastIndexOf('/', slash - 1)) {
+      if (exactRef(name.substring(0, slash)) != null) {
+        return true;
+      }
+    }
+    return !getRefsByPrefix(name + '/').isEmpty();
+  }
+
+  @Override
+  public Collection<String> getConflictingNames(String name) throws IOException {
+    for (int slash = name.lastIndexOf('/'); slash > 0; slash = name.lastIndexOf('/', slash - 1)) {
+      String parent = name.substring(0, slash);
+      if (isListed(parent)) {
+        return Collections.singletonList(parent);
+      }
+    }
+    List<String> names = new ArrayList<>();
+    for (Ref ref : getRefsByPrefix(name + '/')) {
+      names.add(ref.getName());
+    }
+    return Collections.unmodifiableList(names);
+  }
+
+  /** Whether {@link #getRefs} has a ref: one that leads somewhere, loose ones in refs/ and HEAD. */
+  private boolean isListed(String name) throws IOException {
+    List<Ref> found = new ArrayList<>(1);
+    if (name.startsWith(Constants.R_REFS) || name.equals(Constants.HEAD)) {
+      try {
+        Ref ref = loose.read(name);
+        if (ref != null) {
+          found.add(ref);
+        }
+      } catch (IOException e) {
+        // Not listed then.
+      }
+    }
+    return ask(
+        packed -> !resolveAll(name, found, packed).isEmpty() || packed.contains(name),
+        () -> jgit.getRefs(ALL).containsKey(name));
+  }
+
+  // ---- everything else is JGit's
+
+  @Override
+  public void create() throws IOException {
+    jgit.create();
+  }
+
+  @Override
+  public void close() {
+    jgit.close();
+  }
+
+  @Override
+  public void refresh() {
+    jgit.refresh();
+  }
+
+  @Override
+  public RefUpdate newUpdate(String name, boolean detach) throws IOException {
+    return jgit.newUpdate(name, detach);
+  }
+
+  @Override
+  public RefRename newRename(String fromName, String toName) throws IOException {
+    return jgit.newRename(fromName, toName);
+  }
+
+  @Override
+  public BatchRefUpdate newBatchUpdate() {
+    return jgit.newBatchUpdate();
+  }
+
+  @Override
+  public boolean performsAtomicTransactions() {
+    return jgit.performsAtomicTransactions();
+  }
+
+  @Override
+  public ReflogReader getReflogReader(Ref ref) throws IOException {
+    return jgit.getReflogReader(ref);
+  }
+
+  @Override
+  public void packRefs(ProgressMonitor monitor, PackRefsCommand command) throws IOException {
+    jgit.packRefs(monitor, command);
+  }
+}

@@ -1,0 +1,557 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.NotParsableException.Reason;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import org.eclipse.jgit.annotations.Nullable;
+
+/**
+ * Reads {@code packed-refs}: checks whether a file still has the content of a list, and makes the
+ * list of a new content, block by block, using again the blocks of an older list whose text has not
+ * changed.
+ *
+ * <p>It answers as JGit's RefDirectory does, or not at all ({@link NotParsableException}).
+ *
+ * <p>How: the text goes through a window of some 100 KB, chunk by chunk (see {@link Chunks}). Where
+ * the older list has a block that starts with the name that comes next, its text is hashed; if that
+ * gives the block's id, the chunk is the same and done with. Else its lines are read: each must be
+ * just as git writes it, in order. At the first that is not, all is left to {@link IrregularText}.
+ *
+ * <p>For one thread; it keeps its buffers (some 400 KB, and 30 bytes for each block), so it should
+ * be used again.
+ */
+final class PackedRefsReader {
+  /** Largest irregular file that is read, in bytes: it is held on the heap, several times over. */
+  static final int MAX_IRREGULAR = 256 << 20;
+
+  private static final VarHandle WORD =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final VarHandle BIG_INT =
+      MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.BIG_ENDIAN);
+
+  private static final int WINDOW = 128 << 10;
+
+  /** Text before the current chunk that stays in the window: the ref before, and its peeled id. */
+  private static final int BEHIND = 2 * Names.MAX_BYTES;
+
+  /** Readable bytes after the text: words are loaded from anywhere. */
+  private static final int SPARE = 64;
+
+  /** Comments at the start, the header among them, that a regular file may have. */
+  private static final int MAX_COMMENTS = 1024;
+
+  private static final byte[] HEADER = "# pack-refs with:".getBytes(US_ASCII);
+  private static final byte[] PEELED = " peeled".getBytes(US_ASCII);
+
+  private static final long LOW_BITS = 0x0101010101010101L;
+  private static final long HIGH_BITS = LOW_BITS << 7;
+
+  private final SiteKey key;
+  private final int baseFlags;
+  private final int hexLength;
+  private final TextHash hash;
+  private final BlockWriter writer = new BlockWriter();
+  private final RootWriter rootWriter = new RootWriter();
+  private final byte[] window = new byte[BEHIND + WINDOW + SPARE];
+
+  private TextSource source;
+
+  /** Start of what is not done yet. */
+  private int position;
+
+  /** End of the text in the window. */
+  private int end;
+
+  /** Whether {@link #end} is the end of the file. */
+  private boolean atEnd;
+
+  private int parsedBlocks;
+  private int reusedBlocks;
+
+  /** A reader for SHA-1 repositories, the only ones that JGit reads. */
+  PackedRefsReader(SiteKey key) {
+    this(key, false);
+  }
+
+  PackedRefsReader(SiteKey key, boolean sha256) {
+    this.key = key;
+    this.hash = new TextHash(key);
+    this.baseFlags = sha256 ? BlockFormat.SHA256 : 0;
+    this.hexLength = 2 * BlockFormat.idBytes(baseFlags);
+  }
+
+  /** How many blocks the last call of {@link #read} made from text. */
+  int parsedBlocks() {
+    return parsedBlocks;
+  }
+
+  /** How many blocks the last call of {@link #read} took over from the older list. */
+  int reusedBlocks() {
+    return reusedBlocks;
+  }
+
+  // ---- the whole
+
+  /**
+   * Returns the digest of a content without reading its refs.
+   *
+   * @param from at its start
+   */
+  ContentDigest digest(TextSource from) throws IOException {
+    return raw(from).digest();
+  }
+
+  private RootWriter.RawText raw(TextSource from) throws IOException {
+    open(from);
+    rootWriter.start();
+    int flags = baseFlags;
+    long length = 0;
+    fill();
+    if (position < end) {
+      flags |= peeledFlag(endOfComments());
+    }
+    while (position < end) {
+      int chunkEnd = Chunks.end(key, window, position, end);
+      hash.of(window, position, chunkEnd - position, flags);
+      rootWriter.add(hash.hi, hash.lo, 0, 0, 0);
+      length += chunkEnd - position;
+      position = chunkEnd;
+      fill();
+    }
+    return new RootWriter.RawText(rootWriter.digest(), length);
+  }
+
+  /**
+   * Returns whether a content is that of a list, without garbage.
+   *
+   * @param from at its start
+   */
+  boolean matches(TextSource from, ParsedRefs list) throws IOException {
+    Root root = list.root();
+    if (root.irregular()) {
+      return digest(from).equals(list.digest());
+    }
+    open(from);
+    for (int block = 0; block < root.blocks(); block++) {
+      fill();
+      int length = root.textLength(block);
+      if (end - position < length || !isText(root, block, length)) {
+        return false;
+      }
+      position += length;
+    }
+    fill();
+    return position == end;
+  }
+
+  private boolean isText(Root root, int block, int length) {
+    hash.of(window, position, length, root.flags());
+    return hash.hi == root.idHi(block) && hash.lo == root.idLo(block);
+  }
+
+  /**
+   * Reads a content.
+   *
+   * @param from at its start; may be rewound
+   * @param old a list whose blocks may be used again if they are in the store, or null
+   * @return {@code old} if the content has not changed, else the new list, whose blocks and root
+   *     are in the store
+   */
+  ParsedRefs read(TextSource from, BlockStore store, @Nullable ParsedRefs old)
+      throws IOException, NotParsableException {
+    Root oldRoot = old == null || old.store() != store ? null : old.root();
+    if (oldRoot != null && oldRoot.irregular() && matches(from, old)) {
+      return old;
+    }
+    if (oldRoot != null && oldRoot.irregular()) {
+      from.rewind();
+    }
+    int flags = readRegular(from, store, oldRoot);
+    RootWriter.RawText raw = null;
+    if (flags < 0) {
+      from.rewind();
+      byte[] text = readAll(from);
+      raw = raw(new MemoryText(text));
+      try {
+        flags = readRegular(new MemoryText(IrregularText.regular(text)), store, oldRoot);
+      } catch (IrregularText.Refusal e) {
+        throw new NotParsableException(e.reason(), raw.digest());
+      }
+      if (flags < 0) {
+        throw new IllegalStateException("a regular packed-refs file is taken for an irregular one");
+      }
+    } else if (oldRoot != null && !oldRoot.irregular() && isSame(oldRoot)) {
+      return old;
+    }
+    Root root = rootWriter.finish(flags, raw);
+    ContentDigest digest = root.digest();
+    store.put(digest.hi(), digest.lo(), root.bytes());
+    return new ParsedRefs(store, root);
+  }
+
+  private boolean isSame(Root oldRoot) {
+    return parsedBlocks == 0 && reusedBlocks == oldRoot.blocks();
+  }
+
+  private static byte[] readAll(TextSource from) throws IOException, NotParsableException {
+    ByteArrayOutputStream all = new ByteArrayOutputStream(1 << 16);
+    byte[] part = new byte[1 << 16];
+    for (int n = from.read(part, 0, part.length); n > 0; n = from.read(part, 0, part.length)) {
+      all.write(part, 0, n);
+      if (all.size() > MAX_IRREGULAR) {
+        throw new NotParsableException(Reason.TOO_LARGE, null);
+      }
+    }
+    return all.toByteArray();
+  }
+
+  /** The list of a file without refs, such as one that is not there. */
+  ParsedRefs none(BlockStore store) {
+    rootWriter.start();
+    return new ParsedRefs(store, rootWriter.finish(baseFlags, null));
+  }
+
+  // ---- the window
+
+  private void open(TextSource from) throws IOException {
+    source = from;
+    position = 0;
+    end = 0;
+    atEnd = false;
+  }
+
+  /** Reads on until a whole chunk, and the byte after it, are there. */
+  private void fill() throws IOException {
+    if (atEnd || end - position > Chunks.HARD_MAX) {
+      return;
+    }
+    int drop = position - BEHIND;
+    if (drop > 0) {
+      System.arraycopy(window, drop, window, 0, end - drop);
+      position -= drop;
+      end -= drop;
+    }
+    int limit = window.length - SPARE;
+    while (end < limit) {
+      int n = source.read(window, end, limit - end);
+      if (n < 0) {
+        atEnd = true;
+        // The last line may have no line feed. Nothing that is not text may look like any.
+        window[end] = '\n';
+        Arrays.fill(window, end + 1, end + SPARE, (byte) 0);
+        return;
+      }
+      end += n;
+    }
+  }
+
+  // ---- regular files
+
+  /**
+   * Reads a regular file into {@link #rootWriter}.
+   *
+   * @return the flags, or -1 if the file is not regular
+   */
+  private int readRegular(TextSource from, BlockStore store, @Nullable Root oldRoot)
+      throws IOException {
+    open(from);
+    rootWriter.start();
+    parsedBlocks = 0;
+    reusedBlocks = 0;
+    Root old = oldRoot;
+    int flags = -1;
+    int candidate = 0;
+    int aligned = old != null && old.blocks() > 0 ? 0 : -1;
+    boolean wasReused = false;
+    for (fill(); position < end; fill()) {
+      if (aligned >= 0 && reuse(old, aligned, wasReused)) {
+        flags = old.flags() & ~Root.IRREGULAR;
+        candidate = aligned + 1;
+        aligned = candidate < old.blocks() ? candidate : -1;
+        wasReused = true;
+        continue;
+      }
+      aligned = -1;
+      wasReused = false;
+      int refsAt = position;
+      if (rootWriter.blocks() == 0) {
+        refsAt = endOfComments();
+        if (refsAt - position > MAX_COMMENTS) {
+          return -1;
+        }
+        flags = baseFlags | peeledFlag(refsAt);
+        if (old != null && (old.flags() & ~Root.IRREGULAR) != flags) {
+          old = null;
+        }
+      }
+      int start = position;
+      if (!parseChunk(refsAt, flags)) {
+        return -1;
+      }
+      finishChunk(store, start, refsAt, flags);
+      if (old != null) {
+        // Where the older list has a block that starts here, try that one next.
+        fill();
+        int nameAt = position + hexLength + 1;
+        int nameLength = lineEnd(nameAt) - nameAt;
+        while (nameLength > 0 && candidate < old.blocks()) {
+          int order = old.compareFence(candidate, window, nameAt, nameLength);
+          if (order == 0) {
+            aligned = candidate;
+          }
+          if (order >= 0) {
+            break;
+          }
+          candidate++;
+        }
+      }
+    }
+    return flags < 0 ? baseFlags : flags;
+  }
+
+  /** Uses the older list's block if its text is what comes next, and would be cut there now. */
+  private boolean reuse(Root old, int block, boolean wasReused) {
+    int length = old.textLength(block);
+    int chunkEnd = position + length;
+    if (chunkEnd > end || old.fenceLength(block) == 0) {
+      return false;
+    }
+    // The last chunk ended with its file, where the site's key may have said nothing of it.
+    if (chunkEnd < end && (block == old.blocks() - 1 || window[chunkEnd] == '^')) {
+      return false;
+    }
+    // A file that was parsed may have had this block after another one.
+    if (!wasReused && rootWriter.blocks() > 0) {
+      int before = previousName();
+      int nameAt = position + hexLength + 1;
+      if (before < 0 || !isAfter(before, nameAt)) {
+        return false;
+      }
+    }
+    hash.of(window, position, length, old.flags() & ~Root.IRREGULAR);
+    if (hash.hi != old.idHi(block) || hash.lo != old.idLo(block)) {
+      return false;
+    }
+    int fenceLength = old.fenceLength(block);
+    old.copyFence(block, rootWriter.fence(fenceLength), rootWriter.fenceAt());
+    rootWriter.add(hash.hi, hash.lo, old.first(block + 1) - old.first(block), length, fenceLength);
+    position = chunkEnd;
+    reusedBlocks++;
+    return true;
+  }
+
+  private void finishChunk(BlockStore store, int start, int refsAt, int flags) {
+    int length = position - start;
+    hash.of(window, start, length, flags);
+    int fenceLength = 0;
+    if (writer.count() > 0) {
+      int nameAt = refsAt + hexLength + 1;
+      fenceLength = lineEnd(nameAt) - nameAt;
+      System.arraycopy(
+          window, nameAt, rootWriter.fence(fenceLength), rootWriter.fenceAt(), fenceLength);
+    }
+    store.put(hash.hi, hash.lo, writer.finish());
+    rootWriter.add(hash.hi, hash.lo, writer.count(), length, fenceLength);
+    parsedBlocks++;
+  }
+
+  /** Where the comments end that start here, or a chunk after this position. */
+  private int endOfComments() {
+    int p = position;
+    while (p < end && window[p] == '#' && p - position <= Chunks.MIN) {
+      while (p < end && window[p] != '\n') {
+        p++;
+      }
+      p = Math.min(end, p + 1);
+    }
+    return p;
+  }
+
+  /** What the last header among the comments says of peeled ids, as JGit takes it. */
+  private int peeledFlag(int commentsEnd) {
+    int flag = 0;
+    for (int p = position; p < commentsEnd; ) {
+      int lineEnd = p;
+      while (lineEnd < commentsEnd && window[lineEnd] != '\n') {
+        lineEnd++;
+      }
+      if (startsWith(p, lineEnd, HEADER)) {
+        flag = 0;
+        for (int i = p + HEADER.length; i < lineEnd; i++) {
+          if (startsWith(i, lineEnd, PEELED)) {
+            flag = BlockFormat.PEELED;
+          }
+        }
+      }
+      p = lineEnd + 1;
+    }
+    return flag;
+  }
+
+  private boolean startsWith(int at, int limit, byte[] word) {
+    return limit - at >= word.length
+        && Arrays.equals(window, at, at + word.length, word, 0, word.length);
+  }
+
+  /**
+   * Reads the lines of a chunk into {@link #writer} and moves {@link #position} behind it.
+   *
+   * @return false if a line is not regular
+   */
+  private boolean parseChunk(int refsAt, int flags) {
+    int start = position;
+    byte[] text = window;
+    writer.start(flags);
+    for (int p = position; p < refsAt; p++) {
+      if (text[p] == '\r') {
+        return false;
+      }
+    }
+    int previous = rootWriter.blocks() == 0 ? -1 : previousName();
+    int p = refsAt;
+    while (p < end) {
+      int nameAt = p + hexLength + 1;
+      if (nameAt >= end || text[nameAt - 1] != ' ' || !hex(p, writer.idBuffer(), writer.idAt())) {
+        return false;
+      }
+      int nameEnd = lineEnd(nameAt);
+      if (nameEnd <= nameAt) {
+        return false;
+      }
+      int shared = 0;
+      if (previous >= 0) {
+        shared = shared(previous, nameAt);
+        if (shared >= nameEnd - nameAt
+            || Names.compareBytes(text[previous + shared], text[nameAt + shared]) >= 0) {
+          return false; // not in order, or twice
+        }
+      }
+      writer.add(text, nameAt, nameEnd - nameAt, shared);
+      previous = nameAt;
+      p = nameEnd + 1;
+      if (p < end && text[p] == '^') {
+        int peeledEnd = p + 1 + hexLength;
+        if (peeledEnd > end
+            || text[peeledEnd] != '\n'
+            || !hex(p + 1, writer.peeledBuffer(), writer.peeledAt())) {
+          return false;
+        }
+        writer.addPeeled();
+        p = peeledEnd + 1;
+      }
+      if (p < end && Chunks.endsAt(key, text, start, p)) {
+        break;
+      }
+    }
+    position = Math.min(p, end);
+    return true;
+  }
+
+  /**
+   * Finds the end of a name: the line feed, or the end of the file. Returns -1 if the name has a
+   * byte that is not regular, or is too long.
+   */
+  private int lineEnd(int nameAt) {
+    byte[] text = window;
+    int limit = Math.min(end + 1, nameAt + Names.MAX_BYTES + 1);
+    long any = 0;
+    for (int p = nameAt; p < limit; p += Long.BYTES) {
+      long word = (long) WORD.get(text, p);
+      // The lowest bit that is set marks the first byte below 0E.
+      long low = (word - Names.FIRST_PLAIN * LOW_BITS) & ~word & HIGH_BITS;
+      if (low == 0) {
+        any |= word;
+        continue;
+      }
+      int bits = Long.numberOfTrailingZeros(low) & ~7;
+      int lineEnd = p + (bits >>> 3);
+      any |= word & ((1L << bits) - 1);
+      if (lineEnd >= limit || text[lineEnd] != '\n') {
+        return -1;
+      }
+      return (any & HIGH_BITS) == 0 || Names.isUtf8(text, nameAt, lineEnd) ? lineEnd : -1;
+    }
+    return -1;
+  }
+
+  /** How many bytes two names have in common, the first before the other; a line feed ends each. */
+  private int shared(int name, int other) {
+    byte[] text = window;
+    int i = 0;
+    while (other + i <= end) {
+      long differ = (long) WORD.get(text, name + i) ^ (long) WORD.get(text, other + i);
+      if (differ != 0) {
+        return i + (Long.numberOfTrailingZeros(differ) >>> 3);
+      }
+      i += Long.BYTES;
+    }
+    return i;
+  }
+
+  private boolean isAfter(int name, int other) {
+    int shared = shared(name, other);
+    return shared < lineEnd(other) - other
+        && Names.compareBytes(window[name + shared], window[other + shared]) < 0;
+  }
+
+  /** Where the name of the ref before {@link #position} stands; -1 if that can't be told. */
+  private int previousName() {
+    int lineEnd = position - 1;
+    int line = lineStart(lineEnd);
+    if (line > 0 && window[line] == '^') {
+      line = lineStart(line - 1);
+    }
+    int nameAt = line + hexLength + 1;
+    return window[line] == '#' || nameAt >= position ? -1 : nameAt;
+  }
+
+  private int lineStart(int lineEnd) {
+    int p = lineEnd;
+    while (p > 0 && window[p - 1] != '\n') {
+      p--;
+    }
+    return p;
+  }
+
+  /** Turns digits into bytes; returns false if one is not a digit as git writes it. */
+  private boolean hex(int from, byte[] target, int at) {
+    byte[] text = window;
+    for (int i = 0; i < hexLength; i += Long.BYTES) {
+      long word = (long) WORD.get(text, from + i);
+      // 1 in each byte that has the bit of a letter.
+      long letters = (word >>> 6) & LOW_BITS;
+      long digits = (word & (0x0F * LOW_BITS)) + 9 * letters;
+      // What these digits look like: checks each byte, whatever it was.
+      long above9 = ((digits + 6 * LOW_BITS) >>> 4) & LOW_BITS;
+      if (digits + 0x30 * LOW_BITS + 0x27 * above9 != word || (digits & (0x10 * LOW_BITS)) != 0) {
+        return false;
+      }
+      // Two digits to a byte, the first the upper half; then the bytes together.
+      long pairs = ((digits << 4) | (digits >>> 8)) & 0x00FF00FF00FF00FFL;
+      pairs = (pairs | (pairs >>> 8)) & 0x0000FFFF0000FFFFL;
+      int value = (int) (pairs | (pairs >>> 16));
+      BIG_INT.set(target, at + (i >>> 1), Integer.reverseBytes(value));
+    }
+    return true;
+  }
+}

@@ -1,0 +1,24 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+/**
+ * Parsed ref lists: {@code packed-refs} files as front-coded blocks that are kept off-heap and
+ * shared by content.
+ *
+ * <p>This package knows JGit and no Gerrit cache. Start reading at {@link
+ * com.googlesource.gerrit.modules.cache.chroniclemap.refs.ParsedRefs} for lookups and at {@link
+ * com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsReader} for parsing; the format
+ * is specified in {@code resources/Documentation/refs-format.md}.
+ */
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;

@@ -1,0 +1,158 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.NotParsableException.Reason;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.EnumSet;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.lib.Ref;
+
+/** Holds what is parsed here against what JGit parses. */
+final class Differential implements Closeable {
+  static final SiteKey KEY = new SiteKey("a secret that is 32 bytes long..".getBytes(UTF_8));
+
+  private final JGitPackedRefs jgit;
+  private final PackedRefsReader reader = new PackedRefsReader(KEY);
+  private final DirectBlockStore store = new DirectBlockStore(1 << 20);
+
+  Differential(Path folder) throws IOException {
+    jgit = new JGitPackedRefs(folder);
+  }
+
+  JGitPackedRefs jgit() {
+    return jgit;
+  }
+
+  DirectBlockStore store() {
+    return store;
+  }
+
+  PackedRefsReader reader() {
+    return reader;
+  }
+
+  /**
+   * Parses a content, after another one or from nothing, and compares the answers.
+   *
+   * @return the list; null if JGit is to answer, after a look at whether that is so
+   */
+  @Nullable
+  ParsedRefs check(byte[] text, @Nullable ParsedRefs old) throws IOException {
+    List<Ref> expected;
+    try {
+      expected = jgit.parse(text);
+    } catch (IOException e) {
+      expected = null;
+    }
+    ParsedRefs list;
+    try {
+      list = reader.read(new MemoryText(text), store, old);
+    } catch (NotParsableException e) {
+      assertWithMessage("reason").that(reasons(expected)).contains(e.reason());
+      assertThat(e.digest()).isEqualTo(reader.digest(new MemoryText(text)));
+      return null;
+    }
+    assertWithMessage("refused by JGit").that(expected).isNotNull();
+    assertSame(list.refs(), expected);
+    assertThat(list.digest()).isEqualTo(reader.digest(new MemoryText(text)));
+    assertThat(list.textBytes()).isEqualTo(text.length);
+    assertThat(reader.matches(new MemoryText(text), list)).isTrue();
+    return list;
+  }
+
+  /** Why a content may be left to JGit. */
+  private static Set<Reason> reasons(@Nullable List<Ref> refs) {
+    if (refs == null) {
+      return EnumSet.of(Reason.BROKEN);
+    }
+    Set<Reason> reasons = EnumSet.noneOf(Reason.class);
+    Set<String> names = new HashSet<>();
+    boolean unpeeled = false;
+    boolean nonTag = false;
+    for (Ref ref : refs) {
+      String name = ref.getName();
+      if (!names.add(name)) {
+        reasons.add(Reason.DUPLICATE_NAME);
+      }
+      if (name.isEmpty()) {
+        reasons.add(Reason.EMPTY_NAME);
+      }
+      if (name.getBytes(UTF_8).length > 4096) {
+        reasons.add(Reason.LONG_NAME);
+      }
+      if (name.chars().anyMatch(c -> c < 0x0E)) {
+        reasons.add(Reason.CONTROL_CHARACTER);
+      }
+      unpeeled |= !ref.isPeeled();
+      nonTag |= ref.isPeeled() && ref.getPeeledObjectId() == null;
+    }
+    if (unpeeled && nonTag) {
+      reasons.add(Reason.MIXED_PEELED);
+    }
+    return reasons;
+  }
+
+  static void assertSame(List<Ref> actual, List<Ref> expected) {
+    assertThat(actual.size()).isEqualTo(expected.size());
+    int i = 0;
+    for (Ref ref : actual) {
+      assertSame(ref, expected.get(i++));
+    }
+    assertThat(i).isEqualTo(expected.size());
+  }
+
+  static void assertSame(Ref actual, Ref expected) {
+    if (actual == null || expected == null) {
+      assertThat(actual).isEqualTo(expected);
+      return;
+    }
+    // Compared before any message is made: there are many.
+    if (!actual.getName().equals(expected.getName())
+        || !actual.getObjectId().equals(expected.getObjectId())
+        || !Objects.equals(actual.getPeeledObjectId(), expected.getPeeledObjectId())
+        || actual.getStorage() != expected.getStorage()
+        || actual.getClass() != expected.getClass()) {
+      assertThat(describe(actual)).isEqualTo(describe(expected));
+    }
+  }
+
+  private static String describe(Ref ref) {
+    return ref.getClass().getName()
+        + " "
+        + ref
+        + " "
+        + ref.isPeeled()
+        + " "
+        + ref.getPeeledObjectId()
+        + " "
+        + ref.getStorage();
+  }
+
+  @Override
+  public void close() {
+    jgit.close();
+  }
+}

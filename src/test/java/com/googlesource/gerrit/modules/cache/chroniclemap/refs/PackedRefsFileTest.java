@@ -1,0 +1,277 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import static com.google.common.truth.Truth.assertThat;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.SortedMap;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import org.eclipse.jgit.lib.CoreConfig.TrustStat;
+import org.eclipse.jgit.lib.Ref;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Which list a file has now. */
+class PackedRefsFileTest {
+  private static final String ID = "a".repeat(40);
+  private static final ReaderPool READERS = new ReaderPool(Differential.KEY, 2);
+
+  @TempDir Path folder;
+  private Path path;
+  private final DirectBlockStore store = new DirectBlockStore(1 << 20);
+  private PackedRefsFile file;
+
+  @BeforeEach
+  void open() {
+    path = folder.resolve("packed-refs");
+    file = new PackedRefsFile(path.toFile(), store, READERS);
+  }
+
+  /** As git does: a new file in the place of the old one. */
+  private void write(byte[] text) throws IOException {
+    Path next = folder.resolve("packed-refs.lock");
+    Files.write(next, text);
+    Files.move(next, path, StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  private void write(String text) throws IOException {
+    write(text.getBytes(UTF_8));
+  }
+
+  /** Makes the file's time one that no clock's precision puts in doubt. */
+  private void age() throws IOException {
+    Files.setLastModifiedTime(path, FileTime.from(Instant.parse("2020-01-01T00:00:00Z")));
+  }
+
+  private List<String> names(TrustStat trust) throws IOException {
+    return file.current(trust).refs().stream().map(Ref::getName).toList();
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"ALWAYS", "AFTER_OPEN", "NEVER"})
+  void seesEachRewrite(TrustStat trust) throws Exception {
+    assertThat(names(trust)).isEmpty();
+    for (int i = 0; i < 20; i++) {
+      write(ID + " refs/heads/" + i + "\n");
+      assertThat(names(trust)).containsExactly("refs/heads/" + i);
+      assertThat(names(trust)).containsExactly("refs/heads/" + i);
+    }
+    Files.delete(path);
+    assertThat(names(trust)).isEmpty();
+    write(ID + " refs/heads/x\n");
+    assertThat(names(trust)).containsExactly("refs/heads/x");
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"ALWAYS", "AFTER_OPEN"})
+  void attributesThatAreTrustedSaveTheReading(TrustStat trust) throws Exception {
+    write(ID + " refs/heads/a\n");
+    age();
+    ParsedRefs list = file.current(trust);
+    for (int i = 0; i < 5; i++) {
+      assertThat(file.current(trust)).isSameInstanceAs(list);
+    }
+    assertThat(file.readings()).isEqualTo(1);
+    assertThat(file.parses()).isEqualTo(1);
+  }
+
+  @Test
+  void neverTrustsAttributes() throws Exception {
+    write(ID + " refs/heads/a\n");
+    age();
+    ParsedRefs list = file.current(TrustStat.NEVER);
+    Object key = Files.getAttribute(path, "unix:ino");
+    assertThat(file.current(TrustStat.NEVER)).isSameInstanceAs(list);
+    // The same file, length and time, with another content.
+    Files.writeString(path, ID + " refs/heads/b\n");
+    age();
+    assertThat(Files.getAttribute(path, "unix:ino")).isEqualTo(key);
+    assertThat(names(TrustStat.NEVER)).containsExactly("refs/heads/b");
+    assertThat(file.readings()).isEqualTo(3);
+    assertThat(file.parses()).isEqualTo(2);
+  }
+
+  @Test
+  void contentThatJGitMustAnswerForIsParsedOnce() throws Exception {
+    write(ID + " refs/heads/a\nbroken\n");
+    for (int i = 0; i < 5; i++) {
+      assertThat(file.current(TrustStat.NEVER)).isNull();
+    }
+    assertThat(file.parses()).isEqualTo(1);
+    write(ID + " refs/heads/a\n");
+    assertThat(names(TrustStat.NEVER)).containsExactly("refs/heads/a");
+    assertThat(file.parses()).isEqualTo(2);
+  }
+
+  @Test
+  void knownContentIsNotParsed() throws Exception {
+    write(PackedRefsText.text(PackedRefsText.gerrit(new Random(1), 1000)));
+    ParsedRefs list = file.current(TrustStat.ALWAYS);
+    Path fork = Files.copy(path, folder.resolve("fork"));
+    PackedRefsFile other = new PackedRefsFile(fork.toFile(), store, READERS);
+    assertThat(other.current(TrustStat.ALWAYS).digest()).isEqualTo(list.digest());
+    assertThat(other.parses()).isEqualTo(0);
+  }
+
+  @Test
+  void versionTellsContents() throws Exception {
+    write(ID + " refs/heads/a\n");
+    file.current(TrustStat.NEVER);
+    long first = file.version();
+    file.current(TrustStat.NEVER);
+    assertThat(file.version()).isEqualTo(first);
+    write(ID + " refs/heads/b\n");
+    file.current(TrustStat.NEVER);
+    assertThat(file.version()).isGreaterThan(first);
+  }
+
+  @Test
+  void aForgottenListIsParsedAgain() throws Exception {
+    write(ID + " refs/heads/a\n");
+    // Loses all blocks but the root, which is known by its digest.
+    AtomicBoolean lost = new AtomicBoolean();
+    AtomicReference<ContentDigest> root = new AtomicReference<>();
+    BlockStore losing =
+        new BlockStore() {
+          @Override
+          public boolean read(long idHi, long idLo, Visitor visitor) {
+            return !(lost.get() && !new ContentDigest(idHi, idLo).equals(root.get()))
+                && store.read(idHi, idLo, visitor);
+          }
+
+          @Override
+          public void put(long idHi, long idLo, ByteBuffer block) {
+            lost.set(false);
+            store.put(idHi, idLo, block);
+          }
+        };
+    file = new PackedRefsFile(path.toFile(), losing, READERS);
+    ParsedRefs list = file.current(TrustStat.ALWAYS);
+    root.set(list.digest());
+    lost.set(true);
+    assertThrows(MissingBlockException.class, () -> list.exactRef("refs/heads/a"));
+    file.forget(list);
+    ParsedRefs again = file.current(TrustStat.ALWAYS);
+    assertThat(again.exactRef("refs/heads/a")).isNotNull();
+    file.forget(list); // not the one in use any more
+    assertThat(file.current(TrustStat.ALWAYS).digest()).isEqualTo(again.digest());
+  }
+
+  @Test
+  void aFailureIsThrownAndTriedAgain() throws Exception {
+    Files.createDirectory(path);
+    // JGit takes what is not a file for none.
+    assertThat(names(TrustStat.NEVER)).isEmpty();
+    Files.delete(path);
+    write(ID + " refs/heads/a\n");
+    assertThat(names(TrustStat.NEVER)).containsExactly("refs/heads/a");
+  }
+
+  @Test
+  void manyThreadsShareOneParse() throws Exception {
+    SortedMap<String, String> lines = PackedRefsText.gerrit(new Random(1), 20_000);
+    write(PackedRefsText.text(lines));
+    age();
+    int threads = 32;
+    List<TrustStat> any = List.of(TrustStat.ALWAYS, TrustStat.AFTER_OPEN, TrustStat.NEVER);
+    CountDownLatch start = new CountDownLatch(threads);
+    ExecutorService executor = Executors.newFixedThreadPool(threads);
+    try {
+      List<Callable<ParsedRefs>> tasks = new ArrayList<>();
+      for (int i = 0; i < threads; i++) {
+        TrustStat trust = any.get(i % any.size());
+        tasks.add(
+            () -> {
+              start.countDown();
+              start.await();
+              return file.current(trust);
+            });
+      }
+      for (Future<ParsedRefs> list : executor.invokeAll(tasks)) {
+        assertThat(list.get().size()).isEqualTo(lines.size());
+      }
+    } finally {
+      executor.shutdownNow();
+    }
+    assertThat(file.parses()).isEqualTo(1);
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"ALWAYS", "AFTER_OPEN", "NEVER"})
+  void nobodyGetsAnAnswerOlderThanTheQuestion(TrustStat trust) throws Exception {
+    AtomicLong written = new AtomicLong();
+    write(ID + " refs/heads/0\n");
+    ExecutorService executor = Executors.newFixedThreadPool(4);
+    try {
+      List<Future<?>> readers = new ArrayList<>();
+      for (int i = 0; i < 4; i++) {
+        readers.add(
+            executor.submit(
+                () -> {
+                  long before;
+                  do {
+                    before = written.get();
+                    String name = file.current(trust).refs().get(0).getName();
+                    assertThat(Long.parseLong(name.substring("refs/heads/".length())))
+                        .isAtLeast(before);
+                  } while (before < 300);
+                  return null;
+                }));
+      }
+      for (int i = 1; i <= 300; i++) {
+        write(ID + " refs/heads/" + i + "\n");
+        written.set(i);
+      }
+      for (Future<?> reader : readers) {
+        reader.get();
+      }
+    } finally {
+      executor.shutdownNow();
+    }
+  }
+
+  @Test
+  void anInterruptedThreadReadsAllTheSame() throws Exception {
+    write(ID + " refs/heads/a\n");
+    Thread.currentThread().interrupt();
+    try {
+      assertThat(names(TrustStat.NEVER)).containsExactly("refs/heads/a");
+    } finally {
+      assertThat(Thread.interrupted()).isTrue();
+    }
+  }
+}
