@@ -159,8 +159,11 @@ final class StoreGrowth {
     try {
       made = make(generations, bytes);
     } catch (IOException | RuntimeException | Error e) {
-      // The file in use is not concerned.
-      refuse(e);
+      // The file in use is not concerned. If it was given up meanwhile, with all that was beside it,
+      // this is no fault of its own.
+      if (host.uses(generations)) {
+        refuse(e);
+      }
     }
     try {
       done = made != null && take(generations, made) && copyAll(generations, progress);
