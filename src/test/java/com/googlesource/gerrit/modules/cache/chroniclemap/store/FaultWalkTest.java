@@ -689,7 +689,9 @@ class FaultWalkTest {
       assertThat(warnings.said).containsNoDuplicates();
     }
     if (warnings.said.stream().noneMatch(text -> text.contains("may come back"))) {
-      for (Path folder : List.of(script.folder, killed)) {
+      // Touches are many; what a kill leaves is looked at after every other one.
+      boolean alsoKilled = !disk.failsTouches() || runs % 2 == 0;
+      for (Path folder : alsoKilled ? List.of(script.folder, killed) : List.of(script.folder)) {
         Script after = new Script(scenario, folder, new FaultyDisk(Fault.NONE, 0), script);
         after.open();
         after.readAll();

@@ -122,6 +122,11 @@ final class FaultyDisk implements Disk {
     return fault != Fault.SHORT && fault != Fault.CUT;
   }
 
+  /** Whether mapped memory fails, rather than a call. */
+  boolean failsTouches() {
+    return fault == Fault.TOUCH || fault == Fault.ALL_TOUCHES;
+  }
+
   /** Whether what failed once fails for ever. */
   boolean goesOn() {
     return switch (fault) {
