@@ -159,8 +159,7 @@ final class StoreGrowth {
     try {
       made = make(generations, bytes);
     } catch (IOException | RuntimeException | Error e) {
-      // The file in use is not concerned. If it was given up meanwhile, with all that was beside it,
-      // this is no fault of its own.
+      // The file in use is not concerned; if it failed meanwhile, that was said.
       if (host.uses(generations)) {
         refuse(e);
       }
