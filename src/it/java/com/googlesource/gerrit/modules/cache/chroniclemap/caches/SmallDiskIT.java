@@ -29,7 +29,14 @@ class SmallDiskIT {
   @TempDir Path temp;
 
   @ParameterizedTest
-  @CsvSource({"full, 2m", "fills, 6m", "grows-then-fills, 14m", "filled, 4m", "read-only, 2m", "read-only-store, 4m"})
+  @CsvSource({
+    "full, 2m",
+    "fills, 6m",
+    "grows-then-fills, 14m",
+    "filled, 4m",
+    "read-only, 2m",
+    "read-only-store, 4m"
+  })
   void requestsAreAnswered(String state, String size) throws Exception {
     try (ChildJvm child =
         ChildJvm.startOnSmallDisk(temp, size, SmallDiskMain.class, temp.resolve("disk"), state)) {
