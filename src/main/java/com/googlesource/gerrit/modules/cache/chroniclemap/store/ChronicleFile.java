@@ -16,8 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -28,6 +28,7 @@ import net.openhft.chronicle.bytes.RandomDataInput;
 import net.openhft.chronicle.bytes.RandomDataOutput;
 import net.openhft.chronicle.hash.Data;
 import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
+import net.openhft.chronicle.hash.impl.util.jna.PosixFallocate;
 import net.openhft.chronicle.hash.locks.InterProcessDeadLockException;
 import net.openhft.chronicle.hash.locks.InterProcessLock;
 import net.openhft.chronicle.map.ChronicleMap;
@@ -37,7 +38,8 @@ import net.openhft.chronicle.map.MapEntry;
 import net.openhft.chronicle.map.MapSegmentContext;
 
 /**
- * One Chronicle-Map file of byte strings, and the only class that touches Chronicle-Map.
+ * One Chronicle-Map file of byte strings. All use of Chronicle-Map is here, but for {@link
+ * FileHeader}, which reads a file that is not mapped.
  *
  * <p>All blocks of the file are taken when it is made, so that a disk that fills up later can't
  * kill the process through a mapped hole. The file never grows.
@@ -53,8 +55,6 @@ final class ChronicleFile {
   private static final long LOCK_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private static final int ALLOCATE_BYTES = 1 << 20;
-  private static final int SIZE_WORD_OFFSET = 8;
-  private static final int NOT_COMPLETE_BIT = 0x8000_0000;
 
   private final ChronicleMap<byte[], byte[]> map;
 
@@ -137,6 +137,21 @@ final class ChronicleFile {
     }
   }
 
+  /**
+   * Takes the disk of the holes of a file that nobody maps: a copy of it may have some where it is
+   * full of zeros.
+   */
+  static void fillHoles(Disk disk, Path path) throws IOException {
+    disk.allocating(path);
+    if (!ChronicleRuntime.allocatesDisk()) {
+      allocate(disk, path);
+      return;
+    }
+    try (RandomAccessFile file = new RandomAccessFile(path.toFile(), "rw")) {
+      PosixFallocate.fallocate(file.getFD(), 0, file.length());
+    }
+  }
+
   /** Takes the disk of a sparse file by writing what it holds, before anyone else writes to it. */
   private static void allocate(Disk disk, Path path) throws IOException {
     ByteBuffer buffer = ByteBuffer.allocateDirect(ALLOCATE_BYTES);
@@ -154,7 +169,7 @@ final class ChronicleFile {
 
   /** Opens a file that was closed properly. */
   static ChronicleFile open(Disk disk, Path path, Geometry geometry) throws IOException {
-    checkHeader(disk, path);
+    FileHeader.checkReady(disk, path);
     return map(disk, path, geometry);
   }
 
@@ -176,25 +191,6 @@ final class ChronicleFile {
         .removeReturnsNull(true)
         // Gerrit stops the store; a second closer in a shutdown hook would unmap it under readers.
         .skipCloseOnExitHook(true);
-  }
-
-  /**
-   * Refuses what Chronicle-Map would wait a minute for: a header that its writer never finished.
-   * Bytes 8 to 11 hold the header's length and, in the top bit, that it is not ready.
-   */
-  private static void checkHeader(Disk disk, Path path) throws IOException {
-    ByteBuffer word = ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN);
-    try (FileChannel channel = disk.open(path, Set.of(StandardOpenOption.READ))) {
-      while (word.hasRemaining()) {
-        if (channel.read(word, SIZE_WORD_OFFSET + word.position()) < 0) {
-          throw new IOException("the file is too short: " + channel.size() + " bytes");
-        }
-      }
-    }
-    int sizeWord = word.getInt(0);
-    if (sizeWord == 0 || (sizeWord & NOT_COMPLETE_BIT) != 0) {
-      throw new IOException("the header of the file was never finished");
-    }
   }
 
   /** Bytes of payload above which a value has to be split. */
@@ -503,21 +499,11 @@ final class ChronicleFile {
   }
 
   private static FileLayout layout(VanillaChronicleHash<?, ?, ?, ?> hash, int maxPayload) {
-    return new FileLayout(
+    return FileLayout.of(
+        hash,
+        hash.segmentHeadersOffset,
         hash.sizeInBytesWithoutTiers() - hash.actualSegments * hash.tierSize,
-        hash.actualSegments,
-        Math.toIntExact(hash.tierSize),
-        Math.toIntExact(hash.tierHashLookupCapacity),
-        hash.tierHashLookupSlotSize,
-        hash.tierHashLookupKeyBits,
-        hash.tierHashLookupValueBits,
-        Math.toIntExact(
-            hash.tierHashLookupOuterSize
-                + VanillaChronicleHash.TIER_COUNTERS_AREA_SIZE
-                + hash.tierFreeListOuterSize),
-        Math.toIntExact(hash.actualChunksPerSegmentTier),
-        Math.toIntExact(hash.chunkSize),
-        Envelope.HEADER_LENGTH + maxPayload);
+        maxPayload);
   }
 
   /** A reader of this file past Chronicle-Map; to be used while nobody writes. */

@@ -37,10 +37,11 @@ import java.util.zip.CRC32C;
  *
  * @param fileBytes length of the store's file
  * @param checksum CRC32C of the store's file
+ * @param identity of the store's file, see {@link Disk#identity}
  * @param entries values in the store
  * @param liveBytes bytes of their keys and records
  */
-record CleanMarker(long fileBytes, int checksum, long entries, long liveBytes) {
+record CleanMarker(long fileBytes, int checksum, String identity, long entries, long liveBytes) {
   private static final int BUFFER_BYTES = 256 << 10;
 
   /**
@@ -55,7 +56,8 @@ record CleanMarker(long fileBytes, int checksum, long entries, long liveBytes) {
     if (fileBytes < leastBytes) {
       throw new IOException("the file was cut off at " + fileBytes + " bytes");
     }
-    CleanMarker marker = new CleanMarker(fileBytes, checksum(disk, store), entries, liveBytes);
+    CleanMarker marker =
+        new CleanMarker(fileBytes, checksum(disk, store), disk.identity(store), entries, liveBytes);
     Path temporary = store.resolveSibling(pathOf(store).getFileName() + ".tmp");
     disk.writeText(temporary, marker.encode());
     disk.move(temporary, pathOf(store));
@@ -99,6 +101,16 @@ record CleanMarker(long fileBytes, int checksum, long entries, long liveBytes) {
     return store.resolveSibling(store.getFileName() + ".clean");
   }
 
+  /** Whether the store's file is the very one that was closed: no copy, which may have holes. */
+  boolean isUntouched(Disk disk, Path store, FaultLog faults) {
+    try {
+      return identity.equals(disk.identity(store));
+    } catch (IOException e) {
+      faults.warn(e, "its file is taken for a copy, which may have holes");
+      return false;
+    }
+  }
+
   private boolean matches(Disk disk, Path store) throws IOException {
     return disk.size(store) == fileBytes && checksum(disk, store) == checksum;
   }
@@ -122,6 +134,7 @@ record CleanMarker(long fileBytes, int checksum, long entries, long liveBytes) {
           new CleanMarker(
               number(p, "fileBytes"),
               (int) number(p, "checksum"),
+              p.getProperty("identity", "").trim(),
               number(p, "entries"),
               number(p, "liveBytes")));
     } catch (NoSuchFileException e) {
@@ -144,9 +157,10 @@ record CleanMarker(long fileBytes, int checksum, long entries, long liveBytes) {
         # This store was closed properly. Removed while it is open.
         fileBytes=%d
         checksum=%d
+        identity=%s
         entries=%d
         liveBytes=%d
         """
-        .formatted(fileBytes, checksum, entries, liveBytes);
+        .formatted(fileBytes, checksum, identity, entries, liveBytes);
   }
 }

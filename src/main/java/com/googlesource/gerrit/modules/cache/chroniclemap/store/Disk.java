@@ -54,6 +54,15 @@ interface Disk {
 
   void writeText(Path file, String text) throws IOException;
 
+  /**
+   * What changes when anybody but a user of its mapping changes a file, or makes a copy of it: its
+   * number and the time of its last change.
+   */
+  String identity(Path file) throws IOException;
+
+  /** Called before a file takes the disk of its holes. */
+  void allocating(Path file) throws IOException;
+
   /** Called before Chronicle-Map makes or opens a file and maps it. */
   void mapping(Path file) throws IOException;
 

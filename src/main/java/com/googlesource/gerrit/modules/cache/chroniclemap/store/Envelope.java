@@ -112,11 +112,20 @@ final class Envelope {
   }
 
   static long createdOf(byte[] record) {
-    return (long) LONG.get(record, CREATED_OFFSET);
+    return createdOf(record, 0);
+  }
+
+  static long createdOf(byte[] bytes, int recordOffset) {
+    return (long) LONG.get(bytes, recordOffset + CREATED_OFFSET);
   }
 
   static long accessedOf(byte[] record) {
     return (long) LONG.get(record, ACCESSED_OFFSET);
+  }
+
+  /** The kind of a record among other bytes, as it stands in the file. */
+  static int storedKindOf(byte[] bytes, int recordOffset) {
+    return (int) INT.get(bytes, recordOffset + KIND_OFFSET);
   }
 
   /** Whether these bytes are a record that was stored under this key. */
@@ -132,14 +141,42 @@ final class Envelope {
                 record.length - HEADER_LENGTH);
   }
 
+  /** As {@link #isValid(byte[], byte[])}, of a key and a record that stand among other bytes. */
+  static boolean isValid(
+      byte[] bytes, int keyOffset, int keyLength, int recordOffset, int recordLength) {
+    return recordLength >= HEADER_LENGTH
+        && (int) INT.get(bytes, recordOffset + CRC_OFFSET)
+            == checksum(
+                bytes,
+                keyOffset,
+                keyLength,
+                kind(storedKindOf(bytes, recordOffset)),
+                (long) LONG.get(bytes, recordOffset + CREATED_OFFSET),
+                bytes,
+                recordOffset + HEADER_LENGTH,
+                recordLength - HEADER_LENGTH);
+  }
+
   /** The checksum of a record; equal to the stored one unless a bit of it has changed. */
   static int checksum(
       byte[] storedKey, int kind, long created, byte[] payload, int offset, int length) {
+    return checksum(storedKey, 0, storedKey.length, kind, created, payload, offset, length);
+  }
+
+  private static int checksum(
+      byte[] key,
+      int keyOffset,
+      int keyLength,
+      int kind,
+      long created,
+      byte[] payload,
+      int offset,
+      int length) {
     byte[] fields = new byte[12];
     LONG.set(fields, 0, created);
     INT.set(fields, 8, kind);
     CRC32C crc = new CRC32C();
-    crc.update(storedKey, 0, storedKey.length);
+    crc.update(key, keyOffset, keyLength);
     crc.update(fields, 0, fields.length);
     crc.update(payload, offset, length);
     return (int) crc.getValue();

@@ -25,6 +25,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /** The disk of this machine. */
@@ -80,6 +81,15 @@ final class RealDisk implements Disk {
   public void writeText(Path file, String text) throws IOException {
     Files.writeString(file, text);
   }
+
+  @Override
+  public String identity(Path file) throws IOException {
+    Map<String, Object> attributes = Files.readAttributes(file, "unix:dev,ino,ctime");
+    return attributes.get("dev") + " " + attributes.get("ino") + " " + attributes.get("ctime");
+  }
+
+  @Override
+  public void allocating(Path file) {}
 
   @Override
   public void mapping(Path file) {}

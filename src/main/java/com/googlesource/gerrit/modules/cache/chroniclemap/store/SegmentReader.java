@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import java.io.IOException;
-import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
@@ -37,21 +36,26 @@ import java.util.Set;
  * <p>For one thread.
  */
 final class SegmentReader {
-  private static final int MAX_STOP_BIT_BYTES = 5;
+  /** Bytes that are read at once: the runtime reads by way of a buffer of that size. */
+  private static final int MOST = 256 << 10;
 
   /** What records are handed to. */
   interface Sink {
     /**
      * Takes a record whose checksum is right and that is not void. The same key may come twice,
      * with the same record.
+     *
+     * @param record valid during the call only
      */
-    void accept(byte[] storedKey, byte[] record);
+    void accept(RecordView record);
   }
 
   private final FileChannel channel;
   private final FileLayout layout;
   private final boolean whole;
+  private final byte[] bytes;
   private final ByteBuffer buffer;
+  private final RecordView record = new RecordView();
 
   /**
    * Prepares to read.
@@ -63,7 +67,8 @@ final class SegmentReader {
     this.whole = whole;
     this.channel = channel;
     this.layout = layout;
-    this.buffer = ByteBuffer.allocate(layout.segmentBytes()).order(ByteOrder.LITTLE_ENDIAN);
+    this.bytes = new byte[layout.segmentBytes()];
+    this.buffer = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
   }
 
   /**
@@ -86,21 +91,24 @@ final class SegmentReader {
   /** Reads a segment; returns how many slots led to no valid record. */
   long read(int segment, Sink sink) throws IOException {
     long offset = layout.segmentsOffset() + (long) segment * layout.segmentBytes();
-    buffer.clear();
-    readFully(offset);
+    if (!readFully(channel, offset, buffer.clear()) && whole) {
+      throw new IOException("the file was cut off at " + (offset + buffer.position()));
+    }
     return readSlots(buffer.flip(), sink);
   }
 
-  /** Reads until the buffer is full or the file ends. */
-  private void readFully(long offset) throws IOException {
-    while (buffer.hasRemaining()) {
-      if (channel.read(buffer, offset + buffer.position()) < 0) {
-        if (whole) {
-          throw new IOException("the file was cut off at " + (offset + buffer.position()));
-        }
-        return;
+  /** Reads until the buffer is full, or returns false if the file ends before that. */
+  static boolean readFully(FileChannel channel, long offset, ByteBuffer buffer) throws IOException {
+    int end = buffer.limit();
+    while (buffer.position() < end) {
+      buffer.limit(Math.min(end, buffer.position() + MOST));
+      int read = channel.read(buffer, offset + buffer.position());
+      buffer.limit(end);
+      if (read < 0) {
+        return false;
       }
     }
+    return true;
   }
 
   private long readSlots(ByteBuffer segment, Sink sink) {
@@ -110,8 +118,7 @@ final class SegmentReader {
       if (offset + layout.slotBytes() > segment.limit()) {
         break; // the file was cut off
       }
-      long slot =
-          layout.slotBytes() == Integer.BYTES ? segment.getInt(offset) : segment.getLong(offset);
+      long slot = layout.slot(segment, offset);
       if (slot != 0 && !readEntry(segment, slot, sink)) {
         damaged++;
       }
@@ -120,45 +127,18 @@ final class SegmentReader {
   }
 
   private boolean readEntry(ByteBuffer segment, long slot, Sink sink) {
-    long chunk = (slot >>> layout.keyBits()) & ((1L << layout.chunkBits()) - 1);
+    long chunk = layout.chunkOf(slot);
     if (chunk >= layout.chunks()) {
       return false;
     }
     long start = layout.chunksOffset() + chunk * layout.chunkBytes();
-    if (start >= segment.limit()) {
+    if (start >= segment.limit()
+        || !record.parse(bytes, (int) start, segment.limit(), layout.maxRecord())) {
       return false;
     }
-    ByteBuffer in = segment.duplicate().order(ByteOrder.LITTLE_ENDIAN).position((int) start);
-    try {
-      byte[] storedKey = readBytes(in, in.remaining());
-      byte[] record = storedKey == null ? null : readBytes(in, layout.maxRecord());
-      if (record == null || !Envelope.isValid(storedKey, record)) {
-        return false;
-      }
-      if (!Envelope.isVoid(record)) {
-        sink.accept(storedKey, record);
-      }
-      return true;
-    } catch (BufferUnderflowException e) {
-      return false;
+    if (!record.isVoid()) {
+      sink.accept(record);
     }
-  }
-
-  /** Reads a length and that many bytes; returns null if the length makes no sense. */
-  private static byte[] readBytes(ByteBuffer in, int maxLength) {
-    long length = 0;
-    for (int i = 0; i < MAX_STOP_BIT_BYTES; i++) {
-      byte next = in.get();
-      length |= (long) (next & 0x7f) << (7 * i);
-      if (next >= 0) {
-        if (length > maxLength || length > in.remaining()) {
-          return null;
-        }
-        byte[] out = new byte[(int) length];
-        in.get(out);
-        return out;
-      }
-    }
-    return null;
+    return true;
   }
 }

@@ -108,13 +108,7 @@ final class StoreOpener {
             "cache.%s.diskLimit or cache.diskLimitTotal is less than it was"
                 .formatted(settings.name()));
       }
-      return marker.isPresent()
-          ? openClean(found, marker.get())
-          : recover(
-              bytes,
-              found,
-              StartReport.Kind.RECOVERED,
-              "it was not closed properly, or changed since");
+      return marker.isPresent() ? openClean(found, marker.get()) : openUnclean(bytes, found);
     } catch (IOException | RuntimeException | InternalError e) {
       faults.count(e);
       return replace(reasonOf(e));
@@ -132,9 +126,46 @@ final class StoreOpener {
   }
 
   private Opened openClean(StoreFiles.GenerationFile found, CleanMarker marker) throws IOException {
+    if (!marker.isUntouched(disk, found.path(), faults)) {
+      ChronicleFile.fillHoles(disk, found.path());
+    }
     ChronicleFile file = ChronicleFile.open(disk, found.path(), found.geometry());
     Generation generation = generation(found, file, marker.entries(), marker.liveBytes());
     return new Opened(generation, report(StartReport.Kind.CLEAN, "", marker.entries(), 0));
+  }
+
+  private Opened openUnclean(long bytes, StoreFiles.GenerationFile found) throws IOException {
+    String detail = "it was not closed properly, or changed since";
+    try {
+      return repair(found, detail);
+    } catch (IOException | RuntimeException | InternalError e) {
+      faults.warn(e, "its file can't be put in order where it is; what is valid is copied");
+    }
+    return recover(bytes, found, StartReport.Kind.RECOVERED, detail);
+  }
+
+  /** Puts a file in order whose last user died, and opens it. */
+  private Opened repair(StoreFiles.GenerationFile found, String detail) throws IOException {
+    if (disk.size(found.path()) > found.bytes()) {
+      throw new IOException("the file is longer than it was made");
+    }
+    Census census = new Census();
+    FileHeader header = FileHeader.read(disk, found.path(), found.geometry());
+    ChronicleFile.fillHoles(disk, found.path());
+    long damaged = FileRepair.repair(disk, found.path(), header, census);
+    ChronicleFile file = ChronicleFile.open(disk, found.path(), found.geometry());
+    try {
+      if (!file.layout().equals(header.layout())) {
+        throw new IOException("the file is laid out in another way than its header says");
+      }
+      Generation generation = generation(found, file, 0, 0);
+      ValueFile.Sweep sweep = generation.values().settle(census, damaged);
+      return new Opened(
+          generation, report(StartReport.Kind.RECOVERED, detail, sweep.kept(), sweep.damaged()));
+    } catch (IOException | RuntimeException | Error e) {
+      file.close();
+      throw e;
+    }
   }
 
   /**

@@ -55,7 +55,12 @@ final class StoredKey {
   }
 
   static boolean isPart(byte[] storedKey) {
-    return storedKey.length >= PART_SUFFIX_LENGTH && storedKey[storedKey.length - 1] == PART_MARK;
+    return isPart(storedKey, 0, storedKey.length);
+  }
+
+  /** As {@link #isPart(byte[])}, of a key that stands among other bytes. */
+  static boolean isPart(byte[] bytes, int offset, int length) {
+    return length >= PART_SUFFIX_LENGTH && bytes[offset + length - 1] == PART_MARK;
   }
 
   /** The key whose value {@code storedKey} is, or is a part of. */

@@ -17,9 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -287,13 +285,13 @@ final class ValueFile {
     long damaged =
         reader.read(
             segment,
-            (storedKey, record) -> {
-              if (StoredKey.isPart(storedKey) || Envelope.createdOf(record) < minCreated) {
+            record -> {
+              if (record.isPart() || record.created() < minCreated) {
                 return;
               }
-              if (Envelope.kindOf(record) == Envelope.HEAD) {
-                heads.add(storedKey);
-              } else if (!copyRecord(source, storedKey, record)) {
+              if (record.kind() == Envelope.HEAD) {
+                heads.add(record.storedKey());
+              } else if (!copyRecord(source, record.storedKey(), record.record())) {
                 lost[0]++;
               }
             });
@@ -364,11 +362,11 @@ final class ValueFile {
     counts.damaged +=
         reader.read(
             segment,
-            (storedKey, record) -> {
-              counts.bytes += storedKey.length + record.length;
-              if (Envelope.kindOf(record) == Envelope.HEAD) {
-                heads.add(storedKey);
-              } else if (!StoredKey.isPart(storedKey)) {
+            record -> {
+              counts.bytes += record.length();
+              if (record.kind() == Envelope.HEAD) {
+                heads.add(record.storedKey());
+              } else if (!record.isPart()) {
                 counts.values++;
               }
             });
@@ -396,7 +394,9 @@ final class ValueFile {
   /**
    * Takes a record as it was read from another file, and counts it only later, in {@link #sweep}.
    */
-  void putUncounted(byte[] storedKey, byte[] record) {
+  void putUncounted(RecordView view) {
+    byte[] storedKey = view.storedKey();
+    byte[] record = view.record();
     if (!isTooLong(record)) {
       var unused = store(storedKey, record, /* evict= */ true);
     } else if (Envelope.kindOf(record) == Envelope.WHOLE) {
@@ -413,64 +413,23 @@ final class ValueFile {
    * values that lack a part, and counts the rest.
    */
   Sweep sweep() throws IOException {
-    List<byte[]> drop = new ArrayList<>();
-    List<byte[]> parts = new ArrayList<>();
-    Map<Long, PartList> heads = new HashMap<>();
-    Map<Long, byte[]> headKeys = new HashMap<>();
-    long[] counts = new long[2]; // values, bytes
+    Census census = new Census();
     SegmentReader reader = file.reader();
     long damaged = 0;
     for (int i = 0; i < file.segments(); i++) {
-      damaged +=
-          reader.read(
-              i,
-              (storedKey, record) -> {
-                boolean part = StoredKey.isPart(storedKey);
-                int kind = Envelope.kindOf(record);
-                PartList list = kind == Envelope.HEAD ? partList(record) : null;
-                if (part != (kind == Envelope.PART) || (kind == Envelope.HEAD && list == null)) {
-                  drop.add(storedKey);
-                  return;
-                }
-                counts[1] += storedKey.length + record.length;
-                if (part) {
-                  parts.add(storedKey);
-                  return;
-                }
-                counts[0]++;
-                if (list != null) {
-                  heads.put(list.id(), list);
-                  headKeys.put(list.id(), storedKey);
-                }
-              });
+      damaged += reader.read(i, census::add);
     }
-    entries.set(counts[0]);
-    liveBytes.set(counts[1]);
-    drop.forEach(file::remove);
-    records.set(file.records());
-    dropOrphans(parts, heads, headKeys);
-    return new Sweep(entries.get(), damaged + drop.size());
+    return settle(census, damaged);
   }
 
-  private void dropOrphans(
-      List<byte[]> parts, Map<Long, PartList> heads, Map<Long, byte[]> headKeys) {
-    Map<Long, Integer> found = new HashMap<>();
-    for (byte[] partKey : parts) {
-      found.merge(StoredKey.partId(partKey), 1, Integer::sum);
-    }
-    heads.forEach(
-        (id, list) -> {
-          if (found.getOrDefault(id, 0) != list.parts()) {
-            removeRecord(headKeys.get(id));
-            found.remove(id);
-          }
-        });
-    for (byte[] partKey : parts) {
-      long id = StoredKey.partId(partKey);
-      if (!heads.containsKey(id) || !found.containsKey(id)) {
-        removeRecord(partKey);
-      }
-    }
+  /** As {@link #sweep}, after everything has been read. */
+  Sweep settle(Census census, long damaged) {
+    entries.set(census.values());
+    liveBytes.set(census.bytes());
+    census.misplaced().forEach(file::remove);
+    records.set(file.records());
+    census.orphans(this::removeRecord);
+    return new Sweep(entries.get(), damaged + census.misplaced().size());
   }
 
   private boolean putRecord(byte[] storedKey, byte[] record, boolean evict) {

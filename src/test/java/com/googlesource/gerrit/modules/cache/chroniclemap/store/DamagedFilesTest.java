@@ -21,6 +21,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Optional;
@@ -151,6 +152,24 @@ class DamagedFilesTest {
     deleteMarker();
     assertThat(use()).isEqualTo(KEYS);
     assertThat(start()).isEqualTo(StartReport.Kind.RECOVERED);
+  }
+
+  /** As after a restore from a backup that left holes where there are zeros. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aSparseCopy(boolean closed) throws Exception {
+    if (!closed) {
+      deleteMarker();
+    }
+    Path copy = temp.resolve("copy");
+    assertThat(
+            new ProcessBuilder("cp", "--sparse=always", file.toString(), copy.toString())
+                .start()
+                .waitFor())
+        .isEqualTo(0);
+    Files.move(copy, file, StandardCopyOption.REPLACE_EXISTING);
+    assertThat(use()).isEqualTo(KEYS);
+    assertThat(start()).isEqualTo(closed ? StartReport.Kind.CLEAN : StartReport.Kind.RECOVERED);
   }
 
   /** What can happen to a whole file. */

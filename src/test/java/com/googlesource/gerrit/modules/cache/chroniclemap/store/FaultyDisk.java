@@ -298,6 +298,16 @@ final class FaultyDisk implements Disk {
   }
 
   @Override
+  public String identity(Path file) throws IOException {
+    return call(Kind.READ, file, () -> REAL.identity(file));
+  }
+
+  @Override
+  public void allocating(Path file) throws IOException {
+    call(Kind.MAKE, file, () -> null);
+  }
+
+  @Override
   public void mapping(Path file) throws IOException {
     call(
         // A file that has its disk can be mapped where there is no more.

@@ -84,6 +84,17 @@ abstract class ForwardingDisk implements Disk {
   }
 
   @Override
+  public String identity(Path file) throws IOException {
+    return disk.identity(file);
+  }
+
+  @Override
+  public void allocating(Path file) throws IOException {
+    disk.allocating(file);
+    called();
+  }
+
+  @Override
   public void mapping(Path file) throws IOException {
     disk.mapping(file);
   }

@@ -100,10 +100,8 @@ class FullFileTest {
       long damaged =
           reader.read(
               i,
-              (storedKey, record) ->
-                  visited.put(
-                      ByteBuffer.wrap(storedKey).getInt(),
-                      Arrays.copyOfRange(record, Envelope.HEADER_LENGTH, record.length)));
+              record ->
+                  visited.put(ByteBuffer.wrap(record.storedKey()).getInt(), record.payload()));
       assertThat(damaged).isEqualTo(0);
     }
     assertWithMessage("visited at %s", when).that(visited.keySet()).isEqualTo(model.keySet());
