@@ -24,6 +24,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -40,6 +41,9 @@ import java.util.function.LongSupplier;
 public final class StoreDirectory implements AutoCloseable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final long SWEEP_SECONDS = 60;
+
+  /** Bytes from which a file takes a while to open: it is read whole, and after a crash copied. */
+  private static final long LARGE_FILE_BYTES = 32 << 20;
 
   private final Path path;
   private final DirectoryLock lock;
@@ -150,13 +154,25 @@ public final class StoreDirectory implements AutoCloseable {
             settings,
             opened -> {
               Store store = new Store(settings, files, lock.isSameBoot(), threads, budget, clock);
-              if (!threads.write(() -> onOpened.accept(store.open()))) {
+              Runnable opening = () -> onOpened.accept(store.open());
+              boolean begun = isLarge(files) ? threads.openLarge(opening) : threads.write(opening);
+              if (!begun) {
                 var unused = store.open();
               }
               return new Shared(store);
             });
     shared.users++;
     return shared.store;
+  }
+
+  private boolean isLarge(StoreFiles files) {
+    try {
+      Optional<StoreFiles.GenerationFile> newest = files.newest();
+      return newest.isPresent() && disk.size(newest.get().path()) >= LARGE_FILE_BYTES;
+    } catch (IOException e) {
+      // Opening it will tell.
+      return false;
+    }
   }
 
   /** Opens a store as above, for a caller who does not mind how its file was found. */

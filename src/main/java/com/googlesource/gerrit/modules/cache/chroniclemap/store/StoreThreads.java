@@ -17,26 +17,45 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import com.google.common.flogger.FluentLogger;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The threads of all stores of a folder: two that open files and write what waits, two for what
- * takes long and can wait, such as a rebuild, so that it does not hold up the others.
+ * takes long and can wait, such as a rebuild, so that it does not hold up the others, and two that
+ * open large files, because that takes seconds after a crash and the other stores need not wait.
  */
 final class StoreThreads {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final int WRITERS = 2;
   private static final int UPKEEP = 2;
+  private static final int LARGE = 2;
+  private static final long LARGE_IDLE_SECONDS = 10;
   private static final long STOP_SECONDS = 30;
 
   private final ExecutorService writers =
       Executors.newFixedThreadPool(WRITERS, named("cache-chroniclemap-writer-"));
   private final ScheduledExecutorService upkeep =
       Executors.newScheduledThreadPool(UPKEEP, named("cache-chroniclemap-upkeep-"));
+
+  private final ThreadPoolExecutor large =
+      new ThreadPoolExecutor(
+          LARGE,
+          LARGE,
+          LARGE_IDLE_SECONDS,
+          TimeUnit.SECONDS,
+          new LinkedBlockingQueue<>(),
+          named("cache-chroniclemap-opener-"));
+
+  StoreThreads() {
+    // Their work is done once all stores are open.
+    large.allowCoreThreadTimeOut(true);
+  }
 
   private static ThreadFactory named(String prefix) {
     AtomicInteger count = new AtomicInteger();
@@ -50,6 +69,11 @@ final class StoreThreads {
   /** Opens or writes soon; returns false if the threads were stopped. */
   boolean write(Runnable task) {
     return execute(writers, task);
+  }
+
+  /** Opens a large file soon; returns false if the threads were stopped. */
+  boolean openLarge(Runnable task) {
+    return execute(large, task);
   }
 
   /** Does a task that takes long; returns false if the threads were stopped. */
@@ -85,8 +109,10 @@ final class StoreThreads {
   void stop() {
     upkeep.shutdownNow();
     writers.shutdown();
+    large.shutdown();
     try {
       if (!writers.awaitTermination(STOP_SECONDS, TimeUnit.SECONDS)
+          || !large.awaitTermination(STOP_SECONDS, TimeUnit.SECONDS)
           || !upkeep.awaitTermination(STOP_SECONDS, TimeUnit.SECONDS)) {
         logger.atWarning().log("the threads of the stores did not stop in %d s", STOP_SECONDS);
       }
