@@ -27,14 +27,15 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The threads of all stores of a folder: two that open files and write what waits, two for what
- * takes long and can wait, such as a rebuild, so that it does not hold up the others, and two that
- * open large files, because that takes seconds after a crash and the other stores need not wait.
+ * takes long and can wait, such as a rebuild, so that it does not hold up the others, and some that
+ * open large files, because that may take seconds and the other stores need not wait. Those are at
+ * most half of the processors: a server that starts needs the rest.
  */
 final class StoreThreads {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final int WRITERS = 2;
   private static final int UPKEEP = 2;
-  private static final int LARGE = 2;
+  private static final int MAX_LARGE = 4;
   private static final long LARGE_IDLE_SECONDS = 10;
   private static final long STOP_SECONDS = 30;
 
@@ -45,12 +46,16 @@ final class StoreThreads {
 
   private final ThreadPoolExecutor large =
       new ThreadPoolExecutor(
-          LARGE,
-          LARGE,
+          largeThreads(),
+          largeThreads(),
           LARGE_IDLE_SECONDS,
           TimeUnit.SECONDS,
           new LinkedBlockingQueue<>(),
           named("cache-chroniclemap-opener-"));
+
+  private static int largeThreads() {
+    return Math.clamp(Runtime.getRuntime().availableProcessors() / 2, 1, MAX_LARGE);
+  }
 
   StoreThreads() {
     // Their work is done once all stores are open.
