@@ -32,6 +32,9 @@ final class CrashMain {
   static final int KEYS = 48;
   private static final int THREADS = 3;
 
+  /** From here on {@link #change} puts. */
+  private static final int PUT = 100;
+
   private final Store store;
   private final CrashLog log;
   private final AtomicInteger versions;
@@ -59,12 +62,26 @@ final class CrashMain {
       // Or else a slow machine changes keys before the file is open, and each start begins anew.
       store.awaitOpened();
     }
-    CrashMain main = new CrashMain(store, log, Integer.parseInt(args[3]));
+    int firstVersion = Integer.parseInt(args[3]);
+    CrashMain main = new CrashMain(store, log, firstVersion);
+    if (firstVersion == 0) {
+      main.fill();
+    }
     for (int i = 0; i < THREADS; i++) {
       int mine = i;
       Random random = new Random(seeds.nextLong());
       new Thread(() -> main.changeForEver(mine, random)).start();
     }
+  }
+
+  /** Puts every key, so that the file grows however slow the machine is. */
+  private void fill() throws InterruptedException {
+    store.awaitOpened();
+    for (int key = 0; key < KEYS; key++) {
+      change(0, key, PUT);
+      log.add(Kind.RETURNED, 0, 0, 0);
+    }
+    store.flush();
   }
 
   static StoreSettings settings() {
@@ -79,7 +96,7 @@ final class CrashMain {
   /** Begins with its key's number and version; the rest follows from these. */
   static byte[] value(int key, int version) {
     Random random = new Random(key * 1_000_003L + version);
-    int length = random.nextInt(10) == 0 ? random.nextInt(1 << 20) : random.nextInt(20_000);
+    int length = random.nextInt(5) == 0 ? random.nextInt(1 << 20) : random.nextInt(20_000);
     byte[] out = new byte[8 + length];
     random.nextBytes(out);
     ByteBuffer.wrap(out).putInt(key).putInt(version);
@@ -111,7 +128,7 @@ final class CrashMain {
     } else if (what < 50) {
       log.add(Kind.REMOVE, thread, key, 0);
       store.remove(key(key));
-    } else if (what < 100) {
+    } else if (what < PUT) {
       log.add(Kind.LOAD, thread, key, version);
       load(key, version);
     } else {
