@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import static java.util.Objects.checkIndex;
+
 import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -467,6 +469,8 @@ final class ChronicleFile {
    * on meanwhile.
    */
   void scanSegment(int index, Scan scan) {
+    // Chronicle-Map does not look, and what lies beyond the last segment is not mapped.
+    checkIndex(index, segments());
     disk.touching();
     try (MapSegmentContext<byte[], byte[], ?> segment = map.segmentContext(index)) {
       segment.forEachSegmentEntry(

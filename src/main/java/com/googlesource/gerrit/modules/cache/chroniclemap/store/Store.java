@@ -820,8 +820,8 @@ public final class Store {
       writer.giveWay();
       lock.lock();
       try {
-        // What is being rebuilt leaves them out itself.
-        if (file != generations || generations.isRebuilding()) {
+        // What is being rebuilt leaves them out itself; what was rebuilt may have fewer segments.
+        if (file != generations || generations.isRebuilding() || i >= generations.segments()) {
           return;
         }
         counters.expired.add(generations.removeOlder(i, minCreated()));

@@ -294,4 +294,20 @@ class PartsTest {
     assertThat(JvmFlags.missing()).isEmpty();
     assertThat(JvmFlags.all()).hasSize(2);
   }
+
+  // ---- ChronicleFile
+
+  @Test
+  void aSegmentBeyondTheLastIsRefusedRatherThanLookedForInMemory() throws Exception {
+    Geometry geometry =
+        Geometry.forFileOf(Geometry.MIN_FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
+    ChronicleFile file = ChronicleFile.create(Disk.REAL, temp.resolve("file"), geometry);
+    try {
+      assertThrows(
+          IndexOutOfBoundsException.class,
+          () -> file.scanSegment(file.segments(), (key, created, accessed, bytes) -> {}));
+    } finally {
+      file.close();
+    }
+  }
 }
