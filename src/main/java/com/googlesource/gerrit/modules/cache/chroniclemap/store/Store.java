@@ -94,8 +94,8 @@ public final class Store {
   private final CountDownLatch opened = new CountDownLatch(1);
 
   /**
-   * Held while the file comes into use or fails: whoever sees it fail goes on when nobody can use
-   * it any more. Nothing else is waited for while it is held.
+   * Held while the file comes into use, is replaced by another one or fails: whoever sees it fail
+   * goes on when nobody can use it any more. Nothing but the disk is waited for while it is held.
    */
   private final Object switching = new Object();
 
@@ -200,6 +200,14 @@ public final class Store {
     @Override
     public boolean uses(Generations generations) {
       return file == generations;
+    }
+
+    @Override
+    public Generation install(Generations generations) throws IOException {
+      // Or else who gives the files up deletes those there were, and this makes another.
+      synchronized (switching) {
+        return file == generations ? generations.finishRebuild() : null;
+      }
     }
 
     @Override

@@ -50,6 +50,13 @@ final class StoreGrowth {
     /** Whether the store still uses these files. Under the writer's lock. */
     boolean uses(Generations generations);
 
+    /**
+     * Puts the next generation in the old one's place. Under the writer's lock.
+     *
+     * @return the old one; null if the store has given its files up
+     */
+    Generation install(Generations generations) throws IOException;
+
     /** Lets those go first who wait for the writer's lock. */
     void giveWay();
 
@@ -265,10 +272,10 @@ final class StoreGrowth {
     Generation old;
     writer.lock();
     try {
-      if (!host.uses(generations)) {
+      old = host.install(generations);
+      if (old == null) {
         return false;
       }
-      old = generations.finishRebuild();
       counters.growths.increment();
     } finally {
       writer.unlock();
