@@ -526,7 +526,15 @@ final class ChronicleFile {
 
   /** A reader of this file past Chronicle-Map; to be used while nobody writes. */
   SegmentReader reader() {
-    return new SegmentReader(channel, layout(), /* whole= */ true);
+    return reader(channel);
+  }
+
+  /**
+   * As {@link #reader()}, with a channel of the caller's own: one that may be closed by an
+   * interrupt.
+   */
+  SegmentReader reader(FileChannel own) {
+    return new SegmentReader(own, layout(), /* whole= */ true);
   }
 
   /** Unmaps the file. */

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
@@ -691,9 +692,10 @@ public final class Store {
 
   /**
    * Reads all entries from the file and checks them. Requests go on meanwhile; writes wait for
-   * milliseconds at most.
+   * milliseconds at most. Where the thread is interrupted meanwhile, not all is checked.
    *
    * @param repair whether to rebuild the file without what is damaged, if anything is
+   * @throws InterruptedException if the thread is interrupted while it waits
    */
   public VerifyReport verify(boolean repair, Progress progress) throws InterruptedException {
     long begun = System.nanoTime();
@@ -714,31 +716,53 @@ public final class Store {
   private boolean verifyAll(Generations generations, Progress progress, VerifyCounts counts) {
     growth.await();
     Generation checked = generations.current();
-    SegmentReader reader = checked.values().file().reader();
-    int segments = generations.segments();
-    for (int i = 0; i < segments; i++) {
-      writer.giveWay();
-      lock.lock();
-      try {
-        if (progress.isCancelled()
-            || file != generations
-            || generations.isRebuilding()
-            || generations.current() != checked) {
+    // Not the channel that a growth reads with: an interrupt of this thread closes it.
+    try (FileChannel channel = checked.openChannel()) {
+      SegmentReader reader = checked.values().file().reader(channel);
+      int segments = generations.segments();
+      for (int i = 0; i < segments; i++) {
+        writer.giveWay();
+        if (!verifySegment(generations, checked, reader, i, progress, counts)) {
           return false;
         }
-        generations.verifySegment(i, reader, counts);
-      } catch (IOException | StoreBusyException e) {
-        faults.warn(e, "cannot be checked");
-        return false;
-      } catch (RuntimeException | InternalError e) {
-        fail(generations, e);
-        return false;
-      } finally {
-        lock.unlock();
+        progress.step(i + 1, segments);
       }
-      progress.step(i + 1, segments);
+      return true;
+    } catch (IOException | StoreBusyException e) {
+      // A file that is not in use any more was deleted by whoever saw to that.
+      if (file == generations && generations.current() == checked) {
+        faults.warn(e, "cannot be checked");
+      }
+      return false;
     }
-    return true;
+  }
+
+  private boolean verifySegment(
+      Generations generations,
+      Generation checked,
+      SegmentReader reader,
+      int index,
+      Progress progress,
+      VerifyCounts counts)
+      throws IOException {
+    lock.lock();
+    try {
+      if (progress.isCancelled()
+          || file != generations
+          || generations.isRebuilding()
+          || generations.current() != checked) {
+        return false;
+      }
+      generations.verifySegment(index, reader, counts);
+      return true;
+    } catch (StoreBusyException e) {
+      throw e;
+    } catch (RuntimeException | InternalError e) {
+      fail(generations, e);
+      return false;
+    } finally {
+      lock.unlock();
+    }
   }
 
   /**
