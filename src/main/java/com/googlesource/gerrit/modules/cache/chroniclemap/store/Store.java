@@ -42,7 +42,8 @@ import java.util.function.LongSupplier;
  *       another version or too old is not found. Nothing here throws because of the disk: a store
  *       whose file fails finds nothing and stores nothing from then on.
  *   <li>When {@link #remove} or {@link #clear} returns, the values are gone from the file, and no
- *       crash brings them back. The same holds for the older value when {@link #put} returns.
+ *       crash brings them back. The same holds for the older value when {@link #put} returns. After
+ *       the store was closed, each of them makes the next start begin with an empty file.
  *   <li>A value that {@link #putIfCurrent} stores was computed from data no older than the last
  *       change of its key.
  *   <li>Values put may be lost when the process is killed, and leave when there is no room: those
@@ -126,6 +127,9 @@ public final class Store {
 
   /** The last file that failed; null if none has. */
   private volatile Generations givenUp;
+
+  /** Whether another store has the files now: it is not for this one to have them discarded. */
+  private volatile boolean superseded;
 
   /** When values that are too old were last taken away; milliseconds since the epoch. */
   private volatile long lastSweep;
@@ -510,9 +514,6 @@ public final class Store {
 
   private long change(HashedKey key, PendingWrite write) {
     awaitOpen();
-    if (isOver()) {
-      return drop(key);
-    }
     boolean roomLeft = writer.hasRoom();
     boolean early = state == StoreState.OPENING;
     if (early && !roomLeft && write.value() != null) {
@@ -521,20 +522,26 @@ public final class Store {
     PendingWrite waiting = early && !roomLeft ? PendingWrite.remove() : write;
     long[] ticket = new long[1];
     boolean[] isVoid = new boolean[1];
+    boolean[] isOver = new boolean[1];
     try {
       pending.change(
           key,
           (k, before) -> {
             ticket[0] = tickets.begin(k.hash);
             isVoid[0] = markVoid(k);
-            return waiting;
+            // Asked here, and after that: a file that came or went since is seen.
+            isOver[0] = isOver();
+            // What was left waiting when a file failed must not be found in the next one.
+            return isOver[0] ? null : waiting;
           });
     } finally {
       if (ticket[0] != 0) {
         tickets.end(ticket[0]);
       }
     }
-    if (early) {
+    if (isOver[0]) {
+      forgetIfClosed();
+    } else if (early) {
       forgetOlderAfterCrash(key);
     } else if (roomLeft && isVoid[0]) {
       writer.writeSoon(key);
@@ -544,19 +551,11 @@ public final class Store {
     return ticket[0];
   }
 
-  /**
-   * A change while there is no file: nothing is stored, and what was left waiting when the file
-   * failed must not be found once there is a new one.
-   */
-  private long drop(HashedKey key) {
-    long[] ticket = new long[1];
-    pending.change(
-        key,
-        (k, before) -> {
-          ticket[0] = tickets.advance(k.hash);
-          return null;
-        });
-    return ticket[0];
+  /** What is changed after the store was closed is in its file as it was. */
+  private void forgetIfClosed() {
+    if (state == StoreState.CLOSED && !superseded) {
+      markForDiscard();
+    }
   }
 
   /** Makes the value of a key void in the file; returns false if that has to be done otherwise. */
@@ -619,6 +618,8 @@ public final class Store {
       } else if (state == StoreState.OPENING) {
         clearWhenOpen = true;
         markForDiscard();
+      } else {
+        forgetIfClosed();
       }
       pending.clear();
     } catch (RuntimeException | InternalError e) {
@@ -943,6 +944,12 @@ public final class Store {
         healLater();
       }
     }
+  }
+
+  /** As {@link #close}, for another store of the same files that is about to be opened. */
+  void closeForAnother() {
+    superseded = true;
+    close();
   }
 
   /** Writes what waits, unmaps the file and says on disk that it is in order. */

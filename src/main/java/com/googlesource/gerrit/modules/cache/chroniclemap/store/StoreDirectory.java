@@ -179,7 +179,7 @@ public final class StoreDirectory implements AutoCloseable {
                   || other.equals(settings)) {
                 return false;
               }
-              open.getValue().store.close();
+              open.getValue().store.closeForAnother();
               return true;
             });
   }

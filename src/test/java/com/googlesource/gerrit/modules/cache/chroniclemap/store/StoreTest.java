@@ -369,6 +369,35 @@ class StoreTest {
   }
 
   @Test
+  void whatIsRemovedAfterCloseStaysAwayAfterRestart() throws Exception {
+    store.put(bytes("k"), bytes("v"), now());
+    reopen();
+    assertThat(readText("k")).isEqualTo("v");
+    directory.close();
+    store.remove(bytes("k"));
+    reopen();
+    assertThat(readText("k")).isNull();
+  }
+
+  @Test
+  void whatIsReplacedAfterCloseStaysAwayAfterRestart() throws Exception {
+    store.put(bytes("k"), bytes("v"), now());
+    directory.close();
+    store.put(bytes("k"), bytes("w"), now());
+    reopen();
+    assertThat(readText("k")).isNull();
+  }
+
+  @Test
+  void clearAfterCloseHoldsAfterRestart() throws Exception {
+    store.put(bytes("k"), bytes("v"), now());
+    directory.close();
+    store.clear();
+    reopen();
+    assertThat(readText("k")).isNull();
+  }
+
+  @Test
   void nothingFailsAfterClose() {
     store.put(bytes("k"), bytes("v"), now());
     directory.close();
