@@ -179,7 +179,8 @@ public final class Store {
 
     @Override
     public boolean resize(long bytes) {
-      return budget.resize(host, bytes);
+      // A growth may end after the file it was for, when nothing is taken any more.
+      return !isOver() && budget.resize(host, bytes);
     }
 
     @Override
@@ -308,11 +309,16 @@ public final class Store {
         forget();
         start = new StartReport(StartReport.Kind.NONE, StoreOpener.reasonOf(cause), 0, 0, 0);
         state = StoreState.FAILED;
+        if (file != null) {
+          givenUp = file;
+          file = null;
+        }
       }
       pending.clear();
     } finally {
       lock.unlock();
     }
+    releaseDisk();
     healLater();
   }
 
@@ -897,7 +903,17 @@ public final class Store {
 
   private void unmapAndHeal(Generations generations) {
     unmap(generations);
+    releaseDisk();
     healLater();
+  }
+
+  /** Leaves the disk to the other stores until there is a file again. */
+  private void releaseDisk() {
+    synchronized (healing) {
+      if (state == StoreState.FAILED) {
+        budget.release(host);
+      }
+    }
   }
 
   private void unmap(Generations generations) {
@@ -940,7 +956,7 @@ public final class Store {
         logger.atInfo().log("Cache %s has a file again", settings.name());
       } catch (IOException | RuntimeException | InternalError e) {
         faults.count(e);
-
+        releaseDisk();
         healLater();
       }
     }

@@ -114,4 +114,43 @@ class GiveUpRaceTest {
     assertThat(store.stats().entries()).isEqualTo(0);
     assertThat(store.read(key(1))).isNull();
   }
+
+  /** A disk whose mapped files fail from some moment on. */
+  private static final class FailingDisk extends ForwardingDisk {
+    private volatile boolean failing;
+
+    FailingDisk() {
+      super(Disk.REAL);
+    }
+
+    @Override
+    void called() {}
+
+    @Override
+    public void touching() {
+      if (failing) {
+        throw new InternalError("a fault occurred in an unsafe memory access operation (a test)");
+      }
+    }
+  }
+
+  @Test
+  void aStoreWithoutAFileLeavesTheDiskOfAllToTheOthers() throws Exception {
+    FailingDisk disk = new FailingDisk();
+    directory =
+        StoreDirectory.open(
+            temp.resolve("stores"), OptionalLong.of(8 << 20), disk, System::currentTimeMillis);
+    store = TestStores.open(directory, new StoreSettings("failing", 1, 8 << 20, Optional.empty()));
+    for (int i = 0; i < 6000; i++) {
+      var unused = store.put(key(i), new byte[1000], System.currentTimeMillis());
+    }
+    store.flush();
+    assertThat(store.stats().diskBytes()).isGreaterThan(7 << 20);
+    disk.failing = true;
+    assertThat(store.read(key(1))).isNull();
+    disk.failing = false;
+    assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
+    Store other = TestStores.open(directory, SETTINGS);
+    assertThat(other.stats().state()).isEqualTo(StoreState.READY);
+  }
 }
