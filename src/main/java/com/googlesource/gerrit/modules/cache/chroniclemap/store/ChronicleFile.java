@@ -96,7 +96,7 @@ final class ChronicleFile {
       boolean allocated = ChronicleRuntime.allocatesDisk();
       ChronicleFile file = map(disk, path, geometry);
       if (!allocated) {
-        allocate(disk, path);
+        allocateOrClose(disk, path, file);
       }
       return file;
     } catch (IOException | RuntimeException | Error e) {
@@ -136,6 +136,16 @@ final class ChronicleFile {
       byte[] key = StoredKey.ofValue(new byte[1]);
       var unusedSize = file.put(key, Envelope.wrap(key, Envelope.WHOLE, 0, 0, new byte[0], 0, 0));
       var unused = file.read(key, 0, 0);
+    }
+  }
+
+  private static void allocateOrClose(Disk disk, Path path, ChronicleFile file) throws IOException {
+    try {
+      allocate(disk, path);
+    } catch (IOException | RuntimeException | Error e) {
+      // A file that is deleted while it is mapped keeps its disk.
+      file.close();
+      throw e;
     }
   }
 

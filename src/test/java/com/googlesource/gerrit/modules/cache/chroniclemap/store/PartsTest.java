@@ -20,13 +20,19 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.collect.Range;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.OpenOption;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import net.openhft.posix.PosixAPI;
+import net.openhft.posix.internal.PosixAPIHolder;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -309,5 +315,36 @@ class PartsTest {
     } finally {
       file.close();
     }
+  }
+
+  @Test
+  void aFileThatGetsNoDiskIsNotLeftMapped() throws Exception {
+    Path path = temp.toRealPath().resolve("no-room");
+    Disk full =
+        new ForwardingDisk(Disk.REAL) {
+          @Override
+          void called() {}
+
+          @Override
+          public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
+            if (options.contains(StandardOpenOption.WRITE)) {
+              throw new IOException("No space left on device (a test)");
+            }
+            return super.open(file, options);
+          }
+        };
+    Geometry geometry =
+        Geometry.forFileOf(Geometry.MIN_FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
+    assertThat(ChronicleRuntime.allocatesDisk()).isTrue();
+    // As where its native code can't be loaded.
+    PosixAPI.useNoOpPosixApi();
+    try {
+      assertThrows(IOException.class, () -> ChronicleFile.create(full, path, geometry));
+    } finally {
+      PosixAPIHolder.POSIX_API = null;
+      PosixAPIHolder.loadPosixApi();
+    }
+    assertThat(Files.exists(path)).isFalse();
+    assertThat(Files.readString(Path.of("/proc/self/maps"))).doesNotContain(path.toString());
   }
 }
