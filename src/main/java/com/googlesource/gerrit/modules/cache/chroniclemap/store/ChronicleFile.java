@@ -54,6 +54,9 @@ final class ChronicleFile {
   private static final long PAUSE_NANOS = 20_000;
   private static final long LOCK_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
+  /** What one pause counts for at most, however long it really took. */
+  private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+
   private static final int ALLOCATE_BYTES = 1 << 20;
   private static final int SIZE_WORD_OFFSET = 8;
   private static final int NOT_COMPLETE_BIT = 0x8000_0000;
@@ -284,12 +287,17 @@ final class ChronicleFile {
       }
       Thread.onSpinWait();
     }
-    long begun = System.nanoTime();
+    // Not by the clock alone: after a pause of the whole process the lock is free in a moment.
+    long waited = 0;
+    long before = System.nanoTime();
     while (!lock.tryLock()) {
-      if (System.nanoTime() - begun > LOCK_WAIT_NANOS) {
+      if (waited > LOCK_WAIT_NANOS) {
         throw new StoreBusyException(null);
       }
       LockSupport.parkNanos(PAUSE_NANOS);
+      long now = System.nanoTime();
+      waited += Math.min(now - before, LONGEST_PAUSE_NANOS);
+      before = now;
     }
   }
 

@@ -414,7 +414,7 @@ public final class Store {
       var unused = threads.write(() -> removeIf(key, this::isDamaged));
     } catch (StoreBusyException e) {
       // A miss; unless it goes on, then the lock is held for ever.
-      if (busy.isTooMuch()) {
+      if (busy.isTooMuch(System.nanoTime())) {
         fail(generations, e);
       }
     } catch (RuntimeException | InternalError e) {

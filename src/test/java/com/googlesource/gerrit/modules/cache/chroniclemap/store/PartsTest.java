@@ -301,6 +301,36 @@ class PartsTest {
     assertThat(JvmFlags.all()).hasSize(2);
   }
 
+  // ---- BusyCount
+
+  @Test
+  void readersThatWaitForTheSameHolderCountOnce() {
+    BusyCount busy = new BusyCount();
+    long begun = System.nanoTime();
+    for (int i = 0; i < 100; i++) {
+      assertThat(busy.isTooMuch(begun + TimeUnit.MILLISECONDS.toNanos(i))).isFalse();
+    }
+  }
+
+  @Test
+  void aLockThatIsNeverFreeIsNoticed() {
+    BusyCount busy = new BusyCount();
+    long begun = System.nanoTime();
+    for (int i = 0; i < 4; i++) {
+      assertThat(busy.isTooMuch(begun + TimeUnit.SECONDS.toNanos(6L * i))).isFalse();
+    }
+    assertThat(busy.isTooMuch(begun + TimeUnit.SECONDS.toNanos(24))).isTrue();
+  }
+
+  @Test
+  void aLockThatIsBusyNowAndThenIsNotTakenForDead() {
+    BusyCount busy = new BusyCount();
+    long begun = System.nanoTime();
+    for (int i = 0; i < 100; i++) {
+      assertThat(busy.isTooMuch(begun + TimeUnit.SECONDS.toNanos(20L * i))).isFalse();
+    }
+  }
+
   // ---- ChronicleFile
 
   @Test
