@@ -974,32 +974,57 @@ public final class Store {
     synchronized (healing) {
       closed = true;
     }
-    flush();
-    // What did not fit the old file is in the next one only.
-    growth.await();
+    boolean written = false;
+    try {
+      flush();
+      // What did not fit the old file is in the next one only.
+      growth.await();
+      written = true;
+    } finally {
+      closeFile(written);
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private void closeFile(boolean written) {
     lock.lock();
     try {
-      var unused = writer.writeAll();
-      Generations generations;
-      synchronized (switching) {
-        generations = file;
-        if (state != StoreState.FAILED) {
-          state = StoreState.CLOSED;
+      boolean inOrder = false;
+      try {
+        if (written) {
+          var unused = writer.writeAll();
+          inOrder = true;
         }
-        file = null;
-      }
-      pending.clear();
-      if (generations != null) {
-        generations.closeCleanly();
+      } finally {
+        letGoOfFile(inOrder);
       }
     } catch (IOException | RuntimeException | InternalError e) {
       faults.warn(e, "could not be closed properly and will be recovered at the next start");
     } finally {
       lock.unlock();
       budget.release(host);
-      if (interrupted) {
-        Thread.currentThread().interrupt();
+    }
+  }
+
+  private void letGoOfFile(boolean inOrder) throws IOException {
+    Generations generations;
+    synchronized (switching) {
+      generations = file;
+      if (state != StoreState.FAILED) {
+        state = StoreState.CLOSED;
       }
+      file = null;
+    }
+    pending.clear();
+    if (generations == null) {
+      return;
+    }
+    if (inOrder) {
+      generations.closeCleanly();
+    } else {
+      generations.unmap();
     }
   }
 

@@ -217,12 +217,21 @@ public final class StoreDirectory implements AutoCloseable {
     return all;
   }
 
+  /** Whatever happens to one store, the others are closed too. */
+  private static void closeAlone(Store store) {
+    try {
+      store.close();
+    } catch (RuntimeException | Error e) {
+      logger.atSevere().withCause(e).log("Cache %s: cannot be closed", store.name());
+    }
+  }
+
   /** Closes all stores and unlocks the folder. */
   @Override
   public void close() {
     try {
       synchronized (this) {
-        stores.values().forEach(shared -> shared.store.close());
+        stores.values().forEach(shared -> closeAlone(shared.store));
         stores.clear();
       }
       threads.stop();

@@ -17,14 +17,19 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -407,5 +412,52 @@ class StoreTest {
     store.remove(bytes("k"));
     store.clear();
     assertThat(store.stats().state()).isEqualTo(StoreState.CLOSED);
+  }
+
+  @Test
+  void aStoreThatCanNotBeClosedDoesNotKeepTheOthersOpen() throws Exception {
+    directory.close();
+    AtomicBoolean failing = new AtomicBoolean();
+    Disk disk =
+        new ForwardingDisk(Disk.REAL) {
+          @Override
+          void called() {}
+
+          @Override
+          public void touching() {
+            if (failing.get()) {
+              throw new OutOfMemoryError("a test");
+            }
+          }
+        };
+    directory =
+        StoreDirectory.open(
+            temp.resolve("stores"), OptionalLong.empty(), disk, System::currentTimeMillis);
+    List<Store> stores = new ArrayList<>();
+    for (int i = 0; i < 8; i++) {
+      Store each =
+          TestStores.open(directory, new StoreSettings("cache" + i, 1, LIMIT, Optional.empty()));
+      each.put(bytes("k"), bytes("v"), now());
+      each.flush();
+      stores.add(each);
+    }
+    failing.set(true);
+    Store bad = stores.get(3);
+    assertThrows(
+        OutOfMemoryError.class,
+        () -> bad.putIfCurrent(bytes("l"), bytes("w"), now(), bad.ticket(bytes("l"))));
+    directory.close();
+    failing.set(false);
+    for (Store each : stores) {
+      assertThat(each.stats().state()).isEqualTo(StoreState.CLOSED);
+    }
+    directory = StoreDirectory.open(temp.resolve("stores"));
+    for (int i = 0; i < 8; i++) {
+      Store each =
+          TestStores.open(directory, new StoreSettings("cache" + i, 1, LIMIT, Optional.empty()));
+      assertThat(each.stats().start().kind())
+          .isEqualTo(i == 3 ? StartReport.Kind.RECOVERED : StartReport.Kind.CLEAN);
+      assertThat(new String(each.read(bytes("k")).bytes(), UTF_8)).isEqualTo("v");
+    }
   }
 }
