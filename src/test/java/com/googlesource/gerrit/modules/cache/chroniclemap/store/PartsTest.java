@@ -25,6 +25,8 @@ import java.nio.file.Files;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
@@ -329,6 +331,76 @@ class PartsTest {
     for (int i = 0; i < 100; i++) {
       assertThat(busy.isTooMuch(begun + TimeUnit.SECONDS.toNanos(20L * i))).isFalse();
     }
+  }
+
+  // ---- what has to be on disk before anyone relies on it
+
+  /** Notes what changes the folder, and when that was made sure of. */
+  private static final class NotingDisk extends ForwardingDisk {
+    final List<String> calls = new ArrayList<>();
+
+    NotingDisk() {
+      super(Disk.REAL);
+    }
+
+    @Override
+    void called() {}
+
+    @Override
+    public void create(Path file) throws IOException {
+      calls.add("create");
+      super.create(file);
+    }
+
+    @Override
+    public void delete(Path file) throws IOException {
+      calls.add("delete");
+      super.delete(file);
+    }
+
+    @Override
+    public void sync(Path folder) throws IOException {
+      calls.add("sync");
+      super.sync(folder);
+    }
+  }
+
+  private static final StoreFiles.LastResort NO_LAST_RESORT =
+      new StoreFiles.LastResort() {
+        @Override
+        public void discard(String store) throws IOException {
+          throw new IOException("a test");
+        }
+
+        @Override
+        public void keep(String store) {}
+      };
+
+  @Test
+  void aMarkerThatIsTakenAwayStaysAwayIfTheMachineStops() throws Exception {
+    Path file = Files.write(temp.resolve("file"), new byte[10]);
+    CleanMarker.write(Disk.REAL, file, 10, 1, 1);
+    NotingDisk disk = new NotingDisk();
+    assertThat(CleanMarker.take(disk, file, new FaultLog("cache"))).isPresent();
+    assertThat(disk.calls).containsExactly("delete", "sync").inOrder();
+  }
+
+  @Test
+  void aMarkForDiscardStaysIfTheMachineStops() throws Exception {
+    NotingDisk disk = new NotingDisk();
+    StoreFiles files =
+        new StoreFiles(
+            disk, temp, NO_LAST_RESORT, new StoreSettings("cache", 1, 1 << 20, Optional.empty()));
+    files.markForDiscard();
+    files.markForDiscard();
+    assertThat(disk.calls).containsExactly("create", "sync", "create").inOrder();
+  }
+
+  @Test
+  void anInterruptDoesNotKeepTheDiskFromBeingSynced() throws Exception {
+    Thread.currentThread().interrupt();
+    Disk.REAL.sync(temp);
+    assertThat(Thread.interrupted()).isTrue();
   }
 
   // ---- ChronicleFile
