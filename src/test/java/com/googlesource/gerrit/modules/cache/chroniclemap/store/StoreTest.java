@@ -208,6 +208,8 @@ class StoreTest {
       store.put(bytes("k" + i), random(10_000, i), now());
     }
     store.flush();
+    // Waits for a growth that is still running, for which there are two files.
+    assertThat(store.verify(false, Progress.NONE).complete()).isTrue();
     StoreStats stats = store.stats();
     assertThat(before).isAtMost(LIMIT / 4);
     assertThat(stats.diskBytes()).isGreaterThan(LIMIT / 2);
@@ -323,6 +325,25 @@ class StoreTest {
     store.clear();
     store.putIfCurrent(key, bytes("stale"), now(), ticket);
     assertThat(readText("k")).isNull();
+  }
+
+  @Test
+  void clearEndsAllTicketsAndWhatWaitsForThem() {
+    store.put(bytes("k"), bytes("old"), now());
+    long ofPut = store.put(bytes("l"), bytes("old"), now());
+    long beforeRead = store.ticket(bytes("k"));
+    long beforeLoad = store.ticket(bytes("m"));
+    store.clear();
+    // A value on its way to the heap tier, and one that was computed from what was there before.
+    assertThat(store.isCurrent(ofPut)).isFalse();
+    assertThat(store.isCurrent(beforeRead)).isFalse();
+    store.putIfCurrent(bytes("m"), bytes("stale"), now(), beforeLoad);
+    store.flush();
+    assertThat(readText("m")).isNull();
+    assertThat(store.stats().entries()).isEqualTo(0);
+    long afterwards = store.ticket(bytes("m"));
+    store.putIfCurrent(bytes("m"), bytes("new"), now(), afterwards);
+    assertThat(readText("m")).isEqualTo("new");
   }
 
   @Test
