@@ -46,11 +46,6 @@ final class Generation {
     return values;
   }
 
-  /** Whether reads find nothing any more. */
-  boolean isRetired() {
-    return gate.isShut();
-  }
-
   /**
    * Returns null if there is no value or the file was unmapped, {@link Value#VOID} if it is void.
    */
