@@ -511,8 +511,8 @@ final class ChronicleFile {
   }
 
   /**
-   * Where things are in a file of another geometry. Takes as much address space for a moment, and of
-   * it as much memory as the file has slots: 3 to 7 %.
+   * Where things are in a file of another geometry. Takes as much address space for a moment, and
+   * of it as much memory as the file has slots: 3 to 7 %.
    */
   static FileLayout layoutOf(Geometry geometry) {
     try (ChronicleMap<byte[], byte[]> map = builder(geometry).create()) {

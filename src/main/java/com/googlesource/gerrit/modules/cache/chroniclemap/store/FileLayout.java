@@ -15,7 +15,8 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 /**
- * Where things are in a Chronicle-Map file of one geometry, as far as {@link SegmentReader} needs it.
+ * Where things are in a Chronicle-Map file of one geometry, as far as {@link SegmentReader} needs
+ * it.
  *
  * <pre>
  *   file      header and global state | segment 0 | segment 1 | ...

@@ -714,7 +714,8 @@ public final class Store {
         complete
             && repair
             && counts.damaged > 0
-            && rebuild(generations, generations.current().name().bytes(), progress);
+            && rebuild(generations, generations.current().name().bytes(), progress)
+                == CompactReport.Outcome.REBUILT;
     return new VerifyReport(
         counts.values, counts.bytes, counts.damaged, repaired, complete, millisSince(begun));
   }
@@ -791,9 +792,7 @@ public final class Store {
     CompactReport.Outcome outcome =
         bytes >= generations.current().name().bytes()
             ? CompactReport.Outcome.NOTHING_TO_GAIN
-            : rebuild(generations, bytes, progress)
-                ? CompactReport.Outcome.REBUILT
-                : CompactReport.Outcome.ABANDONED;
+            : rebuild(generations, bytes, progress);
     return new CompactReport(
         outcome, before, generations.diskBytes(), generations.entries(), millisSince(begun));
   }
@@ -809,14 +808,22 @@ public final class Store {
     return bytes;
   }
 
-  private boolean rebuild(Generations generations, long bytes, Progress progress)
+  private CompactReport.Outcome rebuild(Generations generations, long bytes, Progress progress)
       throws InterruptedException {
     Optional<CompletableFuture<Boolean>> running = growth.rebuild(generations, bytes, progress);
+    if (running.isEmpty()) {
+      return CompactReport.Outcome.BUSY;
+    }
     try {
-      return running.isPresent() && running.get().get();
+      if (running.get().get()) {
+        return CompactReport.Outcome.REBUILT;
+      }
     } catch (ExecutionException e) {
       throw new IllegalStateException(e);
     }
+    return progress.isCancelled()
+        ? CompactReport.Outcome.CANCELLED
+        : CompactReport.Outcome.ABANDONED;
   }
 
   private static long millisSince(long nanos) {

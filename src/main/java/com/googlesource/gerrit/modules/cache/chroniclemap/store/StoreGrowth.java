@@ -132,7 +132,8 @@ final class StoreGrowth {
     if (bytes.isEmpty() || System.nanoTime() - refusedUntil < 0) {
       return false;
     }
-    return begin(generations, bytes.getAsLong(), Progress.NONE).isPresent();
+    return begin(generations, bytes.getAsLong(), Progress.NONE, new CompletableFuture<>())
+        || isRunning();
   }
 
   /**
@@ -142,25 +143,22 @@ final class StoreGrowth {
    */
   Optional<CompletableFuture<Boolean>> rebuild(
       Generations generations, long bytes, Progress progress) {
-    if (isRunning()) {
-      return Optional.empty();
-    }
-    return begin(generations, bytes, progress);
+    CompletableFuture<Boolean> mine = new CompletableFuture<>();
+    return begin(generations, bytes, progress, mine) ? Optional.of(mine) : Optional.empty();
   }
 
-  /** Begins unless another rebuild is running; empty if the background threads were stopped. */
-  private Optional<CompletableFuture<Boolean>> begin(
-      Generations generations, long bytes, Progress progress) {
+  /** Returns false if another rebuild is running or the background threads were stopped. */
+  private boolean begin(
+      Generations generations, long bytes, Progress progress, CompletableFuture<Boolean> mine) {
     CompletableFuture<Boolean> last = run.get();
-    CompletableFuture<Boolean> mine = new CompletableFuture<>();
     if (!last.isDone() || !run.compareAndSet(last, mine)) {
-      return Optional.of(run.get());
+      return false;
     }
     if (!host.maintain(() -> run(generations, bytes, progress, mine))) {
       mine.complete(false);
-      return Optional.empty();
+      return false;
     }
-    return Optional.of(mine);
+    return true;
   }
 
   private void run(

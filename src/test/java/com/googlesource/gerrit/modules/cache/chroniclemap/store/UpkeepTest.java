@@ -435,7 +435,7 @@ class UpkeepTest {
                 return steps > 1;
               }
             });
-    assertThat(report.outcome()).isEqualTo(CompactReport.Outcome.ABANDONED);
+    assertThat(report.outcome()).isEqualTo(CompactReport.Outcome.CANCELLED);
     assertThat(store.stats().diskBytes()).isEqualTo(report.bytesBefore());
     assertThat(blocks()).isAtMost(report.bytesBefore() + 8192);
     for (int i = 0; i < 1000; i++) {
