@@ -88,6 +88,7 @@ public final class Store {
   private final long openDeadline = System.nanoTime() + OPEN_WAIT_NANOS;
   private final long maxAgeMillis;
   private final long maxValue;
+  private final int maxKey;
 
   private final Tickets tickets = new Tickets();
   private final PendingWrites pending = new PendingWrites();
@@ -162,6 +163,7 @@ public final class Store {
     this.usage = new Usage(clock);
     this.maxAgeMillis = settings.maxAge().map(age -> age.toMillis()).orElse(Long.MAX_VALUE);
     this.maxValue = StoreOpener.maxValue(settings);
+    this.maxKey = StoreOpener.maxKey(settings);
     this.growth = new StoreGrowth(settings, lock, counters, faults, host);
     this.writer = new StoreWriter(pending, tickets, counters, growth, lock, host);
   }
@@ -500,12 +502,16 @@ public final class Store {
    * @return a ticket that is current until the key is changed again
    */
   public long put(byte[] keyBytes, byte[] value, long created) {
-    boolean fits = value.length <= maxValue;
+    boolean fits = fits(keyBytes, value);
     if (!fits) {
       countNotStored(value.length);
     }
     return change(
         new HashedKey(keyBytes), fits ? PendingWrite.put(value, created) : PendingWrite.remove());
+  }
+
+  private boolean fits(byte[] key, byte[] value) {
+    return key.length <= maxKey && value.length <= maxValue;
   }
 
   /**
@@ -592,7 +598,7 @@ public final class Store {
     if (isOver()) {
       return;
     }
-    if (value.length > maxValue || (early && !roomLeft)) {
+    if (!fits(keyBytes, value) || (early && !roomLeft)) {
       countNotStored(value.length);
       return;
     }

@@ -178,6 +178,24 @@ class StoreTest {
   }
 
   @Test
+  void aKeyThatFitsNowhereIsLeftOutAndNothingLeavesForIt() throws Exception {
+    reopen(new StoreSettings("cache", 1, 4 << 20, Optional.empty()));
+    for (int i = 0; i < 1000; i++) {
+      store.put(bytes("k" + i), random(1000, i), now());
+    }
+    store.put(random(2 << 20, 1), bytes("v"), now());
+    store.putIfCurrent(random(2 << 20, 2), bytes("v"), now(), store.ticket(random(2 << 20, 2)));
+    store.flush();
+    assertThat(store.stats().notStored()).isEqualTo(2);
+    assertThat(store.stats().evictions()).isEqualTo(0);
+    for (int i = 0; i < 1000; i++) {
+      assertThat(store.read(bytes("k" + i)).bytes()).isEqualTo(random(1000, i));
+    }
+    store.put(random(10_000, 3), random(20_000, 3), now());
+    assertThat(store.read(random(10_000, 3)).bytes()).isEqualTo(random(20_000, 3));
+  }
+
+  @Test
   void fullStoreGoesOnAndNeverAnswersWrong() {
     byte[] value = random(10_000, 1);
     for (int i = 0; i < 6000; i++) {
