@@ -31,9 +31,11 @@ record CompactResult(String cache, String detail, CompactReport report) {
         switch (report.outcome()) {
           case REBUILT, NOTHING_TO_GAIN -> "";
           case NO_FILE -> "it has no file, see show";
+          case CANCELLED -> "interrupted; the file stays as it was";
+          case BUSY -> "it is being rebuilt already, try again later";
           case ABANDONED ->
-              "the file stays as it was: interrupted, being rebuilt already, or no room on disk"
-                  + " (see the log)";
+              "the disk has no room for a second file, or failed (see the log); the file stays as it"
+                  + " was";
         },
         report);
   }

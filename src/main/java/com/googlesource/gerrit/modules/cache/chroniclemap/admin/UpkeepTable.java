@@ -100,7 +100,7 @@ final class UpkeepTable {
       case REBUILT -> "rebuilt";
       case NOTHING_TO_GAIN -> "nothing to gain";
       case NO_FILE -> "NO FILE";
-      case ABANDONED -> "NOT DONE";
+      case CANCELLED, BUSY, ABANDONED -> "NOT DONE";
     };
   }
 

@@ -18,24 +18,33 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Tells a lock that is held for ever from a disk that is slow now and then. One read that finds no
- * free lock is a miss; several within a minute mean that it never will be free.
+ * free lock is a miss; several within a minute mean that it never will be free. Those at about the
+ * same time count as one: they all met the same holder.
  *
  * <p>Safe for any thread.
  */
 final class BusyCount {
   private static final int TOO_MUCH = 5;
   private static final long WITHIN_NANOS = TimeUnit.MINUTES.toNanos(1);
+  private static final long APART_NANOS = TimeUnit.SECONDS.toNanos(5);
 
-  private long since = System.nanoTime();
+  private long since;
+  private long last;
   private int count;
 
-  /** Counts one; returns whether there were too many. */
-  synchronized boolean isTooMuch() {
-    long now = System.nanoTime();
-    if (now - since > WITHIN_NANOS) {
+  /**
+   * Counts one; returns whether there were too many.
+   *
+   * @param now as {@link System#nanoTime} has it
+   */
+  synchronized boolean isTooMuch(long now) {
+    if (count == 0 || now - since > WITHIN_NANOS) {
       since = now;
       count = 0;
+    } else if (now - last < APART_NANOS) {
+      return false;
     }
+    last = now;
     count++;
     return count >= TOO_MUCH;
   }

@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import static java.util.Objects.checkIndex;
+
 import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -53,6 +55,9 @@ final class ChronicleFile {
   private static final int SPINS = 50;
   private static final long PAUSE_NANOS = 20_000;
   private static final long LOCK_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  /** What one pause counts for at most, however long it really took. */
+  private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
   private static final int ALLOCATE_BYTES = 1 << 20;
 
@@ -94,7 +99,7 @@ final class ChronicleFile {
       boolean allocated = ChronicleRuntime.allocatesDisk();
       ChronicleFile file = map(disk, path, geometry);
       if (!allocated) {
-        allocate(disk, path);
+        allocateOrClose(disk, path, file);
       }
       return file;
     } catch (IOException | RuntimeException | Error e) {
@@ -149,6 +154,16 @@ final class ChronicleFile {
     }
     try (RandomAccessFile file = new RandomAccessFile(path.toFile(), "rw")) {
       PosixFallocate.fallocate(file.getFD(), 0, file.length());
+    }
+  }
+
+  private static void allocateOrClose(Disk disk, Path path, ChronicleFile file) throws IOException {
+    try {
+      allocate(disk, path);
+    } catch (IOException | RuntimeException | Error e) {
+      // A file that is deleted while it is mapped keeps its disk.
+      file.close();
+      throw e;
     }
   }
 
@@ -268,12 +283,17 @@ final class ChronicleFile {
       }
       Thread.onSpinWait();
     }
-    long begun = System.nanoTime();
+    // Not by the clock alone: after a pause of the whole process the lock is free in a moment.
+    long waited = 0;
+    long before = System.nanoTime();
     while (!lock.tryLock()) {
-      if (System.nanoTime() - begun > LOCK_WAIT_NANOS) {
+      if (waited > LOCK_WAIT_NANOS) {
         throw new StoreBusyException(null);
       }
       LockSupport.parkNanos(PAUSE_NANOS);
+      long now = System.nanoTime();
+      waited += Math.min(now - before, LONGEST_PAUSE_NANOS);
+      before = now;
     }
   }
 
@@ -463,6 +483,8 @@ final class ChronicleFile {
    * on meanwhile.
    */
   void scanSegment(int index, Scan scan) {
+    // Chronicle-Map does not look, and what lies beyond the last segment is not mapped.
+    checkIndex(index, segments());
     disk.touching();
     try (MapSegmentContext<byte[], byte[], ?> segment = map.segmentContext(index)) {
       segment.forEachSegmentEntry(
@@ -485,7 +507,8 @@ final class ChronicleFile {
   }
 
   /**
-   * Where things are in a file of another geometry. Takes as much memory, untouched, for a moment.
+   * Where things are in a file of another geometry. Takes as much address space for a moment, and
+   * of it as much memory as the file has slots: 3 to 7 %.
    */
   static FileLayout layoutOf(Geometry geometry) {
     try (ChronicleMap<byte[], byte[]> map = builder(geometry).create()) {
@@ -508,7 +531,15 @@ final class ChronicleFile {
 
   /** A reader of this file past Chronicle-Map; to be used while nobody writes. */
   SegmentReader reader() {
-    return new SegmentReader(channel, layout(), /* whole= */ true);
+    return reader(channel);
+  }
+
+  /**
+   * As {@link #reader()}, with a channel of the caller's own: one that may be closed by an
+   * interrupt.
+   */
+  SegmentReader reader(FileChannel own) {
+    return new SegmentReader(own, layout(), /* whole= */ true);
   }
 
   /** Unmaps the file. */

@@ -28,9 +28,11 @@ final class ChronicleRuntime {
     // No call home. The jar that would do it is left out; this keeps it so if another one brings
     // it.
     System.setProperty("chronicle.analytics.disable", "true");
-    // The default lets a reader spin for 60 s on a lock that nobody will ever release.
+    // Only a writer waits like this, for readers: up to 60 s by default if one died with the lock.
+    // Much less would take a reader for dead whose page a busy disk has not brought yet, and with
+    // that the whole file would be given up.
     if (System.getProperty(LOCK_TIMEOUT) == null) {
-      System.setProperty(LOCK_TIMEOUT, "1");
+      System.setProperty(LOCK_TIMEOUT, "10");
     }
     // Chronicle announces itself on the console otherwise.
     System.setProperty("chronicle.announcer.disable", "true");

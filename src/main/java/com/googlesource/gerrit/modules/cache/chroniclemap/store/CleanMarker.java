@@ -81,6 +81,13 @@ record CleanMarker(long fileBytes, int checksum, String identity, long entries, 
     }
     disk.delete(pathOf(store));
     try {
+      // Or else it is back if the machine stops soon, beside the file as it was.
+      disk.sync(store.toAbsolutePath().getParent());
+    } catch (IOException e) {
+      // Some disks can't do that, and all do it by themselves in a while.
+      faults.warn(e, "cannot make sure at once that its marker of a clean stop is gone");
+    }
+    try {
       return marker.isPresent() && marker.get().matches(disk, store) ? marker : Optional.empty();
     } catch (IOException e) {
       faults.count(e);

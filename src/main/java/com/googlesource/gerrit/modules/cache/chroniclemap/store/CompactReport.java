@@ -33,7 +33,11 @@ public record CompactReport(
     NOTHING_TO_GAIN,
     /** The store has no file. */
     NO_FILE,
-    /** It was cancelled, or the disk had no room; the store goes on with the old file. */
+    /** It was cancelled; the store goes on with the old file, as in what follows. */
+    CANCELLED,
+    /** The file is being rebuilt already, or the store is being closed. */
+    BUSY,
+    /** The disk had no room or failed; the log says more. */
     ABANDONED
   }
 }

@@ -161,7 +161,16 @@ final class DirectoryLock implements AutoCloseable, StoreFiles.LastResort {
   @Override
   public synchronized void discard(String store) throws IOException {
     if (discarded.add(store)) {
-      writeDiscarded();
+      boolean written = false;
+      try {
+        writeDiscarded();
+        written = true;
+      } finally {
+        if (!written) {
+          // Or else the next one who asks is told that it stands there.
+          discarded.remove(store);
+        }
+      }
     }
   }
 
@@ -173,7 +182,15 @@ final class DirectoryLock implements AutoCloseable, StoreFiles.LastResort {
   }
 
   private void writeDiscarded() throws IOException {
-    write(channel, owner + String.join("\n", discarded) + "\n");
+    // A channel that meets an interrupted thread is closed, and with it the lock is lost.
+    boolean interrupted = Thread.interrupted();
+    try {
+      write(channel, owner + String.join("\n", discarded) + "\n");
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
   }
 
   private static String bootId() {

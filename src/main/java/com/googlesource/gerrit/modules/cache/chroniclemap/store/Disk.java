@@ -45,6 +45,12 @@ interface Disk {
   /** Gives a file another name, in place of any other file of that name, in one step. */
   void move(Path from, Path to) throws IOException;
 
+  /**
+   * Makes sure that what was made, moved or deleted in a folder stays so if the machine stops. An
+   * interrupt does not matter.
+   */
+  void sync(Path folder) throws IOException;
+
   /** Files of a folder. */
   List<Path> list(Path folder) throws IOException;
 

@@ -49,10 +49,6 @@ final class Gate {
     return stamp;
   }
 
-  boolean isShut() {
-    return shut;
-  }
-
   /** Leaves; to be called by the thread that entered. */
   void leave(long stamp) {
     mine().unlockRead(stamp);

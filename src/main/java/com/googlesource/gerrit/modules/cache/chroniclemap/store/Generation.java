@@ -15,6 +15,9 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.StandardOpenOption;
+import java.util.Set;
 
 /**
  * One file of a store while it is mapped, and the gate that keeps it mapped while anyone reads it.
@@ -41,11 +44,6 @@ final class Generation {
   /** For the writer. */
   ValueFile values() {
     return values;
-  }
-
-  /** Whether reads find nothing any more. */
-  boolean isRetired() {
-    return gate.isShut();
   }
 
   /**
@@ -79,6 +77,11 @@ final class Generation {
   void unmap() {
     gate.shut();
     values.file().close();
+  }
+
+  /** Opens the file a second time, for reading it past its mapping. */
+  FileChannel openChannel() throws IOException {
+    return disk.open(name.path(), Set.of(StandardOpenOption.READ));
   }
 
   /** Unmaps the file and says on disk that it is in order. */

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
@@ -41,7 +42,8 @@ import java.util.function.LongSupplier;
  *       another version or too old is not found. Nothing here throws because of the disk: a store
  *       whose file fails finds nothing and stores nothing from then on.
  *   <li>When {@link #remove} or {@link #clear} returns, the values are gone from the file, and no
- *       crash brings them back. The same holds for the older value when {@link #put} returns.
+ *       crash brings them back. The same holds for the older value when {@link #put} returns. After
+ *       the store was closed, each of them makes the next start begin with an empty file.
  *   <li>A value that {@link #putIfCurrent} stores was computed from data no older than the last
  *       change of its key.
  *   <li>Values put may be lost when the process is killed, and leave when there is no room: those
@@ -69,6 +71,9 @@ public final class Store {
   /** How often a new file is tried: twelve times take more than a day. */
   private static final int MAX_HEALS = 12;
 
+  /** Bytes from which a file takes a while to open: it is read whole, and after a crash copied. */
+  private static final long LARGE_FILE_BYTES = 32 << 20;
+
   /** How full a file may be that a store is compacted into, so that it does not grow at once. */
   private static final double COMPACT_FILL = 0.6;
 
@@ -86,6 +91,7 @@ public final class Store {
   private final long openDeadline = System.nanoTime() + OPEN_WAIT_NANOS;
   private final long maxAgeMillis;
   private final long maxValue;
+  private final int maxKey;
 
   private final Tickets tickets = new Tickets();
   private final PendingWrites pending = new PendingWrites();
@@ -94,8 +100,8 @@ public final class Store {
   private final CountDownLatch opened = new CountDownLatch(1);
 
   /**
-   * Held while the file comes into use or fails: whoever sees it fail goes on when nobody can use
-   * it any more. Nothing else is waited for while it is held.
+   * Held while the file comes into use, is replaced by another one or fails: whoever sees it fail
+   * goes on when nobody can use it any more. Nothing but the disk is waited for while it is held.
    */
   private final Object switching = new Object();
 
@@ -125,6 +131,9 @@ public final class Store {
 
   /** The last file that failed; null if none has. */
   private volatile Generations givenUp;
+
+  /** Whether another store has the files now: it is not for this one to have them discarded. */
+  private volatile boolean superseded;
 
   /** When values that are too old were last taken away; milliseconds since the epoch. */
   private volatile long lastSweep;
@@ -157,6 +166,7 @@ public final class Store {
     this.usage = new Usage(clock);
     this.maxAgeMillis = settings.maxAge().map(age -> age.toMillis()).orElse(Long.MAX_VALUE);
     this.maxValue = StoreOpener.maxValue(settings);
+    this.maxKey = StoreOpener.maxKey(settings);
     this.growth = new StoreGrowth(settings, lock, counters, faults, host);
     this.writer = new StoreWriter(pending, tickets, counters, growth, lock, host);
   }
@@ -174,7 +184,8 @@ public final class Store {
 
     @Override
     public boolean resize(long bytes) {
-      return budget.resize(host, bytes);
+      // A growth may end after the file it was for, when nothing is taken any more.
+      return !isOver() && budget.resize(host, bytes);
     }
 
     @Override
@@ -200,6 +211,14 @@ public final class Store {
     @Override
     public boolean uses(Generations generations) {
       return file == generations;
+    }
+
+    @Override
+    public Generation install(Generations generations) throws IOException {
+      // Or else who gives the files up deletes those there were, and this makes another.
+      synchronized (switching) {
+        return file == generations ? generations.finishRebuild() : null;
+      }
     }
 
     @Override
@@ -234,6 +253,17 @@ public final class Store {
   }
 
   // ---- opening
+
+  /** Whether the file that is to be opened is so large that it takes a while. */
+  boolean hasLargeFile() {
+    try {
+      Optional<StoreFiles.GenerationFile> newest = files.newest();
+      return newest.isPresent() && files.disk().size(newest.get().path()) >= LARGE_FILE_BYTES;
+    } catch (IOException e) {
+      faults.warn(e, "its file's size can't be told before it is opened");
+      return false;
+    }
+  }
 
   /** Opens the file; returns how it was found when that is done or has failed. */
   StartReport open() {
@@ -295,11 +325,16 @@ public final class Store {
         forget();
         start = new StartReport(StartReport.Kind.NONE, StoreOpener.reasonOf(cause), 0, 0, 0);
         state = StoreState.FAILED;
+        if (file != null) {
+          givenUp = file;
+          file = null;
+        }
       }
       pending.clear();
     } finally {
       lock.unlock();
     }
+    releaseDisk();
     healLater();
   }
 
@@ -395,7 +430,7 @@ public final class Store {
       var unused = threads.write(() -> removeIf(key, this::isDamaged));
     } catch (StoreBusyException e) {
       // A miss; unless it goes on, then the lock is held for ever.
-      if (busy.isTooMuch()) {
+      if (busy.isTooMuch(System.nanoTime())) {
         fail(generations, e);
       }
     } catch (RuntimeException | InternalError e) {
@@ -481,12 +516,16 @@ public final class Store {
    * @return a ticket that is current until the key is changed again
    */
   public long put(byte[] keyBytes, byte[] value, long created) {
-    boolean fits = value.length <= maxValue;
+    boolean fits = fits(keyBytes, value);
     if (!fits) {
       countNotStored(value.length);
     }
     return change(
         new HashedKey(keyBytes), fits ? PendingWrite.put(value, created) : PendingWrite.remove());
+  }
+
+  private boolean fits(byte[] key, byte[] value) {
+    return key.length <= maxKey && value.length <= maxValue;
   }
 
   /**
@@ -501,9 +540,6 @@ public final class Store {
 
   private long change(HashedKey key, PendingWrite write) {
     awaitOpen();
-    if (isOver()) {
-      return drop(key);
-    }
     boolean roomLeft = writer.hasRoom();
     boolean early = state == StoreState.OPENING;
     if (early && !roomLeft && write.value() != null) {
@@ -512,20 +548,26 @@ public final class Store {
     PendingWrite waiting = early && !roomLeft ? PendingWrite.remove() : write;
     long[] ticket = new long[1];
     boolean[] isVoid = new boolean[1];
+    boolean[] isOver = new boolean[1];
     try {
       pending.change(
           key,
           (k, before) -> {
             ticket[0] = tickets.begin(k.hash);
             isVoid[0] = markVoid(k);
-            return waiting;
+            // Asked here, and after that: a file that came or went since is seen.
+            isOver[0] = isOver();
+            // What was left waiting when a file failed must not be found in the next one.
+            return isOver[0] ? null : waiting;
           });
     } finally {
       if (ticket[0] != 0) {
         tickets.end(ticket[0]);
       }
     }
-    if (early) {
+    if (isOver[0]) {
+      forgetIfClosed();
+    } else if (early) {
       forgetOlderAfterCrash(key);
     } else if (roomLeft && isVoid[0]) {
       writer.writeSoon(key);
@@ -535,19 +577,11 @@ public final class Store {
     return ticket[0];
   }
 
-  /**
-   * A change while there is no file: nothing is stored, and what was left waiting when the file
-   * failed must not be found once there is a new one.
-   */
-  private long drop(HashedKey key) {
-    long[] ticket = new long[1];
-    pending.change(
-        key,
-        (k, before) -> {
-          ticket[0] = tickets.advance(k.hash);
-          return null;
-        });
-    return ticket[0];
+  /** What is changed after the store was closed is in its file as it was. */
+  private void forgetIfClosed() {
+    if (state == StoreState.CLOSED && !superseded) {
+      markForDiscard();
+    }
   }
 
   /** Makes the value of a key void in the file; returns false if that has to be done otherwise. */
@@ -578,7 +612,7 @@ public final class Store {
     if (isOver()) {
       return;
     }
-    if (value.length > maxValue || (early && !roomLeft)) {
+    if (!fits(keyBytes, value) || (early && !roomLeft)) {
       countNotStored(value.length);
       return;
     }
@@ -610,6 +644,8 @@ public final class Store {
       } else if (state == StoreState.OPENING) {
         clearWhenOpen = true;
         markForDiscard();
+      } else {
+        forgetIfClosed();
       }
       pending.clear();
     } catch (RuntimeException | InternalError e) {
@@ -683,9 +719,10 @@ public final class Store {
 
   /**
    * Reads all entries from the file and checks them. Requests go on meanwhile; writes wait for
-   * milliseconds at most.
+   * milliseconds at most. Where the thread is interrupted meanwhile, not all is checked.
    *
    * @param repair whether to rebuild the file without what is damaged, if anything is
+   * @throws InterruptedException if the thread is interrupted while it waits
    */
   public VerifyReport verify(boolean repair, Progress progress) throws InterruptedException {
     long begun = System.nanoTime();
@@ -697,7 +734,8 @@ public final class Store {
         complete
             && repair
             && counts.damaged > 0
-            && rebuild(generations, generations.current().name().bytes(), progress);
+            && rebuild(generations, generations.current().name().bytes(), progress)
+                == CompactReport.Outcome.REBUILT;
     return new VerifyReport(
         counts.values, counts.bytes, counts.damaged, repaired, complete, millisSince(begun));
   }
@@ -706,31 +744,53 @@ public final class Store {
   private boolean verifyAll(Generations generations, Progress progress, VerifyCounts counts) {
     growth.await();
     Generation checked = generations.current();
-    SegmentReader reader = checked.values().file().reader();
-    int segments = generations.segments();
-    for (int i = 0; i < segments; i++) {
-      writer.giveWay();
-      lock.lock();
-      try {
-        if (progress.isCancelled()
-            || file != generations
-            || generations.isRebuilding()
-            || generations.current() != checked) {
+    // Not the channel that a growth reads with: an interrupt of this thread closes it.
+    try (FileChannel channel = checked.openChannel()) {
+      SegmentReader reader = checked.values().file().reader(channel);
+      int segments = generations.segments();
+      for (int i = 0; i < segments; i++) {
+        writer.giveWay();
+        if (!verifySegment(generations, checked, reader, i, progress, counts)) {
           return false;
         }
-        generations.verifySegment(i, reader, counts);
-      } catch (IOException | StoreBusyException e) {
-        faults.warn(e, "cannot be checked");
-        return false;
-      } catch (RuntimeException | InternalError e) {
-        fail(generations, e);
-        return false;
-      } finally {
-        lock.unlock();
+        progress.step(i + 1, segments);
       }
-      progress.step(i + 1, segments);
+      return true;
+    } catch (IOException | StoreBusyException e) {
+      // A file that is not in use any more was deleted by whoever saw to that.
+      if (file == generations && generations.current() == checked) {
+        faults.warn(e, "cannot be checked");
+      }
+      return false;
     }
-    return true;
+  }
+
+  private boolean verifySegment(
+      Generations generations,
+      Generation checked,
+      SegmentReader reader,
+      int index,
+      Progress progress,
+      VerifyCounts counts)
+      throws IOException {
+    lock.lock();
+    try {
+      if (progress.isCancelled()
+          || file != generations
+          || generations.isRebuilding()
+          || generations.current() != checked) {
+        return false;
+      }
+      generations.verifySegment(index, reader, counts);
+      return true;
+    } catch (StoreBusyException e) {
+      throw e;
+    } catch (RuntimeException | InternalError e) {
+      fail(generations, e);
+      return false;
+    } finally {
+      lock.unlock();
+    }
   }
 
   /**
@@ -752,9 +812,7 @@ public final class Store {
     CompactReport.Outcome outcome =
         bytes >= generations.current().name().bytes()
             ? CompactReport.Outcome.NOTHING_TO_GAIN
-            : rebuild(generations, bytes, progress)
-                ? CompactReport.Outcome.REBUILT
-                : CompactReport.Outcome.ABANDONED;
+            : rebuild(generations, bytes, progress);
     return new CompactReport(
         outcome, before, generations.diskBytes(), generations.entries(), millisSince(begun));
   }
@@ -770,14 +828,22 @@ public final class Store {
     return bytes;
   }
 
-  private boolean rebuild(Generations generations, long bytes, Progress progress)
+  private CompactReport.Outcome rebuild(Generations generations, long bytes, Progress progress)
       throws InterruptedException {
     Optional<CompletableFuture<Boolean>> running = growth.rebuild(generations, bytes, progress);
+    if (running.isEmpty()) {
+      return CompactReport.Outcome.BUSY;
+    }
     try {
-      return running.isPresent() && running.get().get();
+      if (running.get().get()) {
+        return CompactReport.Outcome.REBUILT;
+      }
     } catch (ExecutionException e) {
       throw new IllegalStateException(e);
     }
+    return progress.isCancelled()
+        ? CompactReport.Outcome.CANCELLED
+        : CompactReport.Outcome.ABANDONED;
   }
 
   private static long millisSince(long nanos) {
@@ -820,8 +886,8 @@ public final class Store {
       writer.giveWay();
       lock.lock();
       try {
-        // What is being rebuilt leaves them out itself.
-        if (file != generations || generations.isRebuilding()) {
+        // What is being rebuilt leaves them out itself; what was rebuilt may have fewer segments.
+        if (file != generations || generations.isRebuilding() || i >= generations.segments()) {
           return;
         }
         counters.expired.add(generations.removeOlder(i, minCreated()));
@@ -864,7 +930,17 @@ public final class Store {
 
   private void unmapAndHeal(Generations generations) {
     unmap(generations);
+    releaseDisk();
     healLater();
+  }
+
+  /** Leaves the disk to the other stores until there is a file again. */
+  private void releaseDisk() {
+    synchronized (healing) {
+      if (state == StoreState.FAILED) {
+        budget.release(host);
+      }
+    }
   }
 
   private void unmap(Generations generations) {
@@ -907,10 +983,16 @@ public final class Store {
         logger.atInfo().log("Cache %s has a file again", settings.name());
       } catch (IOException | RuntimeException | InternalError e) {
         faults.count(e);
-
+        releaseDisk();
         healLater();
       }
     }
+  }
+
+  /** As {@link #close}, for another store of the same files that is about to be opened. */
+  void closeForAnother() {
+    superseded = true;
+    close();
   }
 
   /** Writes what waits, unmaps the file and says on disk that it is in order. */
@@ -919,32 +1001,57 @@ public final class Store {
     synchronized (healing) {
       closed = true;
     }
-    flush();
-    // What did not fit the old file is in the next one only.
-    growth.await();
+    boolean written = false;
+    try {
+      flush();
+      // What did not fit the old file is in the next one only.
+      growth.await();
+      written = true;
+    } finally {
+      closeFile(written);
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private void closeFile(boolean written) {
     lock.lock();
     try {
-      var unused = writer.writeAll();
-      Generations generations;
-      synchronized (switching) {
-        generations = file;
-        if (state != StoreState.FAILED) {
-          state = StoreState.CLOSED;
+      boolean inOrder = false;
+      try {
+        if (written) {
+          var unused = writer.writeAll();
+          inOrder = true;
         }
-        file = null;
-      }
-      pending.clear();
-      if (generations != null) {
-        generations.closeCleanly();
+      } finally {
+        letGoOfFile(inOrder);
       }
     } catch (IOException | RuntimeException | InternalError e) {
       faults.warn(e, "could not be closed properly and will be recovered at the next start");
     } finally {
       lock.unlock();
       budget.release(host);
-      if (interrupted) {
-        Thread.currentThread().interrupt();
+    }
+  }
+
+  private void letGoOfFile(boolean inOrder) throws IOException {
+    Generations generations;
+    synchronized (switching) {
+      generations = file;
+      if (state != StoreState.FAILED) {
+        state = StoreState.CLOSED;
       }
+      file = null;
+    }
+    pending.clear();
+    if (generations == null) {
+      return;
+    }
+    if (inOrder) {
+      generations.closeCleanly();
+    } else {
+      generations.unmap();
     }
   }
 

@@ -24,7 +24,6 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -41,9 +40,6 @@ import java.util.function.LongSupplier;
 public final class StoreDirectory implements AutoCloseable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final long SWEEP_SECONDS = 60;
-
-  /** Bytes from which a file takes a while to open: it is read whole, and after a crash copied. */
-  private static final long LARGE_FILE_BYTES = 32 << 20;
 
   private final Path path;
   private final DirectoryLock lock;
@@ -155,7 +151,8 @@ public final class StoreDirectory implements AutoCloseable {
             opened -> {
               Store store = new Store(settings, files, lock.isSameBoot(), threads, budget, clock);
               Runnable opening = () -> onOpened.accept(store.open());
-              boolean begun = isLarge(files) ? threads.openLarge(opening) : threads.write(opening);
+              boolean begun =
+                  store.hasLargeFile() ? threads.openLarge(opening) : threads.write(opening);
               if (!begun) {
                 var unused = store.open();
               }
@@ -163,16 +160,6 @@ public final class StoreDirectory implements AutoCloseable {
             });
     shared.users++;
     return shared.store;
-  }
-
-  private boolean isLarge(StoreFiles files) {
-    try {
-      Optional<StoreFiles.GenerationFile> newest = files.newest();
-      return newest.isPresent() && disk.size(newest.get().path()) >= LARGE_FILE_BYTES;
-    } catch (IOException e) {
-      // Opening it will tell.
-      return false;
-    }
   }
 
   /** Opens a store as above, for a caller who does not mind how its file was found. */
@@ -195,7 +182,7 @@ public final class StoreDirectory implements AutoCloseable {
                   || other.equals(settings)) {
                 return false;
               }
-              open.getValue().store.close();
+              open.getValue().store.closeForAnother();
               return true;
             });
   }
@@ -233,12 +220,21 @@ public final class StoreDirectory implements AutoCloseable {
     return all;
   }
 
+  /** Whatever happens to one store, the others are closed too. */
+  private static void closeAlone(Store store) {
+    try {
+      store.close();
+    } catch (RuntimeException | Error e) {
+      logger.atSevere().withCause(e).log("Cache %s: cannot be closed", store.name());
+    }
+  }
+
   /** Closes all stores and unlocks the folder. */
   @Override
   public void close() {
     try {
       synchronized (this) {
-        stores.values().forEach(shared -> shared.store.close());
+        stores.values().forEach(shared -> closeAlone(shared.store));
         stores.clear();
       }
       threads.stop();

@@ -166,7 +166,9 @@ final class StoreFiles {
       disk.create(marker);
     } catch (FileAlreadyExistsException e) {
       // All the better.
+      return;
     }
+    disk.sync(marker.toAbsolutePath().getParent());
   }
 
   /** What the store holds may be used again. */
@@ -185,6 +187,7 @@ final class StoreFiles {
   void discard() throws IOException {
     try {
       deleteThisVersion();
+      disk.sync(directory);
     } catch (IOException e) {
       try {
         markForDiscard();

@@ -50,6 +50,13 @@ final class StoreGrowth {
     /** Whether the store still uses these files. Under the writer's lock. */
     boolean uses(Generations generations);
 
+    /**
+     * Puts the next generation in the old one's place. Under the writer's lock.
+     *
+     * @return the old one; null if the store has given its files up
+     */
+    Generation install(Generations generations) throws IOException;
+
     /** Lets those go first who wait for the writer's lock. */
     void giveWay();
 
@@ -125,7 +132,8 @@ final class StoreGrowth {
     if (bytes.isEmpty() || System.nanoTime() - refusedUntil < 0) {
       return false;
     }
-    return begin(generations, bytes.getAsLong(), Progress.NONE).isPresent();
+    return begin(generations, bytes.getAsLong(), Progress.NONE, new CompletableFuture<>())
+        || isRunning();
   }
 
   /**
@@ -135,25 +143,22 @@ final class StoreGrowth {
    */
   Optional<CompletableFuture<Boolean>> rebuild(
       Generations generations, long bytes, Progress progress) {
-    if (isRunning()) {
-      return Optional.empty();
-    }
-    return begin(generations, bytes, progress);
+    CompletableFuture<Boolean> mine = new CompletableFuture<>();
+    return begin(generations, bytes, progress, mine) ? Optional.of(mine) : Optional.empty();
   }
 
-  /** Begins unless another rebuild is running; empty if the background threads were stopped. */
-  private Optional<CompletableFuture<Boolean>> begin(
-      Generations generations, long bytes, Progress progress) {
+  /** Returns false if another rebuild is running or the background threads were stopped. */
+  private boolean begin(
+      Generations generations, long bytes, Progress progress, CompletableFuture<Boolean> mine) {
     CompletableFuture<Boolean> last = run.get();
-    CompletableFuture<Boolean> mine = new CompletableFuture<>();
     if (!last.isDone() || !run.compareAndSet(last, mine)) {
-      return Optional.of(run.get());
+      return false;
     }
     if (!host.maintain(() -> run(generations, bytes, progress, mine))) {
       mine.complete(false);
-      return Optional.empty();
+      return false;
     }
-    return Optional.of(mine);
+    return true;
   }
 
   private void run(
@@ -265,10 +270,10 @@ final class StoreGrowth {
     Generation old;
     writer.lock();
     try {
-      if (!host.uses(generations)) {
+      old = host.install(generations);
+      if (old == null) {
         return false;
       }
-      old = generations.finishRebuild();
       counters.growths.increment();
     } finally {
       writer.unlock();

@@ -77,6 +77,14 @@ final class StoreOpener {
   }
 
   /**
+   * Bytes above which a key is not stored. Each part of a value has the whole key beside it, and a
+   * record that no segment can hold would have all others leave the one it should go to.
+   */
+  static int maxKey(StoreSettings settings) {
+    return Geometry.forFileOf(settings.maxBytes(), Geometry.DEFAULT_BYTES_PER_SLOT).maxPayload();
+  }
+
+  /**
    * Opens the file.
    *
    * @throws IOException if there is no file and none can be made

@@ -35,6 +35,9 @@ final class Usage {
   /** Null until a value has to leave: a store that is never full needs no more than its file. */
   private volatile Frequencies frequencies;
 
+  /** Whether there was no off-heap memory for {@link #frequencies}. By the writer only. */
+  private boolean outOfMemory;
+
   /** About the time since their last access at which values leave; milliseconds. */
   private volatile long evictedAge = Long.MAX_VALUE;
 
@@ -81,8 +84,13 @@ final class Usage {
    */
   void evicting(long entries) {
     Frequencies counts = frequencies;
-    if (counts == null || entries > 2 * counts.entries()) {
-      frequencies = new Frequencies(entries);
+    if (!outOfMemory && (counts == null || entries > 2 * counts.entries())) {
+      try {
+        frequencies = new Frequencies(entries);
+      } catch (OutOfMemoryError e) {
+        // Then by age alone: a put must not fail for this, and asking again takes long.
+        outOfMemory = true;
+      }
     }
   }
 

@@ -82,7 +82,10 @@ class UpkeepShownTest {
     assertThat(compacted("a", Outcome.REBUILT, 1).isGood()).isTrue();
     assertThat(compacted("a", Outcome.NOTHING_TO_GAIN, 1).isGood()).isTrue();
     assertThat(compacted("a", Outcome.NO_FILE, 1).isGood()).isFalse();
-    assertThat(compacted("a", Outcome.ABANDONED, 1).isGood()).isFalse();
+    for (Outcome notDone : List.of(Outcome.CANCELLED, Outcome.BUSY, Outcome.ABANDONED)) {
+      assertThat(compacted("a", notDone, 1).isGood()).isFalse();
+      assertThat(compacted("a", notDone, 1).detail()).isNotEmpty();
+    }
   }
 
   @Test

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.truth.Truth.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -79,6 +80,25 @@ class DirectoryLockTest {
       assertThat(store.read(new byte[] {1})).isNotNull();
       assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.RECOVERED);
     }
+  }
+
+  @Test
+  void anInterruptedThreadDoesNotLoseTheLock() throws Exception {
+    try (DirectoryLock lock = DirectoryLock.acquire(folder, Disk.REAL)) {
+      Thread.currentThread().interrupt();
+      lock.discard("cache-v1");
+      assertThat(Thread.interrupted()).isTrue();
+      lock.discard("cache-v2");
+      assertThat(Files.readString(folder.resolve("lock"))).contains("\ncache-v1\ncache-v2\n");
+    }
+  }
+
+  @Test
+  void nobodyIsToldThatAStoreIsNotedWhenItIsNot() throws Exception {
+    DirectoryLock lock = DirectoryLock.acquire(folder, Disk.REAL);
+    lock.close();
+    assertThrows(IOException.class, () -> lock.discard("cache-v1"));
+    assertThrows(IOException.class, () -> lock.discard("cache-v1"));
   }
 
   private void putOneAndLeaveUnclean() throws Exception {

@@ -256,6 +256,17 @@ final class FaultyDisk implements Disk {
   }
 
   @Override
+  public void sync(Path folder) throws IOException {
+    call(
+        Kind.WRITE,
+        folder.resolve("."),
+        () -> {
+          // Not done: it is slow, and no machine stops here.
+          return null;
+        });
+  }
+
+  @Override
   public List<Path> list(Path folder) throws IOException {
     return call(Kind.READ, folder.resolve("."), () -> REAL.list(folder));
   }

@@ -61,6 +61,11 @@ abstract class ForwardingDisk implements Disk {
   }
 
   @Override
+  public void sync(Path folder) throws IOException {
+    disk.sync(folder);
+  }
+
+  @Override
   public List<Path> list(Path folder) throws IOException {
     return disk.list(folder);
   }

@@ -20,13 +20,21 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.collect.Range;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.OpenOption;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import net.openhft.posix.PosixAPI;
+import net.openhft.posix.internal.PosixAPIHolder;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -250,10 +258,9 @@ class PartsTest {
               gate.leave(stamp);
             });
     inside.await();
-    assertThat(gate.isShut()).isFalse();
     Thread shutter = new Thread(gate::shut);
     shutter.start();
-    while (!gate.isShut() || shutter.getState() != Thread.State.WAITING) {
+    while (shutter.getState() != Thread.State.WAITING) {
       Thread.onSpinWait();
     }
     assertThat(gate.enter()).isEqualTo(0);
@@ -293,5 +300,152 @@ class PartsTest {
   void theFlagsOfTheTestsAreAllThereIs() {
     assertThat(JvmFlags.missing()).isEmpty();
     assertThat(JvmFlags.all()).hasSize(2);
+  }
+
+  // ---- BusyCount
+
+  @Test
+  void readersThatWaitForTheSameHolderCountOnce() {
+    BusyCount busy = new BusyCount();
+    long begun = System.nanoTime();
+    for (int i = 0; i < 100; i++) {
+      assertThat(busy.isTooMuch(begun + TimeUnit.MILLISECONDS.toNanos(i))).isFalse();
+    }
+  }
+
+  @Test
+  void aLockThatIsNeverFreeIsNoticed() {
+    BusyCount busy = new BusyCount();
+    long begun = System.nanoTime();
+    for (int i = 0; i < 4; i++) {
+      assertThat(busy.isTooMuch(begun + TimeUnit.SECONDS.toNanos(6L * i))).isFalse();
+    }
+    assertThat(busy.isTooMuch(begun + TimeUnit.SECONDS.toNanos(24))).isTrue();
+  }
+
+  @Test
+  void aLockThatIsBusyNowAndThenIsNotTakenForDead() {
+    BusyCount busy = new BusyCount();
+    long begun = System.nanoTime();
+    for (int i = 0; i < 100; i++) {
+      assertThat(busy.isTooMuch(begun + TimeUnit.SECONDS.toNanos(20L * i))).isFalse();
+    }
+  }
+
+  // ---- what has to be on disk before anyone relies on it
+
+  /** Notes what changes the folder, and when that was made sure of. */
+  private static final class NotingDisk extends ForwardingDisk {
+    final List<String> calls = new ArrayList<>();
+
+    NotingDisk() {
+      super(Disk.REAL);
+    }
+
+    @Override
+    void called() {}
+
+    @Override
+    public void create(Path file) throws IOException {
+      calls.add("create");
+      super.create(file);
+    }
+
+    @Override
+    public void delete(Path file) throws IOException {
+      calls.add("delete");
+      super.delete(file);
+    }
+
+    @Override
+    public void sync(Path folder) throws IOException {
+      calls.add("sync");
+      super.sync(folder);
+    }
+  }
+
+  private static final StoreFiles.LastResort NO_LAST_RESORT =
+      new StoreFiles.LastResort() {
+        @Override
+        public void discard(String store) throws IOException {
+          throw new IOException("a test");
+        }
+
+        @Override
+        public void keep(String store) {}
+      };
+
+  @Test
+  void aMarkerThatIsTakenAwayStaysAwayIfTheMachineStops() throws Exception {
+    Path file = Files.write(temp.resolve("file"), new byte[10]);
+    CleanMarker.write(Disk.REAL, file, 10, 1, 1);
+    NotingDisk disk = new NotingDisk();
+    assertThat(CleanMarker.take(disk, file, new FaultLog("cache"))).isPresent();
+    assertThat(disk.calls).containsExactly("delete", "sync").inOrder();
+  }
+
+  @Test
+  void aMarkForDiscardStaysIfTheMachineStops() throws Exception {
+    NotingDisk disk = new NotingDisk();
+    StoreFiles files =
+        new StoreFiles(
+            disk, temp, NO_LAST_RESORT, new StoreSettings("cache", 1, 1 << 20, Optional.empty()));
+    files.markForDiscard();
+    files.markForDiscard();
+    assertThat(disk.calls).containsExactly("create", "sync", "create").inOrder();
+  }
+
+  @Test
+  void anInterruptDoesNotKeepTheDiskFromBeingSynced() throws Exception {
+    Thread.currentThread().interrupt();
+    Disk.REAL.sync(temp);
+    assertThat(Thread.interrupted()).isTrue();
+  }
+
+  // ---- ChronicleFile
+
+  @Test
+  void aSegmentBeyondTheLastIsRefusedRatherThanLookedForInMemory() throws Exception {
+    Geometry geometry =
+        Geometry.forFileOf(Geometry.MIN_FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
+    ChronicleFile file = ChronicleFile.create(Disk.REAL, temp.resolve("file"), geometry);
+    try {
+      assertThrows(
+          IndexOutOfBoundsException.class,
+          () -> file.scanSegment(file.segments(), (key, created, accessed, bytes) -> {}));
+    } finally {
+      file.close();
+    }
+  }
+
+  @Test
+  void aFileThatGetsNoDiskIsNotLeftMapped() throws Exception {
+    Path path = temp.toRealPath().resolve("no-room");
+    Disk full =
+        new ForwardingDisk(Disk.REAL) {
+          @Override
+          void called() {}
+
+          @Override
+          public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
+            if (options.contains(StandardOpenOption.WRITE)) {
+              throw new IOException("No space left on device (a test)");
+            }
+            return super.open(file, options);
+          }
+        };
+    Geometry geometry =
+        Geometry.forFileOf(Geometry.MIN_FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
+    assertThat(ChronicleRuntime.allocatesDisk()).isTrue();
+    // As where its native code can't be loaded.
+    PosixAPI.useNoOpPosixApi();
+    try {
+      assertThrows(IOException.class, () -> ChronicleFile.create(full, path, geometry));
+    } finally {
+      PosixAPIHolder.POSIX_API = null;
+      PosixAPIHolder.loadPosixApi();
+    }
+    assertThat(Files.exists(path)).isFalse();
+    assertThat(Files.readString(Path.of("/proc/self/maps"))).doesNotContain(path.toString());
   }
 }

@@ -17,14 +17,19 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -173,6 +178,24 @@ class StoreTest {
   }
 
   @Test
+  void aKeyThatFitsNowhereIsLeftOutAndNothingLeavesForIt() throws Exception {
+    reopen(new StoreSettings("cache", 1, 4 << 20, Optional.empty()));
+    for (int i = 0; i < 1000; i++) {
+      store.put(bytes("k" + i), random(1000, i), now());
+    }
+    store.put(random(2 << 20, 1), bytes("v"), now());
+    store.putIfCurrent(random(2 << 20, 2), bytes("v"), now(), store.ticket(random(2 << 20, 2)));
+    store.flush();
+    assertThat(store.stats().notStored()).isEqualTo(2);
+    assertThat(store.stats().evictions()).isEqualTo(0);
+    for (int i = 0; i < 1000; i++) {
+      assertThat(store.read(bytes("k" + i)).bytes()).isEqualTo(random(1000, i));
+    }
+    store.put(random(10_000, 3), random(20_000, 3), now());
+    assertThat(store.read(random(10_000, 3)).bytes()).isEqualTo(random(20_000, 3));
+  }
+
+  @Test
   void fullStoreGoesOnAndNeverAnswersWrong() {
     byte[] value = random(10_000, 1);
     for (int i = 0; i < 6000; i++) {
@@ -203,6 +226,8 @@ class StoreTest {
       store.put(bytes("k" + i), random(10_000, i), now());
     }
     store.flush();
+    // Waits for a growth that is still running, for which there are two files.
+    assertThat(store.verify(false, Progress.NONE).complete()).isTrue();
     StoreStats stats = store.stats();
     assertThat(before).isAtMost(LIMIT / 4);
     assertThat(stats.diskBytes()).isGreaterThan(LIMIT / 2);
@@ -321,6 +346,25 @@ class StoreTest {
   }
 
   @Test
+  void clearEndsAllTicketsAndWhatWaitsForThem() {
+    store.put(bytes("k"), bytes("old"), now());
+    long ofPut = store.put(bytes("l"), bytes("old"), now());
+    long beforeRead = store.ticket(bytes("k"));
+    long beforeLoad = store.ticket(bytes("m"));
+    store.clear();
+    // A value on its way to the heap tier, and one that was computed from what was there before.
+    assertThat(store.isCurrent(ofPut)).isFalse();
+    assertThat(store.isCurrent(beforeRead)).isFalse();
+    store.putIfCurrent(bytes("m"), bytes("stale"), now(), beforeLoad);
+    store.flush();
+    assertThat(readText("m")).isNull();
+    assertThat(store.stats().entries()).isEqualTo(0);
+    long afterwards = store.ticket(bytes("m"));
+    store.putIfCurrent(bytes("m"), bytes("new"), now(), afterwards);
+    assertThat(readText("m")).isEqualTo("new");
+  }
+
+  @Test
   void putReturnsATicketThatLastsUntilTheNextChange() {
     long ticket = store.put(bytes("k"), bytes("v"), now());
     assertThat(store.isCurrent(ticket)).isTrue();
@@ -369,6 +413,35 @@ class StoreTest {
   }
 
   @Test
+  void whatIsRemovedAfterCloseStaysAwayAfterRestart() throws Exception {
+    store.put(bytes("k"), bytes("v"), now());
+    reopen();
+    assertThat(readText("k")).isEqualTo("v");
+    directory.close();
+    store.remove(bytes("k"));
+    reopen();
+    assertThat(readText("k")).isNull();
+  }
+
+  @Test
+  void whatIsReplacedAfterCloseStaysAwayAfterRestart() throws Exception {
+    store.put(bytes("k"), bytes("v"), now());
+    directory.close();
+    store.put(bytes("k"), bytes("w"), now());
+    reopen();
+    assertThat(readText("k")).isNull();
+  }
+
+  @Test
+  void clearAfterCloseHoldsAfterRestart() throws Exception {
+    store.put(bytes("k"), bytes("v"), now());
+    directory.close();
+    store.clear();
+    reopen();
+    assertThat(readText("k")).isNull();
+  }
+
+  @Test
   void nothingFailsAfterClose() {
     store.put(bytes("k"), bytes("v"), now());
     directory.close();
@@ -378,5 +451,52 @@ class StoreTest {
     store.remove(bytes("k"));
     store.clear();
     assertThat(store.stats().state()).isEqualTo(StoreState.CLOSED);
+  }
+
+  @Test
+  void aStoreThatCanNotBeClosedDoesNotKeepTheOthersOpen() throws Exception {
+    directory.close();
+    AtomicBoolean failing = new AtomicBoolean();
+    Disk disk =
+        new ForwardingDisk(Disk.REAL) {
+          @Override
+          void called() {}
+
+          @Override
+          public void touching() {
+            if (failing.get()) {
+              throw new OutOfMemoryError("a test");
+            }
+          }
+        };
+    directory =
+        StoreDirectory.open(
+            temp.resolve("stores"), OptionalLong.empty(), disk, System::currentTimeMillis);
+    List<Store> stores = new ArrayList<>();
+    for (int i = 0; i < 8; i++) {
+      Store each =
+          TestStores.open(directory, new StoreSettings("cache" + i, 1, LIMIT, Optional.empty()));
+      each.put(bytes("k"), bytes("v"), now());
+      each.flush();
+      stores.add(each);
+    }
+    failing.set(true);
+    Store bad = stores.get(3);
+    assertThrows(
+        OutOfMemoryError.class,
+        () -> bad.putIfCurrent(bytes("l"), bytes("w"), now(), bad.ticket(bytes("l"))));
+    directory.close();
+    failing.set(false);
+    for (Store each : stores) {
+      assertThat(each.stats().state()).isEqualTo(StoreState.CLOSED);
+    }
+    directory = StoreDirectory.open(temp.resolve("stores"));
+    for (int i = 0; i < 8; i++) {
+      Store each =
+          TestStores.open(directory, new StoreSettings("cache" + i, 1, LIMIT, Optional.empty()));
+      assertThat(each.stats().start().kind())
+          .isEqualTo(i == 3 ? StartReport.Kind.RECOVERED : StartReport.Kind.CLEAN);
+      assertThat(new String(each.read(bytes("k")).bytes(), UTF_8)).isEqualTo("v");
+    }
   }
 }

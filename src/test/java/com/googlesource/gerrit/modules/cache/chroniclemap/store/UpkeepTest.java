@@ -435,7 +435,7 @@ class UpkeepTest {
                 return steps > 1;
               }
             });
-    assertThat(report.outcome()).isEqualTo(CompactReport.Outcome.ABANDONED);
+    assertThat(report.outcome()).isEqualTo(CompactReport.Outcome.CANCELLED);
     assertThat(store.stats().diskBytes()).isEqualTo(report.bytesBefore());
     assertThat(blocks()).isAtMost(report.bytesBefore() + 8192);
     for (int i = 0; i < 1000; i++) {
@@ -444,6 +444,37 @@ class UpkeepTest {
   }
 
   // ---- verify
+
+  @Test
+  void anInterruptOfVerifyDoesNotKeepTheFileFromBeingRebuiltLater() throws Exception {
+    Store store = store("interrupted", 16 * MB);
+    for (int i = 0; i < 10_000; i++) {
+      put(store, i, 1000);
+    }
+    for (int i = 1000; i < 10_000; i++) {
+      store.remove(key(i));
+    }
+    store.flush();
+    VerifyReport report =
+        store.verify(
+            false,
+            new Progress() {
+              @Override
+              public void step(int done, int total) {
+                Thread.currentThread().interrupt();
+              }
+
+              @Override
+              public boolean isCancelled() {
+                return false;
+              }
+            });
+    assertThat(Thread.interrupted()).isTrue();
+    assertThat(report.complete()).isFalse();
+    assertThat(store.compact(Progress.NONE).outcome()).isEqualTo(CompactReport.Outcome.REBUILT);
+    assertThat(store.read(key(999)).bytes()).isEqualTo(value(999, 1000));
+    assertThat(store.verify(false, Progress.NONE).complete()).isTrue();
+  }
 
   @Test
   void verifyFindsDamageAndRepairDropsIt() throws Exception {

@@ -1,0 +1,156 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import static com.google.common.truth.Truth.assertThat;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A file fails in the moment in which a larger one takes its place. */
+@Timeout(60)
+class GiveUpRaceTest {
+  private static final StoreSettings SETTINGS =
+      new StoreSettings("cache", 1, 16 << 20, Optional.empty());
+
+  @TempDir Path temp;
+  private final CountDownLatch deleting = new CountDownLatch(1);
+  private final CountDownLatch moved = new CountDownLatch(1);
+  private StoreDirectory directory;
+  private Store store;
+
+  /** Finds that the file fails. */
+  private final Thread reader = new Thread(() -> store.read(key(0)), "reader");
+
+  @AfterEach
+  void close() {
+    directory.close();
+  }
+
+  private static byte[] key(int number) {
+    return ("key " + number).getBytes(UTF_8);
+  }
+
+  /** The larger file gets its name when the reader has seen what there is to delete. */
+  private final class RacingDisk extends ForwardingDisk {
+    RacingDisk() {
+      super(Disk.REAL);
+    }
+
+    @Override
+    void called() {}
+
+    @Override
+    public void move(Path from, Path to) throws IOException {
+      if (from.toString().endsWith(".growing") && reader.getState() == Thread.State.NEW) {
+        reader.start();
+        while (deleting.getCount() > 0 && reader.getState() != Thread.State.BLOCKED) {
+          Thread.onSpinWait();
+        }
+      }
+      super.move(from, to);
+      moved.countDown();
+    }
+
+    @Override
+    public void delete(Path file) throws IOException {
+      if (Thread.currentThread() == reader) {
+        deleting.countDown();
+        try {
+          moved.await();
+        } catch (InterruptedException e) {
+          throw new IOException(e);
+        }
+      }
+      super.delete(file);
+    }
+
+    @Override
+    public void touching() {
+      if (Thread.currentThread() == reader) {
+        throw new InternalError("a fault occurred in an unsafe memory access operation (a test)");
+      }
+    }
+  }
+
+  @Test
+  void aValueRemovedAfterThatDoesNotComeBack() throws Exception {
+    Path folder = temp.resolve("stores");
+    directory =
+        StoreDirectory.open(
+            folder, OptionalLong.empty(), new RacingDisk(), System::currentTimeMillis);
+    store = TestStores.open(directory, SETTINGS);
+    for (int i = 0; i < 6000; i++) {
+      var unused = store.put(key(i), new byte[1000], System.currentTimeMillis());
+    }
+    store.flush();
+    reader.join();
+    assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
+    store.remove(key(1));
+    directory.close();
+
+    directory = StoreDirectory.open(folder);
+    store = TestStores.open(directory, SETTINGS);
+    assertThat(store.stats().entries()).isEqualTo(0);
+    assertThat(store.read(key(1))).isNull();
+  }
+
+  /** A disk whose mapped files fail from some moment on. */
+  private static final class FailingDisk extends ForwardingDisk {
+    private volatile boolean failing;
+
+    FailingDisk() {
+      super(Disk.REAL);
+    }
+
+    @Override
+    void called() {}
+
+    @Override
+    public void touching() {
+      if (failing) {
+        throw new InternalError("a fault occurred in an unsafe memory access operation (a test)");
+      }
+    }
+  }
+
+  @Test
+  void aStoreWithoutAFileLeavesTheDiskOfAllToTheOthers() throws Exception {
+    FailingDisk disk = new FailingDisk();
+    directory =
+        StoreDirectory.open(
+            temp.resolve("stores"), OptionalLong.of(8 << 20), disk, System::currentTimeMillis);
+    store = TestStores.open(directory, new StoreSettings("failing", 1, 8 << 20, Optional.empty()));
+    for (int i = 0; i < 6000; i++) {
+      var unused = store.put(key(i), new byte[1000], System.currentTimeMillis());
+    }
+    store.flush();
+    assertThat(store.stats().diskBytes()).isGreaterThan(7 << 20);
+    disk.failing = true;
+    assertThat(store.read(key(1))).isNull();
+    disk.failing = false;
+    assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
+    Store other = TestStores.open(directory, SETTINGS);
+    assertThat(other.stats().state()).isEqualTo(StoreState.READY);
+  }
+}
