@@ -66,9 +66,27 @@ record FileHeader(FileLayout layout, long stateOffset, SegmentRepair.KeyPlace pl
     }
   }
 
+  /** Whether the header was finished; not if its writer died in the middle of making the file. */
+  static boolean isReady(Disk disk, Path path) throws IOException {
+    if (disk.size(path) < TEXT_AT) {
+      return false;
+    }
+    try (FileChannel channel = disk.open(path, Set.of(StandardOpenOption.READ))) {
+      return isReady(sizeWord(channel));
+    }
+  }
+
+  private static boolean isReady(int sizeWord) {
+    return sizeWord != 0 && (sizeWord & NOT_COMPLETE_BIT) == 0;
+  }
+
+  private static int sizeWord(FileChannel channel) throws IOException {
+    return read(channel, SIZE_WORD_AT, Integer.BYTES).getInt(0);
+  }
+
   private static int textBytes(FileChannel channel) throws IOException {
-    int sizeWord = read(channel, SIZE_WORD_AT, Integer.BYTES).getInt(0);
-    if (sizeWord == 0 || (sizeWord & NOT_COMPLETE_BIT) != 0) {
+    int sizeWord = sizeWord(channel);
+    if (!isReady(sizeWord)) {
       throw new IOException("the header of the file was never finished");
     }
     return sizeWord & SIZE_MASK;

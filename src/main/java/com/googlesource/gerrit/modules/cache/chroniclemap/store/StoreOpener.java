@@ -145,7 +145,10 @@ final class StoreOpener {
   private Opened openUnclean(long bytes, StoreFiles.GenerationFile found) throws IOException {
     String detail = "it was not closed properly, or changed since";
     try {
-      return repair(found, detail);
+      if (FileHeader.isReady(disk, found.path())) {
+        return repair(found, detail);
+      }
+      logger.atInfo().log("Cache %s: its file was never finished", settings.name());
     } catch (IOException | RuntimeException | InternalError e) {
       faults.warn(e, "its file can't be put in order where it is; what is valid is copied");
     }

@@ -154,6 +154,20 @@ class DamagedFilesTest {
     assertThat(start()).isEqualTo(StartReport.Kind.RECOVERED);
   }
 
+  /** As after a kill while the first file was being made. */
+  @ParameterizedTest
+  @ValueSource(ints = {0, 11, 4096})
+  void aFileThatWasNeverFinishedIsNoFault(int bytes) throws Exception {
+    deleteMarker();
+    byte[] begun = Arrays.copyOf(Files.readAllBytes(file), bytes);
+    if (bytes > 11) {
+      begun[11] |= (byte) 0x80;
+    }
+    Files.write(file, begun);
+    assertThat(use()).isEqualTo(0);
+    assertThat(open.stats().get(0).faults()).isEqualTo(0);
+  }
+
   /** As after a restore from a backup that left holes where there are zeros. */
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
