@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import java.io.File;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -60,12 +61,10 @@ import org.eclipse.jgit.util.RefMap;
  * <p>Any thread may call, as with RefDirectory.
  */
 final class OffHeapRefDatabase extends RefDatabase {
-  /** How often a list is parsed again for one question if the store keeps losing its blocks. */
-  private static final int ATTEMPTS = 3;
-
   private final FileRepository repository;
   private final RefDirectory jgit;
   private final PackedRefsFile packedFile;
+  private final CurrentList current;
   private final LooseRefs loose;
   private final TrustStat trustPacked;
   private final AtomicLong seenVersion = new AtomicLong();
@@ -82,7 +81,34 @@ final class OffHeapRefDatabase extends RefDatabase {
     this.packedFile = packedFile;
     CoreConfig config = repository.getConfig().get(CoreConfig.KEY);
     trustPacked = config.getTrustPackedRefsStat();
+    current = () -> packedFile.current(trustPacked);
     loose = new LooseRefs(repository, config.getTrustLooseRefStat());
+  }
+
+  private OffHeapRefDatabase(OffHeapRefDatabase of, CurrentList current) {
+    this.repository = of.repository;
+    this.jgit = of.jgit;
+    this.packedFile = of.packedFile;
+    this.trustPacked = of.trustPacked;
+    this.current = current;
+    this.loose = of.loose;
+  }
+
+  /** The same refs, with {@code packed-refs} as somebody else says that it is. */
+  OffHeapRefDatabase with(CurrentList other) {
+    return new OffHeapRefDatabase(this, other);
+  }
+
+  PackedRefsFile packedFile() {
+    return packedFile;
+  }
+
+  File refsFolder() {
+    return loose.refsFolder();
+  }
+
+  TrustStat trustPacked() {
+    return trustPacked;
   }
 
   /** A question to the packed refs. */
@@ -95,21 +121,11 @@ final class OffHeapRefDatabase extends RefDatabase {
     T ask() throws IOException;
   }
 
-  /** Asks the list of now, again if the store has lost a block of it; or JGit. */
+  /** Asks the list of now; or JGit. */
   private <T> T ask(Question<T> question, Fallback<T> fallback) throws IOException {
     try {
-      for (int i = 0; i < ATTEMPTS; i++) {
-        ParsedRefs packed = packedFile.current(trustPacked);
-        if (packed == null) {
-          break;
-        }
-        try {
-          return question.ask(packed);
-        } catch (MissingBlockException e) {
-          packedFile.forget(packed);
-        }
-      }
-      return fallback.ask();
+      ParsedRefs packed = current.get();
+      return packed == null ? fallback.ask() : question.ask(packed);
     } finally {
       fireIfChanged();
     }
@@ -231,7 +247,7 @@ final class OffHeapRefDatabase extends RefDatabase {
       target = packed.exactRef(name);
       if (target == null) {
         // Packed while we looked: then it is in the list of now.
-        ParsedRefs now = packedFile.current(trustPacked);
+        ParsedRefs now = current.get();
         target = now == null || now == packed ? null : now.exactRef(name);
       }
     }

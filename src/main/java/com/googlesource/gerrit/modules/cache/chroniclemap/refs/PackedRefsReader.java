@@ -179,7 +179,7 @@ final class PackedRefsReader {
    */
   ParsedRefs read(TextSource from, BlockStore store, @Nullable ParsedRefs old)
       throws IOException, NotParsableException {
-    Root oldRoot = old == null || old.store() != store ? null : old.root();
+    Root oldRoot = old == null || !store.mayReuse(old) ? null : old.root();
     if (oldRoot != null && oldRoot.irregular() && matches(from, old)) {
       return old;
     }
@@ -205,7 +205,7 @@ final class PackedRefsReader {
     }
     Root root = rootWriter.finish(flags, raw);
     ContentDigest digest = root.digest();
-    store.put(digest.hi(), digest.lo(), root.bytes());
+    store.putRoot(digest.hi(), digest.lo(), root.bytes());
     return new ParsedRefs(store, root);
   }
 

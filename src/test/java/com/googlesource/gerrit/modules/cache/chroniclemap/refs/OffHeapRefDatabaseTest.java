@@ -110,7 +110,7 @@ class OffHeapRefDatabaseTest {
 
   @TempDir Path folder;
   private final Random random = new Random(Long.getLong("refs.seed", 11));
-  private final DirectBlockStore store = new DirectBlockStore(1 << 20);
+  private final ListMemory memory = new ListMemory(1 << 30);
   private FileRepository repository;
   private FileRepository peerRepository;
   private PackedRefsFile packed;
@@ -134,8 +134,7 @@ class OffHeapRefDatabaseTest {
     packed =
         new PackedRefsFile(
             gitFolder.toPath().resolve("packed-refs").toFile(),
-            store,
-            new ReaderPool(Differential.KEY, 2));
+            new ListTiers(Differential.KEY, memory, null));
     refs = new OffHeapRefDatabase(repository, (RefDirectory) repository.getRefDatabase(), packed);
     try (ObjectInserter inserter = repository.newObjectInserter()) {
       ObjectId tree = inserter.insert(new TreeFormatter());
