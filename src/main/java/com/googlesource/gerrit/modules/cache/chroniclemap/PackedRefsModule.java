@@ -19,6 +19,7 @@ import com.google.gerrit.server.config.RepositoryConfig;
 import com.google.gerrit.server.git.GitRepositoryManagerModule;
 import com.google.inject.AbstractModule;
 import com.google.inject.Inject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.admin.RefsMetricsModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RepositoriesModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.WarmUp;
 
@@ -42,5 +43,6 @@ public class PackedRefsModule extends AbstractModule {
   protected void configure() {
     WarmUp.begin();
     install(new RepositoriesModule(repositories));
+    install(new RefsMetricsModule());
   }
 }

@@ -20,6 +20,7 @@ import com.google.gerrit.lifecycle.LifecycleModule;
 public final class AdminModule extends LifecycleModule {
   @Override
   protected void configure() {
+    bind(RefsAccess.class);
     listener().to(CacheMetrics.class);
     listener().to(AdminLifecycle.class);
   }

@@ -41,6 +41,7 @@ public final class RepositoriesModule extends LifecycleModule {
     }
     bind(GitRepositoryManager.class).to(ParsedRefsRepositoryManager.class);
     bind(PackedRefsCache.class).toProvider(PackedRefsCacheProvider.class);
+    bind(RefsInventory.class);
     // What Gerrit's own module starts: the settings of JGit's caches.
     listener().to(LocalDiskRepositoryManager.Lifecycle.class);
     listener().to(PackedRefsLifecycle.class);
