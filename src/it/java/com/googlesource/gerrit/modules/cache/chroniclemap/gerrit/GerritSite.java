@@ -45,6 +45,9 @@ final class GerritSite implements AutoCloseable {
   static final String MODULE =
       "com.googlesource.gerrit.modules.cache.chroniclemap.ChronicleMapCacheModule";
 
+  static final String REFS_MODULE =
+      "com.googlesource.gerrit.modules.cache.chroniclemap.PackedRefsModule";
+
   /** What the module asks of the JVM, as an admin adds it to {@code gerrit.config}. */
   static final ImmutableList<String> MODULE_FLAGS =
       ImmutableList.of(
@@ -144,6 +147,11 @@ final class GerritSite implements AutoCloseable {
           options.addAll(MODULE_FLAGS);
           config.setStringList("container", null, "javaOptions", options);
         });
+  }
+
+  /** Adds the line for parsed ref lists; the jar is there. */
+  void installRefsModule() throws IOException {
+    edit(config -> config.setString("gerrit", null, "installDbModule", REFS_MODULE));
   }
 
   /** Sets the Java that the daemon runs on. */
