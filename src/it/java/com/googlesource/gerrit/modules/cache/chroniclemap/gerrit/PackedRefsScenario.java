@@ -219,7 +219,7 @@ abstract class PackedRefsScenario {
     gerrit.createProject("gc");
     new Workload(gerrit, "gc").push(3);
     Set<String> before = refsOfGit("gc");
-    assertThat(gerrit.ssh().run("gerrit gc gc")).contains("done");
+    assertThat(gerrit.ssh().run("gerrit gc --show-progress gc")).contains("done");
     assertThat(Files.readString(folder("gc").resolve("packed-refs"))).contains("refs/changes/");
     assertThat(refsOfGit("gc")).isEqualTo(before);
     assertSameRefs("gc");

@@ -43,6 +43,22 @@ final class FileCounts {
     lastParseNanos = nanos;
   }
 
+  /** Adds what another file has counted. */
+  void add(FileCounts other) {
+    lookups.add(other.lookups.sum());
+    readings.add(other.readings.sum());
+    found.add(other.found.sum());
+    notParsable.add(other.notParsable.sum());
+    long parsed = other.parses();
+    long reused = other.reusedBlocks();
+    long last = other.lastParse();
+    synchronized (this) {
+      parses += parsed;
+      reusedBlocks += reused;
+      lastParse = Math.max(lastParse, last);
+    }
+  }
+
   synchronized long parses() {
     return parses;
   }

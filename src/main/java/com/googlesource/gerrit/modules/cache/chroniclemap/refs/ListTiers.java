@@ -123,7 +123,7 @@ final class ListTiers {
   }
 
   /** Returns the list, or a copy in less memory that has taken its place. */
-  private ParsedRefs gather(ParsedRefs list) {
+  ParsedRefs gather(ParsedRefs list) {
     HeldBlocks held = list.held();
     if (!held.isScattered(list.blockBytes())) {
       return list;

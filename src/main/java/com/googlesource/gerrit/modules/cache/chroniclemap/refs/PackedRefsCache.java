@@ -64,8 +64,11 @@ public final class PackedRefsCache implements AutoCloseable {
   /** After how many looks of {@link #keep} a repository that nobody asked for is forgotten. */
   private static final int IDLE_KEEPS = 24;
 
-  /** Ordinary repositories have one of each kind of database, so this has one of these. */
+  /** One for each repository folder, whatever instances of the repository there are. */
   private final Map<File, PackedRefsFile> files = new ConcurrentHashMap<>();
+
+  /** What was counted for repositories that were forgotten. */
+  private final FileCounts forgotten = new FileCounts();
 
   private final RefsSettings settings;
   private final Failures failures = new Failures();
@@ -143,8 +146,15 @@ public final class PackedRefsCache implements AutoCloseable {
 
   /** Forgets a repository that was deleted. Should it be used all the same, it is known again. */
   public void forget(File gitFolder) {
-    PackedRefsFile file = files.remove(canonical(new File(gitFolder, Constants.PACKED_REFS)));
+    PackedRefsFile file = files.get(canonical(new File(gitFolder, Constants.PACKED_REFS)));
     if (file != null) {
+      forget(file);
+    }
+  }
+
+  private void forget(PackedRefsFile file) {
+    if (files.remove(file.file(), file)) {
+      forgotten.add(file.counts());
       file.release();
     }
   }
@@ -252,8 +262,8 @@ public final class PackedRefsCache implements AutoCloseable {
       if (used && list != null && lists.disk() != null && kept.put(list, true) == null) {
         lists.disk().keep(list);
       }
-      if (now.looks >= IDLE_KEEPS && files.remove(file.file(), file)) {
-        file.release();
+      if (now.looks >= IDLE_KEEPS) {
+        forget(file);
       }
     }
     idle.keySet().removeIf(file -> files.get(file.file()) != file);
@@ -331,15 +341,17 @@ public final class PackedRefsCache implements AutoCloseable {
         lists == null ? 0 : lists.memory().bytes(),
         settings.memoryLimit(),
         lists == null ? 0 : lists.memory().blocks(),
-        sum(reports, RefsReport::parses),
-        sum(reports, RefsReport::reusedBlocks),
+        forgotten.parses() + sum(reports, RefsReport::parses),
+        forgotten.reusedBlocks() + sum(reports, RefsReport::reusedBlocks),
         disk.map(ListDisk::loads).orElse(0L),
-        sum(reports, RefsReport::checks),
-        sum(reports, RefsReport::lookups),
-        sum(reports, RefsReport::leftToJGit),
+        forgotten.readings.sum() + sum(reports, RefsReport::checks),
+        forgotten.lookups.sum() + sum(reports, RefsReport::lookups),
+        forgotten.notParsable.sum() + sum(reports, RefsReport::leftToJGit),
         lists == null ? 0 : lists.memory().evictions(),
         failures.sum(),
-        reports.stream().mapToLong(RefsReport::lastParse).max().orElse(0),
+        Math.max(
+            forgotten.lastParse(),
+            reports.stream().mapToLong(RefsReport::lastParse).max().orElse(0)),
         disk.map(ListDisk::store).map(Store::stats),
         disk.isPresent() ? Optional.empty() : Optional.of(memoryOnlyReason));
   }
