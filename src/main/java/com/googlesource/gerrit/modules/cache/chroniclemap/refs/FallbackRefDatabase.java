@@ -44,9 +44,6 @@ final class FallbackRefDatabase extends RefDatabase {
   private final FileCounts counts;
   @Nullable private final RequestPin pin;
 
-  /** JGit's database of the request, made when it is needed. */
-  @Nullable private volatile RefDatabase snapshot;
-
   FallbackRefDatabase(OffHeapRefDatabase own, RefDirectory jgit, Failures failures) {
     this(own, jgit, failures, null);
   }
@@ -62,8 +59,8 @@ final class FallbackRefDatabase extends RefDatabase {
 
   /** The same for one request. */
   FallbackRefDatabase forRequest() {
-    RequestPin newPin = new RequestPin(own.packedFile(), own.trustPacked());
-    return new FallbackRefDatabase(own.with(newPin), jgit, failures, newPin);
+    RequestPin newPin = new RequestPin(own.packedFile(), own.trustPacked(), jgit);
+    return new FallbackRefDatabase(own.with(newPin, newPin::jgit), jgit, failures, newPin);
   }
 
   /** A question to refs. */
@@ -89,13 +86,7 @@ final class FallbackRefDatabase extends RefDatabase {
 
   /** JGit's database for reading. */
   private RefDatabase reads() {
-    if (pin == null || pin.isUpdating()) {
-      return jgit;
-    }
-    if (snapshot == null) {
-      snapshot = jgit.createSnapshottingRefDirectory();
-    }
-    return snapshot;
+    return pin == null ? jgit : pin.jgit();
   }
 
   /** JGit's database for updates: they start from what is on disk. */

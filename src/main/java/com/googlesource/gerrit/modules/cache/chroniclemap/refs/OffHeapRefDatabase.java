@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.errors.InvalidObjectIdException;
@@ -65,6 +66,7 @@ final class OffHeapRefDatabase extends RefDatabase {
   private final RefDirectory jgit;
   private final PackedRefsFile packedFile;
   private final CurrentList current;
+  private final Supplier<RefDatabase> fallback;
   private final LooseRefs loose;
   private final TrustStat trustPacked;
   private final AtomicLong seenVersion = new AtomicLong();
@@ -82,21 +84,28 @@ final class OffHeapRefDatabase extends RefDatabase {
     CoreConfig config = repository.getConfig().get(CoreConfig.KEY);
     trustPacked = config.getTrustPackedRefsStat();
     current = () -> packedFile.current(trustPacked);
+    fallback = () -> jgit;
     loose = new LooseRefs(repository, config.getTrustLooseRefStat());
   }
 
-  private OffHeapRefDatabase(OffHeapRefDatabase of, CurrentList current) {
+  private OffHeapRefDatabase(
+      OffHeapRefDatabase of, CurrentList current, Supplier<RefDatabase> fallback) {
     this.repository = of.repository;
     this.jgit = of.jgit;
     this.packedFile = of.packedFile;
     this.trustPacked = of.trustPacked;
     this.current = current;
+    this.fallback = fallback;
     this.loose = of.loose;
   }
 
-  /** The same refs, with {@code packed-refs} as somebody else says that it is. */
-  OffHeapRefDatabase with(CurrentList other) {
-    return new OffHeapRefDatabase(this, other);
+  /**
+   * The same refs, with {@code packed-refs} as somebody else says that it is.
+   *
+   * @param otherFallback answers where that one leaves it to JGit
+   */
+  OffHeapRefDatabase with(CurrentList other, Supplier<RefDatabase> otherFallback) {
+    return new OffHeapRefDatabase(this, other, otherFallback);
   }
 
   PackedRefsFile packedFile() {
@@ -118,14 +127,14 @@ final class OffHeapRefDatabase extends RefDatabase {
 
   /** The same question to JGit. */
   private interface Fallback<T> {
-    T ask() throws IOException;
+    T ask(RefDatabase refs) throws IOException;
   }
 
   /** Asks the list of now; or JGit. */
-  private <T> T ask(Question<T> question, Fallback<T> fallback) throws IOException {
+  private <T> T ask(Question<T> question, Fallback<T> toJGit) throws IOException {
     try {
       ParsedRefs packed = current.get();
-      return packed == null ? fallback.ask() : question.ask(packed);
+      return packed == null ? toJGit.ask(fallback.get()) : question.ask(packed);
     } finally {
       fireIfChanged();
     }
@@ -151,7 +160,7 @@ final class OffHeapRefDatabase extends RefDatabase {
     }
     return ask(
         packed -> found != null ? resolve(name, found, packed) : packed.exactRef(name),
-        () -> jgit.exactRef(name));
+        refs -> refs.exactRef(name));
   }
 
   @Override
@@ -171,7 +180,7 @@ final class OffHeapRefDatabase extends RefDatabase {
           }
           return refs;
         },
-        () -> jgit.exactRef(names));
+        refs -> refs.exactRef(names));
   }
 
   @Override
@@ -194,7 +203,7 @@ final class OffHeapRefDatabase extends RefDatabase {
           }
           return null;
         },
-        () -> jgit.firstExactRef(names));
+        refs -> refs.firstExactRef(names));
   }
 
   @Nullable
@@ -285,7 +294,7 @@ final class OffHeapRefDatabase extends RefDatabase {
   @Override
   public List<Ref> getRefsByPrefix(String prefix) throws IOException {
     List<Ref> found = loose.scan(folder(prefix));
-    return ask(packed -> merge(prefix, found, packed), () -> jgit.getRefsByPrefix(prefix));
+    return ask(packed -> merge(prefix, found, packed), refs -> refs.getRefsByPrefix(prefix));
   }
 
   /** The folder that holds all loose refs whose names start so. */
@@ -348,7 +357,7 @@ final class OffHeapRefDatabase extends RefDatabase {
           }
           return Collections.unmodifiableList(refs);
         },
-        () -> jgit.getRefsByPrefix(prefixes));
+        refs -> refs.getRefsByPrefix(prefixes));
   }
 
   @Override
@@ -404,7 +413,7 @@ final class OffHeapRefDatabase extends RefDatabase {
               });
           return tips;
         },
-        () -> jgit.getTipsWithSha1(id));
+        refs -> refs.getTipsWithSha1(id));
   }
 
   // ---- conflicts of names
@@ -449,7 +458,7 @@ final class OffHeapRefDatabase extends RefDatabase {
     }
     return ask(
         packed -> !resolveAll(name, found, packed).isEmpty() || packed.contains(name),
-        () -> jgit.getRefs(ALL).containsKey(name));
+        refs -> refs.getRefsByPrefix(name).stream().anyMatch(ref -> ref.getName().equals(name)));
   }
 
   // ---- everything else is JGit's

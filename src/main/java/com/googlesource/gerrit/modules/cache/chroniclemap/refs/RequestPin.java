@@ -16,7 +16,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import java.io.IOException;
 import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
+import org.eclipse.jgit.lib.RefDatabase;
 
 /**
  * What {@code packed-refs} is for one request: the content that the request saw first, as with
@@ -29,12 +31,17 @@ import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 final class RequestPin implements CurrentList {
   private final PackedRefsFile file;
   private final TrustStat trust;
+  private final RefDirectory jgit;
   @Nullable private volatile ParsedRefs pinned;
   private volatile boolean updating;
 
-  RequestPin(PackedRefsFile file, TrustStat trust) {
+  /** Made when it is needed. */
+  @Nullable private volatile RefDatabase snapshot;
+
+  RequestPin(PackedRefsFile file, TrustStat trust, RefDirectory jgit) {
     this.file = file;
     this.trust = trust;
+    this.jgit = jgit;
   }
 
   /** The request may change refs from here on. */
@@ -43,8 +50,17 @@ final class RequestPin implements CurrentList {
     pinned = null;
   }
 
-  boolean isUpdating() {
-    return updating;
+  /** JGit's database for reading: its own of one state, as long as this is of one state. */
+  RefDatabase jgit() {
+    if (updating) {
+      return jgit;
+    }
+    RefDatabase made = snapshot;
+    if (made == null) {
+      made = jgit.createSnapshottingRefDirectory();
+      snapshot = made;
+    }
+    return made;
   }
 
   @Override
