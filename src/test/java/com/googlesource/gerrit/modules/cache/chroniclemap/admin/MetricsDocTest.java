@@ -39,7 +39,7 @@ class MetricsDocTest {
   private static final Path DASHBOARD = Path.of("resources/grafana/cache-chroniclemap.json");
   private static final Pattern ROW =
       Pattern.compile(
-          "^\\| `(caches/chroniclemap/\\w+)` \\| ([\\w ]+) \\| (gauge|count) \\|",
+          "^\\| `((?:caches|refs)/chroniclemap/\\w+)` \\| ([\\w ]+) \\| (gauge|count) \\|",
           Pattern.MULTILINE);
 
   /** A metric's name as Prometheus has it, before what stands for the name of a cache. */
@@ -74,6 +74,10 @@ class MetricsDocTest {
     }
     Map<String, String> published = new HashMap<>();
     for (CacheMetric metric : CacheMetric.ALL) {
+      published.put(
+          metric.name(), metric.unit() + ", " + (metric.cumulative() ? "count" : "gauge"));
+    }
+    for (RefsMetric metric : RefsMetric.ALL) {
       published.put(
           metric.name(), metric.unit() + ", " + (metric.cumulative() ? "count" : "gauge"));
     }
