@@ -14,7 +14,13 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
+import static com.google.common.truth.Truth.assertThat;
+
 import java.io.IOException;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
 
 /** Parsed ref lists in a Gerrit whose caches are H2's. */
 class PackedRefsAloneIT extends PackedRefsScenario {
@@ -23,5 +29,45 @@ class PackedRefsAloneIT extends PackedRefsScenario {
     plain.installModule(BuildFolder.moduleJar());
     plain.installRefsModule();
     plain.edit(config -> config.unset("gerrit", null, "installModule"));
+  }
+
+  @Test
+  void theCommandTakesOneMoreLine() throws Exception {
+    assertThat(gerrit.ssh().tryRun("cache-chroniclemap refs").isOk()).isFalse();
+    site.edit(
+        config ->
+            config.setString(
+                "gerrit",
+                null,
+                "installModule",
+                "com.googlesource.gerrit.modules.cache.chroniclemap.PackedRefsCommandsModule"));
+    restart();
+    assertThat(gerrit.ssh().run("cache-chroniclemap refs")).contains("All-Projects");
+    assertThat(gerrit.ssh().tryRun("cache-chroniclemap show").isOk()).isFalse();
+    assertThat(gerrit.ssh().run("gerrit show-caches -w 120")).contains("D accounts");
+    site.edit(config -> config.unset("gerrit", null, "installModule"));
+    restart();
+  }
+
+  @Test
+  void withoutTheFlagsListsAreInMemoryOnly() throws Exception {
+    site.edit(
+        config -> {
+          List<String> options = new ArrayList<>(GerritSite.javaOptions(config));
+          options.removeAll(GerritSite.MODULE_FLAGS);
+          config.setStringList("container", null, "javaOptions", options);
+        });
+    restart();
+    gerrit.createProject("flags");
+    git("flags", "pack-refs", "--all");
+    assertSameRefs("flags");
+    awaitMetric("memory_only", flag -> flag == 1);
+    awaitMetric("failures", failures -> failures == 0);
+    assertThat(Files.readString(site.path().resolve("logs/error_log")))
+        .contains("Parsed ref lists are kept in memory only");
+    Files.writeString(site.path().resolve("logs/error_log"), "");
+    site.installModule(BuildFolder.moduleJar());
+    site.edit(config -> config.unset("gerrit", null, "installModule"));
+    restart();
   }
 }

@@ -253,7 +253,6 @@ abstract class PackedRefsScenario {
     git("again", "pack-refs", "--all");
     Set<String> before = branches("again");
     assertThat(before).hasSize(23);
-    // One with the same content: a fork.
     awaitMetric("parses", parses -> parses > 0);
     restart();
     assertThat(branches("again")).isEqualTo(before);
@@ -286,6 +285,24 @@ abstract class PackedRefsScenario {
     assertThat(branches("off")).contains("refs/heads/a");
     assertSameRefs("off");
     assertThat(projectsShown()).doesNotContain("off");
+  }
+
+  @Test
+  void offlineProgramsWork() throws Exception {
+    gerrit.createProject("offline");
+    createBranch("offline", "a");
+    git("offline", "pack-refs", "--all");
+    assertSameRefs("offline");
+    daemon.stop();
+    assertThat(site.runProgram("reindex", "--index", "changes")).doesNotContain("Exception");
+    assertThat(
+            site.runProgram(
+                "init", "--batch", "--no-auto-start", "--skip-all-downloads", "--skip-plugins"))
+        .doesNotContain("Exception");
+    daemon = GerritDaemon.start(site);
+    assertSameRefs("offline");
+    awaitMetric("memory_only", flag -> flag == 0);
+    awaitMetric("parses", parses -> parses == 0);
   }
 
   /** Projects that the command shows; empty if there is no command. */
