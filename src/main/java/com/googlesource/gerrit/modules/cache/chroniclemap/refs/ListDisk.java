@@ -61,6 +61,11 @@ final class ListDisk {
     return ByteBuffer.allocate(2 * Long.BYTES).putLong(idHi).putLong(idLo).array();
   }
 
+  /** Whether a block is here. */
+  boolean has(long idHi, long idLo) {
+    return store.read(key(idHi, idLo)) != null;
+  }
+
   /** Returns the list of a content, or null if it is not here as a whole. */
   @Nullable
   ParsedRefs load(ContentDigest digest, Draft draft) {

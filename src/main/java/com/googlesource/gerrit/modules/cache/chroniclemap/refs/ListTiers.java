@@ -75,6 +75,11 @@ final class ListTiers {
     return none;
   }
 
+  /** Whether a block is in memory or on disk. */
+  boolean mayKnow(long idHi, long idLo) {
+    return memory.find(idHi, idLo) != null || (disk != null && disk.has(idHi, idLo));
+  }
+
   /** The list of a content that was parsed before, or null. */
   @Nullable
   ParsedRefs find(ContentDigest digest, Draft draft) {

@@ -106,7 +106,7 @@ public final class PackedRefsCache implements AutoCloseable {
    * @param jgit the repository's own database, which does the updates
    */
   public RepositoryRefs of(FileRepository repository, RefDirectory jgit) {
-    File packedRefs = canonical(new File(repository.getCommonDirectory(), Constants.PACKED_REFS));
+    File packedRefs = packedRefs(repository.getCommonDirectory());
     ListTiers lists = open();
     PackedRefsFile file =
         files.computeIfAbsent(packedRefs, path -> new PackedRefsFile(path, lists));
@@ -136,17 +136,20 @@ public final class PackedRefsCache implements AutoCloseable {
     }
   }
 
-  private static File canonical(File file) {
+  /** Not where the file itself may be linked to: whoever rewrites it puts a file in its place. */
+  private static File packedRefs(File gitFolder) {
+    File folder;
     try {
-      return file.getCanonicalFile();
+      folder = gitFolder.getCanonicalFile();
     } catch (IOException e) {
-      return file.getAbsoluteFile();
+      folder = gitFolder.getAbsoluteFile();
     }
+    return new File(folder, Constants.PACKED_REFS);
   }
 
   /** Forgets a repository that was deleted. Should it be used all the same, it is known again. */
   public void forget(File gitFolder) {
-    PackedRefsFile file = files.get(canonical(new File(gitFolder, Constants.PACKED_REFS)));
+    PackedRefsFile file = files.get(packedRefs(gitFolder));
     if (file != null) {
       forget(file);
     }

@@ -279,11 +279,12 @@ final class PackedRefsFile implements ListMemory.Holder {
       ParsedRefs old = before.list;
       if (old == null || old.size() == 0) {
         // Another repository, another process or an earlier run may have parsed it.
-        ContentDigest digest = reader.digest(text);
+        ContentDigest digest =
+            leftToJGit ? reader.digest(text) : reader.digestIfKnown(text, tiers::mayKnow);
         if (leftToJGit && digest.equals(before.digest)) {
           return new State(snapshot, null, digest);
         }
-        ParsedRefs known = tiers.find(digest, draft);
+        ParsedRefs known = digest == null ? null : tiers.find(digest, draft);
         if (known != null) {
           if (known != old) {
             counts.found.increment();

@@ -107,6 +107,16 @@ class MetricsDocTest {
   }
 
   @Test
+  void dashboardAndRefsAgree() throws Exception {
+    Set<String> shown = new TreeSet<>();
+    Pattern name = Pattern.compile("refs_chroniclemap_[a-z0-9_]+");
+    find(name, dashboard().getAsJsonArray("panels").toString()).forEach(m -> shown.add(m.group()));
+    Set<String> published = new TreeSet<>();
+    RefsMetric.ALL.forEach(metric -> published.add(inPrometheus(metric.name())));
+    assertThat(shown).isEqualTo(published);
+  }
+
+  @Test
   void theDashboardsVariablesAreOfMetricsThatExist() throws Exception {
     String variables = dashboard().getAsJsonObject("templating").toString();
     List<MatchResult> found = find(IN_PROMETHEUS, variables);

@@ -20,12 +20,14 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.IdentityHashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import org.eclipse.jgit.lib.Ref;
 import org.junit.jupiter.api.Test;
 
 class ListMemoryTest {
@@ -170,6 +172,25 @@ class ListMemoryTest {
     assertThat(memory.evictions()).isAtLeast(1);
     // Whoever has it reads on.
     lists.assertIs(held, Lists.text(1, REFS));
+  }
+
+  @Test
+  void anIterationGoesOnWhenItsListLeaves() {
+    memory = new ListMemory(1);
+    Repo a = new Repo().read(Lists.text(1, REFS));
+    List<String> expected =
+        Lists.all(a.list).stream().map(line -> line.substring(0, line.indexOf(" "))).toList();
+    Iterator<Ref> walk = a.list.refs().iterator();
+    List<String> names = new ArrayList<>();
+    for (int i = 0; walk.hasNext(); i++) {
+      names.add(walk.next().getName());
+      if (i % 1000 == 0) {
+        // Takes its place, and so much new memory that what was freed would be used again.
+        new Repo().read(Lists.text(2 + i, REFS));
+        assertThat(a.list).isNull();
+      }
+    }
+    assertThat(names).isEqualTo(expected);
   }
 
   @Test

@@ -123,6 +123,22 @@ class PackedRefsCacheTest {
   }
 
   @Test
+  void aLinkInTheFilesPlaceMayBecomeAFile() throws Exception {
+    FileRepository a = create("a.git", Lists.text(1, REFS));
+    FileRepository b = create("b.git", Lists.text(2, REFS));
+    Path file = b.getDirectory().toPath().resolve("packed-refs");
+    Files.delete(file);
+    Files.createSymbolicLink(file, a.getDirectory().toPath().resolve("packed-refs"));
+    RefDatabase refs = refs(b);
+    assertSame(refs, a);
+    write(b, Lists.text(3, REFS));
+    assertSame(refs, b);
+    write(a, Lists.text(4, REFS));
+    assertSame(refs(a), a);
+    assertSame(refs, b);
+  }
+
+  @Test
   void forksAreParsedOnce() throws Exception {
     FileRepository a = create("a.git", Lists.text(1, REFS));
     FileRepository b = create("b.git", Lists.text(1, REFS));
