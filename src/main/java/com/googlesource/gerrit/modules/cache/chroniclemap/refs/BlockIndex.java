@@ -53,11 +53,24 @@ final class BlockIndex {
     return slab == 0 ? -1 : HeldBlocks.place(slab - 1, table.getInt(at + START_AT));
   }
 
+  /**
+   * Makes room for so many more blocks. Adding them does not fail then.
+   *
+   * @throws OutOfMemoryError if there is no direct memory for it; nothing has changed then
+   */
+  void reserve(int more) {
+    int needed = slots;
+    while (2 * (size + more) > needed) {
+      needed *= 2;
+    }
+    if (needed > slots) {
+      resize(needed);
+    }
+  }
+
   /** Notes where a block is, unless it is known to be somewhere. */
   void add(long idHi, long idLo, int slab, int start) {
-    if (2 * (size + 1) > slots) {
-      resize(2 * slots);
-    }
+    reserve(1);
     int at = slot(idHi, idLo) * SLOT;
     if (table.getInt(at + SLAB_AT) == 0) {
       table.putLong(at, idHi).putLong(at + Long.BYTES, idLo);
@@ -84,13 +97,23 @@ final class BlockIndex {
     }
     table.putInt(hole * SLOT + SLAB_AT, 0);
     if (slots > FIRST_SLOTS && 8 * size < slots) {
+      shrink();
+    }
+  }
+
+  private void shrink() {
+    try {
       resize(slots / 2);
+    } catch (OutOfMemoryError e) {
+      // It works as it is.
+      return;
     }
   }
 
   private void resize(int newSlots) {
     ByteBuffer old = table;
     int oldSlots = slots;
+    // First, for it may fail.
     table = table(newSlots);
     slots = newSlots;
     for (int i = 0; i < oldSlots; i++) {

@@ -39,15 +39,20 @@ final class Draft implements BlockStore {
   /** A root of up to so many bytes lies with its blocks: small lists have one piece of memory. */
   private static final int SMALL_ROOT = 4 << 10;
 
+  // Most drafts are never written to: the content has not changed.
+  private static final byte[] NO_BYTES = {};
+  private static final long[] NO_IDS = {};
+  private static final int[] NO_STARTS = {};
+
   private final ListMemory memory;
   private final Map<ContentDigest, Place> places = new HashMap<>();
   private final List<Slab> slabs = new ArrayList<>();
 
   // What is not in a slab yet.
-  private byte[] bytes = new byte[0];
+  private byte[] bytes = NO_BYTES;
   private int used;
-  private long[] ids = new long[16];
-  private int[] starts = new int[9];
+  private long[] ids = NO_IDS;
+  private int[] starts = NO_STARTS;
   private int blocks;
 
   private int made;
@@ -98,8 +103,9 @@ final class Draft implements BlockStore {
       bytes = Arrays.copyOf(bytes, Math.max(FIRST_BYTES, 2 * (used + length)));
     }
     if (blocks + 2 > starts.length) {
-      ids = Arrays.copyOf(ids, 4 * blocks);
-      starts = Arrays.copyOf(starts, 2 * blocks + 1);
+      int most = Math.max(8, 2 * blocks);
+      ids = Arrays.copyOf(ids, 2 * most);
+      starts = Arrays.copyOf(starts, most + 1);
     }
     block.get(block.position(), bytes, used, length);
     ids[2 * blocks] = idHi;

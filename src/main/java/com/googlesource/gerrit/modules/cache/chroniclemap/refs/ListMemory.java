@@ -128,6 +128,7 @@ final class ListMemory {
     Shared before = holders.get(holder);
     Shared shared = lists.get(list.digest());
     if (shared == null) {
+      index.reserve(newBlocks(list.held()));
       shared = new Shared(list);
       lists.put(list.digest(), shared);
       enter(list.held());
@@ -154,6 +155,7 @@ final class ListMemory {
     if (shared == null || shared.list != list) {
       return having;
     }
+    index.reserve(newBlocks(copy.held()));
     Shared replaced = new Shared(copy);
     replaced.holders = shared.holders;
     lists.put(list.digest(), replaced);
@@ -212,6 +214,14 @@ final class ListMemory {
       lists.remove(shared.list.digest());
       exit(shared.list.held());
     }
+  }
+
+  private static int newBlocks(HeldBlocks blocks) {
+    int count = 0;
+    for (Slab slab : blocks.slabs()) {
+      count += slab.users == 0 ? slab.blocks() : 0;
+    }
+    return count;
   }
 
   private void enter(HeldBlocks blocks) {

@@ -203,21 +203,24 @@ final class PackedRefsFile implements ListMemory.Holder {
       return after;
     } finally {
       synchronized (this) {
-        // If it failed, those who wait try for themselves, and see the failure.
-        if (after != null) {
-          finished = mine;
-          if (after.list == null || after.list != state.list) {
-            left = new ArrayList<>();
-            hold(after, left);
-          } else {
-            state = after;
+        try {
+          // If it failed, those who wait try for themselves, and see the failure.
+          if (after != null) {
+            if (after.list == null || after.list != state.list) {
+              left = new ArrayList<>();
+              hold(after, left);
+            } else {
+              state = after;
+            }
+            finished = mine;
+            if (before.digest == null || !before.digest.equals(after.digest)) {
+              version++;
+            }
           }
-          if (before.digest == null || !before.digest.equals(after.digest)) {
-            version++;
-          }
+        } finally {
+          reading = false;
+          notifyAll();
         }
-        reading = false;
-        notifyAll();
       }
       left.forEach(ListMemory.Left::tell);
     }
