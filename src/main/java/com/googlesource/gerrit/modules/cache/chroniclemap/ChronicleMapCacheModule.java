@@ -33,6 +33,6 @@ public class ChronicleMapCacheModule extends AbstractModule {
   protected void configure() {
     WarmUp.begin();
     install(new CachesModule());
-    install(new AdminModule());
+    install(AdminModule.forCaches());
   }
 }

@@ -41,6 +41,8 @@ class ArchitectureTest {
         .definedBy(ROOT + ".admin..")
         .layer("caches")
         .definedBy(ROOT + ".caches..")
+        .layer("repositories")
+        .definedBy(ROOT + ".repositories..")
         .layer("refs")
         .definedBy(ROOT + ".refs..")
         .layer("store")
@@ -51,8 +53,10 @@ class ArchitectureTest {
         .mayOnlyBeAccessedByLayers("entrance")
         .whereLayer("caches")
         .mayOnlyBeAccessedByLayers("entrance", "admin")
-        .whereLayer("refs")
+        .whereLayer("repositories")
         .mayOnlyBeAccessedByLayers("entrance", "admin")
+        .whereLayer("refs")
+        .mayOnlyBeAccessedByLayers("entrance", "admin", "repositories")
         .check(MAIN);
   }
 

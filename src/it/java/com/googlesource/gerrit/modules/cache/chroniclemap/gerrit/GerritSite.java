@@ -45,6 +45,9 @@ final class GerritSite implements AutoCloseable {
   static final String MODULE =
       "com.googlesource.gerrit.modules.cache.chroniclemap.ChronicleMapCacheModule";
 
+  static final String REFS_MODULE =
+      "com.googlesource.gerrit.modules.cache.chroniclemap.PackedRefsModule";
+
   /** What the module asks of the JVM, as an admin adds it to {@code gerrit.config}. */
   static final ImmutableList<String> MODULE_FLAGS =
       ImmutableList.of(
@@ -113,6 +116,28 @@ final class GerritSite implements AutoCloseable {
     Folders.delete(tmp);
   }
 
+  /** Runs a program of Gerrit on this site, such as {@code reindex}; answers with its output. */
+  String runProgram(String name, String... arguments) throws IOException, InterruptedException {
+    List<String> line = new ArrayList<>(javaOptions(config()));
+    line.addAll(List.of("-jar", path().resolve("bin/gerrit.war").toString(), name));
+    line.addAll(List.of("-d", path().toString()));
+    line.addAll(List.of(arguments));
+    Path tmp = Files.createDirectories(root.resolve("tmp"));
+    Path output = root.resolve(name + ".out");
+    ProcessBuilder program =
+        command(line).redirectErrorStream(true).redirectOutput(output.toFile());
+    program.environment().put("GERRIT_TMP", tmp.toString());
+    Process process = program.start();
+    boolean ended = process.waitFor(INIT_LIMIT.toSeconds(), TimeUnit.SECONDS);
+    process.destroyForcibly();
+    String said = Files.readString(output);
+    if (!ended || process.exitValue() != 0) {
+      throw new IOException(name + " failed:\n" + said);
+    }
+    Folders.delete(tmp);
+    return said;
+  }
+
   private void configureAfterInit() throws IOException {
     edit(
         config -> {
@@ -144,6 +169,11 @@ final class GerritSite implements AutoCloseable {
           options.addAll(MODULE_FLAGS);
           config.setStringList("container", null, "javaOptions", options);
         });
+  }
+
+  /** Adds the line for parsed ref lists; the jar is there. */
+  void installRefsModule() throws IOException {
+    edit(config -> config.setString("gerrit", null, "installDbModule", REFS_MODULE));
   }
 
   /** Sets the Java that the daemon runs on. */

@@ -19,6 +19,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.ZoneOffset;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.eclipse.jgit.dircache.DirCache;
@@ -34,7 +35,9 @@ import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ObjectInserter;
 import org.eclipse.jgit.lib.ObjectReader;
 import org.eclipse.jgit.lib.PersonIdent;
+import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.revwalk.RevWalk;
+import org.eclipse.jgit.transport.FetchConnection;
 import org.eclipse.jgit.transport.PushResult;
 import org.eclipse.jgit.transport.RefSpec;
 import org.eclipse.jgit.transport.RemoteRefUpdate;
@@ -75,6 +78,22 @@ final class GitUser implements AutoCloseable {
       throw new IOException("fetch " + branch, e);
     }
     return repository.exactRef(branch).getObjectId();
+  }
+
+  /** All refs that the server shows, but HEAD. */
+  Map<String, ObjectId> refs() throws IOException {
+    Map<String, ObjectId> refs = new HashMap<>();
+    try (Transport transport = open();
+        FetchConnection connection = transport.openFetch()) {
+      for (Ref ref : connection.getRefs()) {
+        if (ref.getName().startsWith(Constants.R_REFS)) {
+          refs.put(ref.getName(), ref.getObjectId());
+        }
+      }
+    } catch (org.eclipse.jgit.errors.TransportException e) {
+      throw new IOException("list refs", e);
+    }
+    return refs;
   }
 
   /** A commit on top of another, with files added or replaced and a Change-Id of its own. */

@@ -21,6 +21,7 @@ import com.google.gerrit.server.config.CanonicalWebUrl;
 import com.google.gerrit.server.config.GerritRuntime;
 import com.google.gerrit.server.config.SitePaths;
 import com.google.gerrit.server.plugins.PluginGuiceEnvironment;
+import com.google.gerrit.sshd.PluginCommandModule;
 import com.google.inject.Inject;
 import com.google.inject.Provider;
 import com.google.inject.Singleton;
@@ -36,6 +37,7 @@ final class AdminLifecycle implements LifecycleListener {
   private final PluginUser.Factory users;
   private final SitePaths site;
   private final GerritRuntime runtime;
+  private final Class<? extends PluginCommandModule> commands;
 
   private AdminPlugin plugin;
 
@@ -45,19 +47,21 @@ final class AdminLifecycle implements LifecycleListener {
       @CanonicalWebUrl Provider<String> webUrl,
       PluginUser.Factory users,
       SitePaths site,
-      GerritRuntime runtime) {
+      GerritRuntime runtime,
+      Class<? extends PluginCommandModule> commands) {
     this.environment = environment;
     this.webUrl = webUrl;
     this.users = users;
     this.site = site;
     this.runtime = runtime;
+    this.commands = commands;
   }
 
   @Override
   public void start() {
     try {
       AdminPlugin starting =
-          new AdminPlugin(webUrl.get(), users.create(AdminPlugin.NAME), site, runtime);
+          new AdminPlugin(webUrl.get(), users.create(AdminPlugin.NAME), site, runtime, commands);
       starting.begin(environment.get());
       plugin = starting;
     } catch (Exception e) {

@@ -15,12 +15,35 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.gerrit.lifecycle.LifecycleModule;
+import com.google.gerrit.sshd.PluginCommandModule;
+import com.google.inject.TypeLiteral;
 
-/** Starts the metrics and the SSH commands with the server. */
+/** Starts the metrics of the caches and the SSH commands with the server. */
 public final class AdminModule extends LifecycleModule {
+  private final boolean caches;
+
+  private AdminModule(boolean caches) {
+    this.caches = caches;
+  }
+
+  /** For caches, and for parsed ref lists if they are installed. */
+  public static AdminModule forCaches() {
+    return new AdminModule(true);
+  }
+
+  /** For parsed ref lists alone. */
+  public static AdminModule forRefs() {
+    return new AdminModule(false);
+  }
+
   @Override
   protected void configure() {
-    listener().to(CacheMetrics.class);
+    bind(RefsAccess.class);
+    bind(new TypeLiteral<Class<? extends PluginCommandModule>>() {})
+        .toInstance(caches ? AdminSshModule.class : RefsSshModule.class);
+    if (caches) {
+      listener().to(CacheMetrics.class);
+    }
     listener().to(AdminLifecycle.class);
   }
 }

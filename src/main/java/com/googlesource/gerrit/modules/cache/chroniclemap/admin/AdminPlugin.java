@@ -22,6 +22,7 @@ import com.google.gerrit.server.config.SitePaths;
 import com.google.gerrit.server.plugins.InvalidPluginException;
 import com.google.gerrit.server.plugins.PluginGuiceEnvironment;
 import com.google.gerrit.server.plugins.ServerPlugin;
+import com.google.gerrit.sshd.PluginCommandModule;
 
 /**
  * A plugin without a jar of its own.
@@ -33,7 +34,12 @@ import com.google.gerrit.server.plugins.ServerPlugin;
 final class AdminPlugin extends ServerPlugin {
   static final String NAME = "cache-chroniclemap";
 
-  AdminPlugin(String webUrl, PluginUser user, SitePaths site, GerritRuntime runtime)
+  AdminPlugin(
+      String webUrl,
+      PluginUser user,
+      SitePaths site,
+      GerritRuntime runtime,
+      Class<? extends PluginCommandModule> commands)
       throws InvalidPluginException {
     super(
         NAME,
@@ -48,7 +54,7 @@ final class AdminPlugin extends ServerPlugin {
         runtime);
     // Set so that Gerrit does not look for modules in the jar that is not there.
     sysModule = AdminSysModule.class;
-    sshModule = AdminSshModule.class;
+    sshModule = commands;
   }
 
   void begin(PluginGuiceEnvironment environment) throws Exception {

@@ -27,5 +27,6 @@ final class AdminSshModule extends PluginCommandModule {
     command(ShowCommand.class);
     command(VerifyCommand.class);
     command(CompactCommand.class);
+    command(RefsCommand.class);
   }
 }

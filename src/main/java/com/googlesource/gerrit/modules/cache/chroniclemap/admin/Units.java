@@ -33,6 +33,11 @@ final class Units {
     return count < 100_000 ? Long.toString(count) : scaled(count, 1000, COUNTS, "");
   }
 
+  /** A quotient with one digit behind the point. */
+  static double tenths(long part, long whole) {
+    return Math.round(10.0 * part / whole) / 10.0;
+  }
+
   /** A time, such as {@code 1.5 s}. */
   static String millis(long millis) {
     if (millis < 1000) {

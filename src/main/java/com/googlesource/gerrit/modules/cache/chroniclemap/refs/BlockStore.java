@@ -54,4 +54,18 @@ public interface BlockStore {
    *     returns
    */
   void put(long idHi, long idLo, ByteBuffer block);
+
+  /**
+   * Stores the root of a list all of whose blocks have been put.
+   *
+   * @param root as in {@link #put}
+   */
+  default void putRoot(long idHi, long idLo, ByteBuffer root) {
+    put(idHi, idLo, root);
+  }
+
+  /** Whether a new list may use the blocks of that one again without putting them. */
+  default boolean mayReuse(ParsedRefs list) {
+    return list.store() == this;
+  }
 }

@@ -58,6 +58,10 @@ final class LooseRefs {
     refreshFolders = trust == TrustStat.AFTER_OPEN;
   }
 
+  File refsFolder() {
+    return refsFolder;
+  }
+
   private File file(String name) {
     if (name.startsWith(Constants.R_REFS)) {
       return new File(refsFolder, name.substring(Constants.R_REFS.length()));

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import java.io.File;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -25,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.errors.InvalidObjectIdException;
@@ -60,12 +62,11 @@ import org.eclipse.jgit.util.RefMap;
  * <p>Any thread may call, as with RefDirectory.
  */
 final class OffHeapRefDatabase extends RefDatabase {
-  /** How often a list is parsed again for one question if the store keeps losing its blocks. */
-  private static final int ATTEMPTS = 3;
-
   private final FileRepository repository;
   private final RefDirectory jgit;
   private final PackedRefsFile packedFile;
+  private final CurrentList current;
+  private final Supplier<RefDatabase> fallback;
   private final LooseRefs loose;
   private final TrustStat trustPacked;
   private final AtomicLong seenVersion = new AtomicLong();
@@ -82,7 +83,41 @@ final class OffHeapRefDatabase extends RefDatabase {
     this.packedFile = packedFile;
     CoreConfig config = repository.getConfig().get(CoreConfig.KEY);
     trustPacked = config.getTrustPackedRefsStat();
+    current = () -> packedFile.current(trustPacked);
+    fallback = () -> jgit;
     loose = new LooseRefs(repository, config.getTrustLooseRefStat());
+  }
+
+  private OffHeapRefDatabase(
+      OffHeapRefDatabase of, CurrentList current, Supplier<RefDatabase> fallback) {
+    this.repository = of.repository;
+    this.jgit = of.jgit;
+    this.packedFile = of.packedFile;
+    this.trustPacked = of.trustPacked;
+    this.current = current;
+    this.fallback = fallback;
+    this.loose = of.loose;
+  }
+
+  /**
+   * The same refs, with {@code packed-refs} as somebody else says that it is.
+   *
+   * @param otherFallback answers where that one leaves it to JGit
+   */
+  OffHeapRefDatabase with(CurrentList other, Supplier<RefDatabase> otherFallback) {
+    return new OffHeapRefDatabase(this, other, otherFallback);
+  }
+
+  PackedRefsFile packedFile() {
+    return packedFile;
+  }
+
+  File refsFolder() {
+    return loose.refsFolder();
+  }
+
+  TrustStat trustPacked() {
+    return trustPacked;
   }
 
   /** A question to the packed refs. */
@@ -92,24 +127,14 @@ final class OffHeapRefDatabase extends RefDatabase {
 
   /** The same question to JGit. */
   private interface Fallback<T> {
-    T ask() throws IOException;
+    T ask(RefDatabase refs) throws IOException;
   }
 
-  /** Asks the list of now, again if the store has lost a block of it; or JGit. */
-  private <T> T ask(Question<T> question, Fallback<T> fallback) throws IOException {
+  /** Asks the list of now; or JGit. */
+  private <T> T ask(Question<T> question, Fallback<T> toJGit) throws IOException {
     try {
-      for (int i = 0; i < ATTEMPTS; i++) {
-        ParsedRefs packed = packedFile.current(trustPacked);
-        if (packed == null) {
-          break;
-        }
-        try {
-          return question.ask(packed);
-        } catch (MissingBlockException e) {
-          packedFile.forget(packed);
-        }
-      }
-      return fallback.ask();
+      ParsedRefs packed = current.get();
+      return packed == null ? toJGit.ask(fallback.get()) : question.ask(packed);
     } finally {
       fireIfChanged();
     }
@@ -135,7 +160,7 @@ final class OffHeapRefDatabase extends RefDatabase {
     }
     return ask(
         packed -> found != null ? resolve(name, found, packed) : packed.exactRef(name),
-        () -> jgit.exactRef(name));
+        refs -> refs.exactRef(name));
   }
 
   @Override
@@ -155,7 +180,7 @@ final class OffHeapRefDatabase extends RefDatabase {
           }
           return refs;
         },
-        () -> jgit.exactRef(names));
+        refs -> refs.exactRef(names));
   }
 
   @Override
@@ -178,7 +203,7 @@ final class OffHeapRefDatabase extends RefDatabase {
           }
           return null;
         },
-        () -> jgit.firstExactRef(names));
+        refs -> refs.firstExactRef(names));
   }
 
   @Nullable
@@ -231,7 +256,7 @@ final class OffHeapRefDatabase extends RefDatabase {
       target = packed.exactRef(name);
       if (target == null) {
         // Packed while we looked: then it is in the list of now.
-        ParsedRefs now = packedFile.current(trustPacked);
+        ParsedRefs now = current.get();
         target = now == null || now == packed ? null : now.exactRef(name);
       }
     }
@@ -269,7 +294,7 @@ final class OffHeapRefDatabase extends RefDatabase {
   @Override
   public List<Ref> getRefsByPrefix(String prefix) throws IOException {
     List<Ref> found = loose.scan(folder(prefix));
-    return ask(packed -> merge(prefix, found, packed), () -> jgit.getRefsByPrefix(prefix));
+    return ask(packed -> merge(prefix, found, packed), refs -> refs.getRefsByPrefix(prefix));
   }
 
   /** The folder that holds all loose refs whose names start so. */
@@ -332,7 +357,7 @@ final class OffHeapRefDatabase extends RefDatabase {
           }
           return Collections.unmodifiableList(refs);
         },
-        () -> jgit.getRefsByPrefix(prefixes));
+        refs -> refs.getRefsByPrefix(prefixes));
   }
 
   @Override
@@ -388,7 +413,7 @@ final class OffHeapRefDatabase extends RefDatabase {
               });
           return tips;
         },
-        () -> jgit.getTipsWithSha1(id));
+        refs -> refs.getTipsWithSha1(id));
   }
 
   // ---- conflicts of names
@@ -433,7 +458,7 @@ final class OffHeapRefDatabase extends RefDatabase {
     }
     return ask(
         packed -> !resolveAll(name, found, packed).isEmpty() || packed.contains(name),
-        () -> jgit.getRefs(ALL).containsKey(name));
+        refs -> refs.getRefsByPrefix(name).stream().anyMatch(ref -> ref.getName().equals(name)));
   }
 
   // ---- everything else is JGit's

@@ -20,7 +20,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.text.MessageFormat;
-import java.util.concurrent.atomic.LongAdder;
+import java.util.ArrayList;
+import java.util.List;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.JGitText;
 import org.eclipse.jgit.internal.storage.file.FileSnapshot;
@@ -41,10 +42,9 @@ import org.eclipse.jgit.util.FileUtils;
  *
  * <p>One instance serves all users of a repository in this process.
  */
-final class PackedRefsFile {
+final class PackedRefsFile implements ListMemory.Holder {
   private final File file;
-  private final BlockStore store;
-  private final ReaderPool readers;
+  private final ListTiers tiers;
 
   /** What was read last; replaced under this object's lock. */
   private volatile State state;
@@ -57,33 +57,80 @@ final class PackedRefsFile {
   /** Incremented when another content is seen. */
   private volatile long version;
 
-  private final LongAdder readings = new LongAdder();
-  private final LongAdder parses = new LongAdder();
+  private final FileCounts counts = new FileCounts();
+
+  /** When a list was last asked for, in the time of {@link ListMemory#now}. Need not be exact. */
+  private long lastUse;
 
   /**
    * What was read.
    *
    * @param snapshot taken before reading; null if the content must be read again
-   * @param list null if JGit is to answer
+   * @param list null if JGit is to answer, or the content must be read again
    * @param digest of the content; null if it is not known, as for one that is too large
-   * @param incomplete the store knows the content's root, but has lost blocks of it
    */
   private record State(
-      @Nullable FileSnapshot snapshot,
-      @Nullable ParsedRefs list,
-      @Nullable ContentDigest digest,
-      boolean incomplete) {
-    State(@Nullable FileSnapshot snapshot, @Nullable ParsedRefs list, ContentDigest digest) {
-      this(snapshot, list, digest, false);
+      @Nullable FileSnapshot snapshot, @Nullable ParsedRefs list, @Nullable ContentDigest digest) {}
+
+  PackedRefsFile(File file, ListTiers tiers) {
+    this.file = file;
+    this.tiers = tiers;
+    this.state = new State(null, null, null);
+  }
+
+  File file() {
+    return file;
+  }
+
+  FileCounts counts() {
+    return counts;
+  }
+
+  /** The list that was read last, if it is in memory; says nothing of the file. */
+  @Nullable
+  ParsedRefs lastList() {
+    return state.list;
+  }
+
+  // ---- the memory
+
+  @Override
+  public long lastUse() {
+    return lastUse;
+  }
+
+  private void used() {
+    long now = tiers.memory().now();
+    if (lastUse != now) {
+      lastUse = now;
     }
   }
 
-  PackedRefsFile(File file, BlockStore store, ReaderPool readers) {
-    this.file = file;
-    this.store = store;
-    this.readers = readers;
-    this.state = new State(null, null, null);
+  @Override
+  public synchronized void leave(ParsedRefs list) {
+    if (state.list == list) {
+      state = new State(null, null, state.digest);
+    }
+    tiers.left(list);
   }
+
+  @Override
+  public synchronized void take(ParsedRefs list, ParsedRefs copy) {
+    if (state.list == list) {
+      state = new State(state.snapshot, copy, state.digest);
+    }
+  }
+
+  /** Gives up the list. The file can be used all the same, and then has a list again. */
+  void release() {
+    ParsedRefs list = state.list;
+    tiers.memory().release(this);
+    if (list != null) {
+      leave(list);
+    }
+  }
+
+  // ---- the list of now
 
   /**
    * Returns the list of the file's content, or null if JGit is to answer. A file that is not there
@@ -93,6 +140,7 @@ final class PackedRefsFile {
    */
   @Nullable
   ParsedRefs current(TrustStat trust) throws IOException {
+    used();
     if (trust == TrustStat.NEVER) {
       return readAfterNow().list;
     }
@@ -111,26 +159,6 @@ final class PackedRefsFile {
   /** Changes whenever a reading has seen another content than the one before. */
   long version() {
     return version;
-  }
-
-  /** How often the file was read to its end, or to where it has changed. */
-  long readings() {
-    return readings.sum();
-  }
-
-  /** How often a content was parsed, in part or as a whole. */
-  long parses() {
-    return parses.sum();
-  }
-
-  /**
-   * Says that a block of a list is not in the store any more, so that the file is parsed again when
-   * its list is next asked for.
-   */
-  synchronized void forget(ParsedRefs list) {
-    if (state.list == list) {
-      state = new State(null, null, null, true);
-    }
   }
 
   private boolean isModified(State of) {
@@ -159,31 +187,55 @@ final class PackedRefsFile {
     synchronized (this) {
       long needed = begun + 1;
       awaitReading(needed);
-      if (finished >= needed) {
+      // The list may have left the memory since: then it is read again.
+      if (finished >= needed && state.snapshot != null) {
         return state;
       }
+      awaitReading(Long.MAX_VALUE);
       reading = true;
       mine = ++begun;
     }
     State before = state;
     State after = null;
+    List<ListMemory.Left> left = List.of();
     try {
       after = read(before);
       return after;
     } finally {
       synchronized (this) {
-        // If it failed, those who wait try for themselves, and see the failure.
-        if (after != null) {
-          finished = mine;
-          state = after;
-          if (before.digest == null || !before.digest.equals(after.digest)) {
-            version++;
+        try {
+          // If it failed, those who wait try for themselves, and see the failure.
+          if (after != null) {
+            if (after.list == null || after.list != state.list) {
+              left = new ArrayList<>();
+              hold(after, left);
+            } else {
+              state = after;
+            }
+            finished = mine;
+            if (before.digest == null || !before.digest.equals(after.digest)) {
+              version++;
+            }
           }
+        } finally {
+          reading = false;
+          notifyAll();
         }
-        reading = false;
-        notifyAll();
       }
+      left.forEach(ListMemory.Left::tell);
     }
+  }
+
+  /** Takes another list, with this object's lock. */
+  private void hold(State after, List<ListMemory.Left> left) {
+    if (after.list == null) {
+      tiers.memory().release(this);
+      state = after;
+      return;
+    }
+    ParsedRefs held = tiers.hold(this, after.list, left);
+    state = new State(after.snapshot, held, after.digest);
+    tiers.changed(this);
   }
 
   /** Waits, with this object's lock, until none reads or the reading of that number is done. */
@@ -204,47 +256,67 @@ final class PackedRefsFile {
   // ---- reading
 
   private State read(State before) throws IOException {
-    readings.increment();
-    PackedRefsReader reader = readers.take();
+    counts.readings.increment();
+    PackedRefsReader reader = tiers.readers().take();
     try {
       State read = FileUtils.readWithRetries(file, f -> read(f, reader, before));
       if (read != null) {
         return read;
       }
-      ParsedRefs none = reader.none(store);
+      ParsedRefs none = tiers.none();
       return new State(FileSnapshot.MISSING_FILE, none, none.digest());
     } catch (IOException e) {
       throw e;
     } catch (Exception e) {
       throw new IOException(MessageFormat.format(JGitText.get().cannotReadFile, file), e);
     } finally {
-      readers.giveBack(reader);
+      tiers.readers().giveBack(reader);
     }
   }
 
   private State read(File from, PackedRefsReader reader, State before) throws IOException {
     FileSnapshot snapshot = FileSnapshot.save(from);
+    boolean leftToJGit = before.snapshot != null && before.list == null;
+    Draft draft = tiers.memory().draft();
     try (FileText text = new FileText(from)) {
-      if (before.list == null && !before.incomplete) {
+      ParsedRefs old = before.list;
+      if (old == null || old.size() == 0) {
         // Another repository, another process or an earlier run may have parsed it.
-        ContentDigest digest = reader.digest(text);
-        if (digest.equals(before.digest)) {
+        ContentDigest digest =
+            leftToJGit ? reader.digest(text) : reader.digestIfKnown(text, tiers::mayKnow);
+        if (leftToJGit && digest.equals(before.digest)) {
           return new State(snapshot, null, digest);
         }
-        ParsedRefs known = ParsedRefs.find(store, digest);
+        ParsedRefs known = digest == null ? null : tiers.find(digest, draft);
         if (known != null) {
+          if (known != old) {
+            counts.found.increment();
+          }
           return new State(snapshot, known, digest);
         }
         text.rewind();
       }
-      ParsedRefs list = reader.read(text, store, before.list);
-      if (list != before.list) {
-        parses.increment();
-      }
-      return new State(snapshot, list, list.digest());
+      return parse(snapshot, text, reader, draft, old);
     } catch (NotParsableException e) {
-      parses.increment();
+      counts.notParsable.increment();
       return new State(snapshot, null, e.digest());
     }
+  }
+
+  private State parse(
+      FileSnapshot snapshot,
+      FileText text,
+      PackedRefsReader reader,
+      Draft draft,
+      @Nullable ParsedRefs old)
+      throws IOException, NotParsableException {
+    long begun = System.nanoTime();
+    ParsedRefs list = reader.read(text, draft, old);
+    if (list == old) {
+      return new State(snapshot, old, old.digest());
+    }
+    ParsedRefs made = draft.finish(list.root(), old, /* onDisk= */ false);
+    counts.parsed(list.blocks(), draft.made(), System.nanoTime() - begun);
+    return new State(snapshot, made, made.digest());
   }
 }

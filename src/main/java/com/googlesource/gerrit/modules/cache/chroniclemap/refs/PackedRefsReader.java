@@ -118,10 +118,31 @@ final class PackedRefsReader {
    * @param from at its start
    */
   ContentDigest digest(TextSource from) throws IOException {
-    return raw(from).digest();
+    return raw(from, null).digest();
   }
 
-  private RootWriter.RawText raw(TextSource from) throws IOException {
+  /** Tells whether a block of that id may be known anywhere. */
+  @FunctionalInterface
+  interface Known {
+    boolean isKnown(long idHi, long idLo);
+  }
+
+  /**
+   * Returns the digest of a content, or null if its first chunk is not known: then the content is
+   * not known either, and is to be parsed without being read twice. (An irregular content is not
+   * found so. Git and JGit write none.)
+   *
+   * @param from at its start
+   */
+  @Nullable
+  ContentDigest digestIfKnown(TextSource from, Known first) throws IOException {
+    RootWriter.RawText raw = raw(from, first);
+    return raw == null ? null : raw.digest();
+  }
+
+  /** Digest and length, or null if the first chunk is not known, for a caller who minds. */
+  @Nullable
+  private RootWriter.RawText raw(TextSource from, @Nullable Known first) throws IOException {
     open(from);
     rootWriter.start();
     int flags = baseFlags;
@@ -133,6 +154,9 @@ final class PackedRefsReader {
     while (position < end) {
       int chunkEnd = Chunks.end(key, window, position, end);
       hash.of(window, position, chunkEnd - position, flags);
+      if (length == 0 && first != null && !first.isKnown(hash.hi, hash.lo)) {
+        return null;
+      }
       rootWriter.add(hash.hi, hash.lo, 0, 0, 0);
       length += chunkEnd - position;
       position = chunkEnd;
@@ -179,7 +203,7 @@ final class PackedRefsReader {
    */
   ParsedRefs read(TextSource from, BlockStore store, @Nullable ParsedRefs old)
       throws IOException, NotParsableException {
-    Root oldRoot = old == null || old.store() != store ? null : old.root();
+    Root oldRoot = old == null || !store.mayReuse(old) ? null : old.root();
     if (oldRoot != null && oldRoot.irregular() && matches(from, old)) {
       return old;
     }
@@ -191,7 +215,7 @@ final class PackedRefsReader {
     if (flags < 0) {
       from.rewind();
       byte[] text = readAll(from);
-      raw = raw(new MemoryText(text));
+      raw = raw(new MemoryText(text), null);
       try {
         flags = readRegular(new MemoryText(IrregularText.regular(text)), store, oldRoot);
       } catch (IrregularText.Refusal e) {
@@ -205,7 +229,7 @@ final class PackedRefsReader {
     }
     Root root = rootWriter.finish(flags, raw);
     ContentDigest digest = root.digest();
-    store.put(digest.hi(), digest.lo(), root.bytes());
+    store.putRoot(digest.hi(), digest.lo(), root.bytes());
     return new ParsedRefs(store, root);
   }
 

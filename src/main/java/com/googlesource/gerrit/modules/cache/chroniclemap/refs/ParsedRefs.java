@@ -32,15 +32,26 @@ import org.eclipse.jgit.lib.Ref;
  * in JGit's order, held off-heap in blocks.
  *
  * <p>Only refs that are asked for become objects. Any thread may ask; nothing waits. All methods
- * that read refs throw {@link MissingBlockException} if the store has forgotten a block: then the
- * file must be parsed again. Lists that are returned are read lazily and throw it too.
+ * that read refs throw {@link MissingBlockException} if the blocks are in a store that has
+ * forgotten one: then the file must be parsed again. Lists that are returned are read lazily and
+ * throw it too. A list that has its blocks itself never throws it.
  */
 public final class ParsedRefs {
-  private final BlockStore store;
+  @Nullable private final BlockStore store;
+  @Nullable private final HeldBlocks held;
   private final Root root;
 
+  /** A list whose blocks are in a store, which may forget them. */
   ParsedRefs(BlockStore store, Root root) {
     this.store = store;
+    this.held = null;
+    this.root = root;
+  }
+
+  /** A list that has its blocks. */
+  ParsedRefs(Root root, HeldBlocks held) {
+    this.store = null;
+    this.held = held;
     this.root = root;
   }
 
@@ -63,8 +74,16 @@ public final class ParsedRefs {
     return root;
   }
 
+  /** Where the blocks are, unless they are {@link #held}. */
+  @Nullable
   BlockStore store() {
     return store;
+  }
+
+  /** The blocks, if they can't be lost. */
+  @Nullable
+  HeldBlocks held() {
+    return held;
   }
 
   /** Identity of the content. */
@@ -85,6 +104,15 @@ public final class ParsedRefs {
   /** Number of blocks. */
   public int blocks() {
     return root.blocks();
+  }
+
+  /** Bytes of the blocks, if the list has them itself. */
+  long blockBytes() {
+    long bytes = 0;
+    for (int i = 0; held != null && i < blocks(); i++) {
+      bytes += held.slab(i).lengthAt(held.start(i));
+    }
+    return bytes;
   }
 
   /** Bytes of direct memory that this list takes beside its blocks. */
@@ -259,7 +287,9 @@ public final class ParsedRefs {
 
   private Lookup read(int block, Lookup lookup, Lookup.Task task) {
     lookup.setTask(task);
-    if (!store.read(root.idHi(block), root.idLo(block), lookup)) {
+    if (held != null) {
+      held.visit(block, lookup);
+    } else if (!store.read(root.idHi(block), root.idLo(block), lookup)) {
       throw new MissingBlockException();
     }
     return lookup;

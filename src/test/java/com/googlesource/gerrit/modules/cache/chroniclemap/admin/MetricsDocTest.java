@@ -39,7 +39,7 @@ class MetricsDocTest {
   private static final Path DASHBOARD = Path.of("resources/grafana/cache-chroniclemap.json");
   private static final Pattern ROW =
       Pattern.compile(
-          "^\\| `(caches/chroniclemap/\\w+)` \\| ([\\w ]+) \\| (gauge|count) \\|",
+          "^\\| `((?:caches|refs)/chroniclemap/\\w+)` \\| ([\\w ]+) \\| (gauge|count) \\|",
           Pattern.MULTILINE);
 
   /** A metric's name as Prometheus has it, before what stands for the name of a cache. */
@@ -77,6 +77,10 @@ class MetricsDocTest {
       published.put(
           metric.name(), metric.unit() + ", " + (metric.cumulative() ? "count" : "gauge"));
     }
+    for (RefsMetric metric : RefsMetric.ALL) {
+      published.put(
+          metric.name(), metric.unit() + ", " + (metric.cumulative() ? "count" : "gauge"));
+    }
     assertThat(documented).isEqualTo(published);
   }
 
@@ -99,6 +103,16 @@ class MetricsDocTest {
     }
     Set<String> published = new TreeSet<>();
     names().forEach(name -> published.add(inPrometheus(name)));
+    assertThat(shown).isEqualTo(published);
+  }
+
+  @Test
+  void dashboardAndRefsAgree() throws Exception {
+    Set<String> shown = new TreeSet<>();
+    Pattern name = Pattern.compile("refs_chroniclemap_[a-z0-9_]+");
+    find(name, dashboard().getAsJsonArray("panels").toString()).forEach(m -> shown.add(m.group()));
+    Set<String> published = new TreeSet<>();
+    RefsMetric.ALL.forEach(metric -> published.add(inPrometheus(metric.name())));
     assertThat(shown).isEqualTo(published);
   }
 

@@ -110,11 +110,17 @@ class OffHeapRefDatabaseTest {
 
   @TempDir Path folder;
   private final Random random = new Random(Long.getLong("refs.seed", 11));
-  private final DirectBlockStore store = new DirectBlockStore(1 << 20);
+  private final ListMemory memory = new ListMemory(1 << 30);
   private FileRepository repository;
   private FileRepository peerRepository;
   private PackedRefsFile packed;
-  private OffHeapRefDatabase refs;
+  private final Failures failures = new Failures();
+  private FallbackRefDatabase database;
+  private RefDatabase refs;
+
+  /** Whether the last operation was one through {@link #refs}. */
+  private boolean byOurs;
+
   private RefDirectory peer;
   private final List<ObjectId> commits = new ArrayList<>();
   private final List<ObjectId> tags = new ArrayList<>();
@@ -134,9 +140,11 @@ class OffHeapRefDatabaseTest {
     packed =
         new PackedRefsFile(
             gitFolder.toPath().resolve("packed-refs").toFile(),
-            store,
-            new ReaderPool(Differential.KEY, 2));
-    refs = new OffHeapRefDatabase(repository, (RefDirectory) repository.getRefDatabase(), packed);
+            new ListTiers(Differential.KEY, memory, null));
+    RefDirectory jgit = (RefDirectory) repository.getRefDatabase();
+    database =
+        new FallbackRefDatabase(new OffHeapRefDatabase(repository, jgit, packed), jgit, failures);
+    refs = database;
     try (ObjectInserter inserter = repository.newObjectInserter()) {
       ObjectId tree = inserter.insert(new TreeFormatter());
       for (int i = 0; i < 5; i++) {
@@ -193,13 +201,34 @@ class OffHeapRefDatabaseTest {
       String done = operate();
       compare("step " + step + ": " + done);
     }
+    assertThat(failures.sum()).isEqualTo(0);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"always", "after_open", "never"})
+  void aRequestSeesItsOwnChanges(String trust) throws Exception {
+    open(trust);
+    for (int step = 0; step < STEPS; step++) {
+      refs = database.forRequest();
+      List<Ref> before = refs.getRefs();
+      String done = operate();
+      // A request that has begun sees what others do, or not.
+      assertThat(before).isNotNull();
+      if (!byOurs) {
+        refs = database.forRequest();
+      }
+      compare("step " + step + ": " + done);
+    }
+    assertThat(failures.sum()).isEqualTo(0);
   }
 
   /** Changes something, here, by JGit elsewhere, by native git or by hand. */
   private String operate() throws Exception {
     RefDatabase by = random.nextBoolean() ? refs : peer;
     String name = anyName();
-    switch (random.nextInt(12)) {
+    int what = random.nextInt(12);
+    byOurs = by == refs && (what < 7 || what == 9);
+    switch (what) {
       case 0, 1, 2, 3 -> {
         RefUpdate update = by.newUpdate(name, random.nextBoolean());
         update.setNewObjectId(anyObject());

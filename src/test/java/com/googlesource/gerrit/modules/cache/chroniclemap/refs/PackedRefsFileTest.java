@@ -16,10 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
 import static java.nio.charset.StandardCharsets.UTF_8;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -34,9 +32,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReference;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.lib.Ref;
 import org.junit.jupiter.api.BeforeEach;
@@ -48,17 +44,16 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** Which list a file has now. */
 class PackedRefsFileTest {
   private static final String ID = "a".repeat(40);
-  private static final ReaderPool READERS = new ReaderPool(Differential.KEY, 2);
 
   @TempDir Path folder;
   private Path path;
-  private final DirectBlockStore store = new DirectBlockStore(1 << 20);
+  private final ListTiers tiers = new ListTiers(Differential.KEY, new ListMemory(1 << 30), null);
   private PackedRefsFile file;
 
   @BeforeEach
   void open() {
     path = folder.resolve("packed-refs");
-    file = new PackedRefsFile(path.toFile(), store, READERS);
+    file = new PackedRefsFile(path.toFile(), tiers);
   }
 
   /** As git does: a new file in the place of the old one. */
@@ -105,8 +100,8 @@ class PackedRefsFileTest {
     for (int i = 0; i < 5; i++) {
       assertThat(file.current(trust)).isSameInstanceAs(list);
     }
-    assertThat(file.readings()).isEqualTo(1);
-    assertThat(file.parses()).isEqualTo(1);
+    assertThat(file.counts().readings.sum()).isEqualTo(1);
+    assertThat(file.counts().parses()).isEqualTo(1);
   }
 
   @Test
@@ -121,8 +116,8 @@ class PackedRefsFileTest {
     age();
     assertThat(Files.getAttribute(path, "unix:ino")).isEqualTo(key);
     assertThat(names(TrustStat.NEVER)).containsExactly("refs/heads/b");
-    assertThat(file.readings()).isEqualTo(3);
-    assertThat(file.parses()).isEqualTo(2);
+    assertThat(file.counts().readings.sum()).isEqualTo(3);
+    assertThat(file.counts().parses()).isEqualTo(2);
   }
 
   @Test
@@ -131,10 +126,10 @@ class PackedRefsFileTest {
     for (int i = 0; i < 5; i++) {
       assertThat(file.current(TrustStat.NEVER)).isNull();
     }
-    assertThat(file.parses()).isEqualTo(1);
+    assertThat(file.counts().notParsable.sum()).isEqualTo(1);
     write(ID + " refs/heads/a\n");
     assertThat(names(TrustStat.NEVER)).containsExactly("refs/heads/a");
-    assertThat(file.parses()).isEqualTo(2);
+    assertThat(file.counts().parses()).isEqualTo(1);
   }
 
   @Test
@@ -142,9 +137,9 @@ class PackedRefsFileTest {
     write(PackedRefsText.text(PackedRefsText.gerrit(new Random(1), 1000)));
     ParsedRefs list = file.current(TrustStat.ALWAYS);
     Path fork = Files.copy(path, folder.resolve("fork"));
-    PackedRefsFile other = new PackedRefsFile(fork.toFile(), store, READERS);
+    PackedRefsFile other = new PackedRefsFile(fork.toFile(), tiers);
     assertThat(other.current(TrustStat.ALWAYS).digest()).isEqualTo(list.digest());
-    assertThat(other.parses()).isEqualTo(0);
+    assertThat(other.counts().parses()).isEqualTo(0);
   }
 
   @Test
@@ -159,36 +154,21 @@ class PackedRefsFileTest {
     assertThat(file.version()).isGreaterThan(first);
   }
 
-  @Test
-  void aForgottenListIsParsedAgain() throws Exception {
+  @ParameterizedTest
+  @EnumSource(names = {"ALWAYS", "AFTER_OPEN", "NEVER"})
+  void aListThatLeftTheMemoryIsMadeAgain(TrustStat trust) throws Exception {
     write(ID + " refs/heads/a\n");
-    // Loses all blocks but the root, which is known by its digest.
-    AtomicBoolean lost = new AtomicBoolean();
-    AtomicReference<ContentDigest> root = new AtomicReference<>();
-    BlockStore losing =
-        new BlockStore() {
-          @Override
-          public boolean read(long idHi, long idLo, Visitor visitor) {
-            return !(lost.get() && !new ContentDigest(idHi, idLo).equals(root.get()))
-                && store.read(idHi, idLo, visitor);
-          }
-
-          @Override
-          public void put(long idHi, long idLo, ByteBuffer block) {
-            lost.set(false);
-            store.put(idHi, idLo, block);
-          }
-        };
-    file = new PackedRefsFile(path.toFile(), losing, READERS);
-    ParsedRefs list = file.current(TrustStat.ALWAYS);
-    root.set(list.digest());
-    lost.set(true);
-    assertThrows(MissingBlockException.class, () -> list.exactRef("refs/heads/a"));
-    file.forget(list);
-    ParsedRefs again = file.current(TrustStat.ALWAYS);
+    age();
+    ParsedRefs list = file.current(trust);
+    file.release();
+    assertThat(list.exactRef("refs/heads/a")).isNotNull();
+    assertThat(file.lastList()).isNull();
+    ParsedRefs again = file.current(trust);
+    assertThat(again).isNotSameInstanceAs(list);
     assertThat(again.exactRef("refs/heads/a")).isNotNull();
-    file.forget(list); // not the one in use any more
-    assertThat(file.current(TrustStat.ALWAYS).digest()).isEqualTo(again.digest());
+    assertThat(file.version()).isEqualTo(1);
+    file.leave(list); // not the one in use any more
+    assertThat(file.lastList()).isSameInstanceAs(again);
   }
 
   @Test
@@ -227,7 +207,7 @@ class PackedRefsFileTest {
     } finally {
       executor.shutdownNow();
     }
-    assertThat(file.parses()).isEqualTo(1);
+    assertThat(file.counts().parses()).isEqualTo(1);
   }
 
   @ParameterizedTest

@@ -1,0 +1,73 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
+
+import static com.google.common.truth.Truth.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Parsed ref lists in a Gerrit whose caches are H2's. */
+class PackedRefsAloneIT extends PackedRefsScenario {
+  @Override
+  void install(GerritSite plain) throws IOException {
+    plain.installModule(BuildFolder.moduleJar());
+    plain.installRefsModule();
+    plain.edit(config -> config.unset("gerrit", null, "installModule"));
+  }
+
+  @Test
+  void theCommandTakesOneMoreLine() throws Exception {
+    assertThat(gerrit.ssh().tryRun("cache-chroniclemap refs").isOk()).isFalse();
+    site.edit(
+        config ->
+            config.setString(
+                "gerrit",
+                null,
+                "installModule",
+                "com.googlesource.gerrit.modules.cache.chroniclemap.PackedRefsCommandsModule"));
+    restart();
+    assertThat(gerrit.ssh().run("cache-chroniclemap refs")).contains("All-Projects");
+    assertThat(gerrit.ssh().tryRun("cache-chroniclemap show").isOk()).isFalse();
+    assertThat(gerrit.ssh().run("gerrit show-caches -w 120")).contains("D accounts");
+    site.edit(config -> config.unset("gerrit", null, "installModule"));
+    restart();
+  }
+
+  @Test
+  void withoutTheFlagsListsAreInMemoryOnly() throws Exception {
+    site.edit(
+        config -> {
+          List<String> options = new ArrayList<>(GerritSite.javaOptions(config));
+          options.removeAll(GerritSite.MODULE_FLAGS);
+          config.setStringList("container", null, "javaOptions", options);
+        });
+    restart();
+    gerrit.createProject("flags");
+    git("flags", "pack-refs", "--all");
+    assertSameRefs("flags");
+    awaitMetric("memory_only", flag -> flag == 1);
+    awaitMetric("failures", failures -> failures == 0);
+    assertThat(Files.readString(site.path().resolve("logs/error_log")))
+        .contains("Parsed ref lists are kept in memory only");
+    Files.writeString(site.path().resolve("logs/error_log"), "");
+    site.installModule(BuildFolder.moduleJar());
+    site.edit(config -> config.unset("gerrit", null, "installModule"));
+    restart();
+  }
+}

@@ -1,0 +1,325 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestInstance.Lifecycle;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A real Gerrit that answers for refs from parsed lists, while others change them. */
+@TestInstance(Lifecycle.PER_CLASS)
+abstract class PackedRefsScenario {
+  GerritSite site;
+  GerritDaemon daemon;
+  Gerrit gerrit;
+
+  /** Installs what is under test in a new site. */
+  abstract void install(GerritSite plain) throws IOException;
+
+  @BeforeAll
+  void start(@TempDir Path tmp) throws Exception {
+    site = SiteTemplate.plainSite(tmp.resolve("gerrit"));
+    install(site);
+    daemon = GerritDaemon.start(site);
+    gerrit = new Gerrit(site);
+  }
+
+  @AfterAll
+  void stop() throws Exception {
+    if (daemon != null) {
+      daemon.close();
+    }
+    if (site != null) {
+      site.saveLogs(getClass().getSimpleName());
+      site.close();
+    }
+  }
+
+  void restart() throws IOException {
+    daemon.stop();
+    daemon = GerritDaemon.start(site);
+  }
+
+  Path folder(String project) {
+    return site.path().resolve("git").resolve(project + ".git");
+  }
+
+  /** Runs git in a project's folder, as an administrator's script does. */
+  String git(String project, String... args) throws Exception {
+    List<String> command = new ArrayList<>(List.of("git", "--git-dir=" + folder(project)));
+    command.addAll(List.of(args));
+    Process process = site.clean(new ProcessBuilder(command)).redirectErrorStream(true).start();
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertWithMessage("%s: %s", command, output).that(process.waitFor()).isEqualTo(0);
+    return output;
+  }
+
+  /** What native git says. */
+  Set<String> refsOfGit(String project) throws Exception {
+    Set<String> refs = new TreeSet<>();
+    git(project, "for-each-ref", "--format=%(objectname) %(refname)").lines().forEach(refs::add);
+    return refs;
+  }
+
+  /** What Gerrit says to an administrator who fetches. */
+  Set<String> refsOfGerrit(String project) throws Exception {
+    Set<String> refs = new TreeSet<>();
+    try (GitUser user = gerrit.git(project)) {
+      user.refs().forEach((name, id) -> refs.add(id.name() + " " + name));
+    }
+    return refs;
+  }
+
+  void assertSameRefs(String project) throws Exception {
+    assertThat(refsOfGerrit(project)).isEqualTo(refsOfGit(project));
+  }
+
+  Set<String> branches(String project) throws IOException {
+    Set<String> names = new TreeSet<>();
+    for (JsonElement branch :
+        gerrit.rest().get("/projects/" + project + "/branches/").json().getAsJsonArray()) {
+      names.add(branch.getAsJsonObject().get("ref").getAsString());
+    }
+    return names;
+  }
+
+  void createBranch(String project, String branch) throws IOException {
+    gerrit
+        .rest()
+        .put(
+            "/projects/" + project + "/branches/" + branch,
+            "{\"revision\": \"refs/heads/master\"}");
+  }
+
+  void deleteBranch(String project, String branch) throws IOException {
+    gerrit
+        .rest()
+        .post("/projects/" + project + "/branches:delete", "{\"branches\": [\"" + branch + "\"]}");
+  }
+
+  /** Gerrit makes figures anew only now and then, so what is asked for is waited for. */
+  void awaitMetric(String name, java.util.function.LongPredicate condition) {
+    long[] last = new long[1];
+    try {
+      Deadline.in(Duration.ofSeconds(30))
+          .await(
+              () -> {
+                last[0] = metric(name);
+                return condition.test(last[0]);
+              },
+              name);
+    } catch (IllegalStateException e) {
+      throw new AssertionError("metric " + name + " is " + last[0], e);
+    }
+  }
+
+  private long metric(String name) {
+    try {
+      JsonObject metrics =
+          gerrit
+              .rest()
+              .get("/config/server/metrics/?prefix=refs/chroniclemap/")
+              .json()
+              .getAsJsonObject();
+      return metrics.getAsJsonObject("refs/chroniclemap/" + name).get("value").getAsLong();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Test
+  void branchesComeAndGo() throws Exception {
+    gerrit.createProject("branches");
+    for (int i = 0; i < 5; i++) {
+      createBranch("branches", "b" + i);
+    }
+    git("branches", "pack-refs", "--all");
+    assertThat(branches("branches"))
+        .containsExactly(
+            "HEAD",
+            "refs/heads/b0",
+            "refs/heads/b1",
+            "refs/heads/b2",
+            "refs/heads/b3",
+            "refs/heads/b4",
+            "refs/heads/master",
+            "refs/meta/config");
+    deleteBranch("branches", "b2");
+    assertThat(branches("branches")).doesNotContain("refs/heads/b2");
+    createBranch("branches", "b2");
+    assertThat(branches("branches")).contains("refs/heads/b2");
+    git("branches", "update-ref", "refs/heads/native", "refs/heads/master");
+    assertThat(branches("branches")).contains("refs/heads/native");
+    git("branches", "pack-refs", "--all");
+    git("branches", "update-ref", "-d", "refs/heads/b0");
+    assertThat(branches("branches")).doesNotContain("refs/heads/b0");
+    assertSameRefs("branches");
+  }
+
+  @Test
+  void headFollows() throws Exception {
+    gerrit.createProject("head");
+    createBranch("head", "other");
+    git("head", "pack-refs", "--all");
+    gerrit.rest().put("/projects/head/HEAD", "{\"ref\": \"refs/heads/other\"}");
+    assertThat(gerrit.rest().get("/projects/head/HEAD").json().getAsString())
+        .isEqualTo("refs/heads/other");
+    assertThat(git("head", "symbolic-ref", "HEAD").trim()).isEqualTo("refs/heads/other");
+  }
+
+  @Test
+  void changesArePushedWhileGitPacks() throws Exception {
+    gerrit.createProject("work");
+    Workload team = new Workload(gerrit, "work");
+    for (int i = 0; i < 3; i++) {
+      team.push(3);
+      git("work", "pack-refs", "--all");
+      assertSameRefs("work");
+    }
+    team.comment(team.changes());
+    team.approve(team.changes());
+    git("work", "pack-refs", "--all");
+    team.submit(team.changes().subList(0, 3));
+    assertSameRefs("work");
+    assertThat(team.changes()).hasSize(9);
+  }
+
+  @Test
+  void garbageIsCollected() throws Exception {
+    gerrit.createProject("gc");
+    new Workload(gerrit, "gc").push(3);
+    Set<String> before = refsOfGit("gc");
+    assertThat(gerrit.ssh().run("gerrit gc --show-progress gc")).contains("done");
+    assertThat(Files.readString(folder("gc").resolve("packed-refs"))).contains("refs/changes/");
+    assertThat(refsOfGit("gc")).isEqualTo(before);
+    assertSameRefs("gc");
+  }
+
+  @Test
+  void reftablesAreLeftAlone() throws Exception {
+    gerrit.createProject("table");
+    createBranch("table", "a");
+    git("table", "pack-refs", "--all");
+    Set<String> before = refsOfGerrit("table");
+    gerrit.ssh().run("gerrit convert-ref-storage --project table --format reftable");
+    assertThat(Files.isDirectory(folder("table").resolve("reftable"))).isTrue();
+    assertThat(refsOfGerrit("table")).isEqualTo(before);
+    createBranch("table", "b");
+    assertThat(branches("table")).containsAtLeast("refs/heads/a", "refs/heads/b");
+    Set<String> with = refsOfGerrit("table");
+    gerrit.ssh().run("gerrit convert-ref-storage --project table --format refdir --backup false");
+    assertThat(refsOfGerrit("table")).isEqualTo(with);
+    deleteBranch("table", "a");
+    git("table", "pack-refs", "--all");
+    assertSameRefs("table");
+  }
+
+  @Test
+  void nothingIsParsedAgainAfterARestart() throws Exception {
+    gerrit.createProject("again");
+    for (int i = 0; i < 20; i++) {
+      createBranch("again", "b" + i);
+    }
+    git("again", "pack-refs", "--all");
+    Set<String> before = branches("again");
+    assertThat(before).hasSize(23);
+    awaitMetric("parses", parses -> parses > 0);
+    restart();
+    assertThat(branches("again")).isEqualTo(before);
+    assertSameRefs("again");
+    awaitMetric("loads", loads -> loads > 0);
+    awaitMetric("lookups", lookups -> lookups > 0);
+    awaitMetric("parses", parses -> parses == 0);
+  }
+
+  @Test
+  void aCrashLosesNoRef() throws Exception {
+    gerrit.createProject("crash");
+    createBranch("crash", "a");
+    git("crash", "pack-refs", "--all");
+    assertSameRefs("crash");
+    daemon.kill();
+    daemon = GerritDaemon.start(site);
+    assertSameRefs("crash");
+    createBranch("crash", "b");
+    assertSameRefs("crash");
+  }
+
+  @Test
+  void oneRepositoryIsSwitchedOff() throws Exception {
+    gerrit.createProject("off");
+    git("off", "config", "cache-chroniclemap.packedRefs", "false");
+    restart();
+    git("off", "pack-refs", "--all");
+    createBranch("off", "a");
+    assertThat(branches("off")).contains("refs/heads/a");
+    assertSameRefs("off");
+    assertThat(projectsShown()).doesNotContain("off");
+  }
+
+  @Test
+  void offlineProgramsWork() throws Exception {
+    gerrit.createProject("offline");
+    createBranch("offline", "a");
+    git("offline", "pack-refs", "--all");
+    assertSameRefs("offline");
+    daemon.stop();
+    assertThat(site.runProgram("reindex", "--index", "changes")).doesNotContain("Exception");
+    assertThat(
+            site.runProgram(
+                "init", "--batch", "--no-auto-start", "--skip-all-downloads", "--skip-plugins"))
+        .doesNotContain("Exception");
+    daemon = GerritDaemon.start(site);
+    assertSameRefs("offline");
+    awaitMetric("memory_only", flag -> flag == 0);
+    awaitMetric("parses", parses -> parses == 0);
+  }
+
+  /** Projects that the command shows; empty if there is no command. */
+  Set<String> projectsShown() throws IOException {
+    return Set.of();
+  }
+
+  @Test
+  void nothingFails() throws Exception {
+    gerrit.createProject("fine");
+    git("fine", "pack-refs", "--all");
+    assertSameRefs("fine");
+    awaitMetric("lookups", lookups -> lookups > 0);
+    awaitMetric("failures", failures -> failures == 0);
+    awaitMetric("left_to_jgit", contents -> contents == 0);
+    awaitMetric("memory_only", flag -> flag == 0);
+    assertThat(Files.readString(site.path().resolve("logs/error_log")))
+        .doesNotContain("Parsed ref lists");
+  }
+}

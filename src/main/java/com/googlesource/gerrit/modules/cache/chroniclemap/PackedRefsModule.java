@@ -1,0 +1,48 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap;
+
+import com.google.gerrit.server.ModuleImpl;
+import com.google.gerrit.server.config.RepositoryConfig;
+import com.google.gerrit.server.git.GitRepositoryManagerModule;
+import com.google.inject.AbstractModule;
+import com.google.inject.Inject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.admin.RefsMetricsModule;
+import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RepositoriesModule;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.WarmUp;
+
+/**
+ * Answers for the packed refs of all repositories from parsed lists: the entrance of {@code
+ * gerrit.installDbModule}. Works with {@link ChronicleMapCacheModule} and without it.
+ *
+ * <p>It never stops a server: where anything is missing that the lists need, they are kept in
+ * memory only, or JGit answers.
+ */
+@ModuleImpl(name = GitRepositoryManagerModule.MANAGER_MODULE)
+public class PackedRefsModule extends AbstractModule {
+  private final RepositoryConfig repositories;
+
+  @Inject
+  PackedRefsModule(RepositoryConfig repositories) {
+    this.repositories = repositories;
+  }
+
+  @Override
+  protected void configure() {
+    WarmUp.begin();
+    install(new RepositoriesModule(repositories));
+    install(new RefsMetricsModule());
+  }
+}

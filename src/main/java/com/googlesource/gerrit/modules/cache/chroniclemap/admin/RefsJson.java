@@ -1,0 +1,101 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import com.google.gson.Gson;
+import com.google.gson.GsonBuilder;
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
+import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
+import java.util.List;
+import java.util.Locale;
+
+/** The parsed ref lists as JSON; the names of its fields are documented and stay. */
+final class RefsJson {
+  private static final Gson GSON = new GsonBuilder().setPrettyPrinting().create();
+
+  private RefsJson() {}
+
+  static String of(RefsTotals totals, List<ProjectRefs> reports) {
+    JsonObject root = new JsonObject();
+    root.add("totals", totals(totals));
+    JsonArray projects = new JsonArray();
+    reports.forEach(refs -> projects.add(project(refs)));
+    root.add("projects", projects);
+    return GSON.toJson(root);
+  }
+
+  private static JsonObject totals(RefsTotals totals) {
+    JsonObject out = new JsonObject();
+    out.addProperty("projects", totals.repositories());
+    out.addProperty("lists", totals.lists());
+    out.addProperty("refs", totals.refs());
+    out.addProperty("packed_bytes", totals.packedBytes());
+    out.addProperty("off_heap_bytes", totals.memoryBytes());
+    out.addProperty("memory_limit_bytes", totals.memoryLimit());
+    out.addProperty("blocks", totals.blocks());
+    out.addProperty("parses", totals.parses());
+    out.addProperty("reused_blocks", totals.reusedBlocks());
+    out.addProperty("loads", totals.loads());
+    out.addProperty("checks", totals.checks());
+    out.addProperty("lookups", totals.lookups());
+    out.addProperty("left_to_jgit", totals.leftToJGit());
+    out.addProperty("evicted", totals.evictions());
+    out.addProperty("failures", totals.failures());
+    out.addProperty("last_parse", totals.lastParse());
+    totals.memoryOnlyReason().ifPresent(why -> out.addProperty("memory_only_reason", why));
+    totals.disk().ifPresent(stats -> out.add("disk", disk(stats)));
+    return out;
+  }
+
+  private static JsonObject disk(StoreStats stats) {
+    JsonObject out = new JsonObject();
+    out.addProperty("state", stats.state().name().toLowerCase(Locale.ROOT));
+    out.addProperty("entries", stats.entries());
+    out.addProperty("live_bytes", stats.liveBytes());
+    out.addProperty("disk_bytes", stats.diskBytes());
+    out.addProperty("limit_bytes", stats.maxBytes());
+    out.addProperty("evicted", stats.evictions());
+    out.addProperty("not_stored", stats.notStored());
+    out.addProperty("damaged", stats.damaged() + stats.start().damaged());
+    return out;
+  }
+
+  private static JsonObject project(ProjectRefs refs) {
+    RefsReport report = refs.report();
+    JsonObject out = new JsonObject();
+    out.addProperty("name", refs.project());
+    out.addProperty("in_memory", report.inMemory());
+    out.addProperty("refs", report.refs());
+    out.addProperty("packed_bytes", report.packedBytes());
+    out.addProperty("off_heap_bytes", report.offHeapBytes());
+    if (report.refs() > 0) {
+      out.addProperty("bytes_a_ref", Units.tenths(report.offHeapBytes(), report.refs()));
+    }
+    out.addProperty("blocks", report.blocks());
+    out.addProperty("parses", report.parses());
+    out.addProperty("reused_blocks", report.reusedBlocks());
+    out.addProperty("found", report.found());
+    out.addProperty("checks", report.checks());
+    out.addProperty("lookups", report.lookups());
+    out.addProperty("left_to_jgit", report.leftToJGit());
+    out.addProperty("last_parse", report.lastParse());
+    out.addProperty("last_parse_micros", report.lastParseMicros());
+    return out;
+  }
+}

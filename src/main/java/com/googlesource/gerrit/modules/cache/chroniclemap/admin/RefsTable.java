@@ -1,0 +1,133 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
+import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
+import java.io.PrintWriter;
+import java.time.Instant;
+import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/** The parsed ref lists as a table of {@link Tables#WIDTH} columns. */
+final class RefsTable {
+  private static final int NAME_WIDTH = 22;
+  private static final String ROW = "%-" + NAME_WIDTH + "s %7s %7s %7s %5s %6s %6s %6s %6s %7s %8s";
+  private static final DateTimeFormatter TIME =
+      DateTimeFormatter.ofPattern("HH:mm:ss", Locale.ROOT).withZone(ZoneId.systemDefault());
+  private static final DateTimeFormatter DAY =
+      DateTimeFormatter.ofPattern("d MMM", Locale.ROOT).withZone(ZoneId.systemDefault());
+
+  private RefsTable() {}
+
+  static void print(PrintWriter out, RefsTotals totals, List<ProjectRefs> reports) {
+    printRow(out, "", "", "Bytes", "Bytes", "Bytes", "", "", "Blocks", "", "", "Last");
+    printRow(
+        out, "Project", "Refs", "packed", "offheap", "a ref", "Blocks", "Parses", "reused",
+        "Checks", "Lookups", "parse");
+    Tables.printRule(out);
+    reports.forEach(refs -> printRow(out, refs));
+    Tables.printRule(out);
+    printRow(
+        out,
+        totals.repositories() + " projects",
+        Units.count(totals.refs()),
+        Units.bytes(totals.packedBytes()),
+        Units.bytes(totals.memoryBytes()),
+        perRef(totals.memoryBytes(), totals.refs()),
+        Units.count(totals.blocks()),
+        Units.count(totals.parses()),
+        Units.count(totals.reusedBlocks()),
+        Units.count(totals.checks()),
+        Units.count(totals.lookups()),
+        time(totals.lastParse()));
+    Tables.printNotes(out, notes(totals));
+  }
+
+  private static void printRow(PrintWriter out, ProjectRefs refs) {
+    RefsReport report = refs.report();
+    printRow(
+        out,
+        Tables.shorten(refs.project(), NAME_WIDTH),
+        report.inMemory() ? Units.count(report.refs()) : "-",
+        report.inMemory() ? Units.bytes(report.packedBytes()) : "-",
+        report.inMemory() ? Units.bytes(report.offHeapBytes()) : "-",
+        perRef(report.offHeapBytes(), report.refs()),
+        report.inMemory() ? Units.count(report.blocks()) : "-",
+        Units.count(report.parses()),
+        Units.count(report.reusedBlocks()),
+        Units.count(report.checks()),
+        Units.count(report.lookups()),
+        time(report.lastParse()));
+  }
+
+  private static void printRow(PrintWriter out, Object... columns) {
+    out.println(String.format(ROW, columns).stripTrailing());
+  }
+
+  private static String perRef(long bytes, long refs) {
+    return refs == 0 ? "" : Units.count(bytes / refs);
+  }
+
+  /** Of today the time, else the day. */
+  private static String time(long millis) {
+    if (millis == 0) {
+      return "";
+    }
+    Instant then = Instant.ofEpochMilli(millis);
+    return then.isAfter(Instant.now().minus(12, ChronoUnit.HOURS))
+        ? TIME.format(then)
+        : DAY.format(then);
+  }
+
+  private static List<String> notes(RefsTotals totals) {
+    List<String> notes = new ArrayList<>();
+    notes.add(
+        String.format(
+            "%s lists in memory, each once and with shared blocks once, of at most %s. %s left it to"
+                + " make room. %s were found on disk.",
+            Units.count(totals.lists()),
+            Units.bytes(totals.memoryLimit()),
+            Units.count(totals.evictions()),
+            Units.count(totals.loads())));
+    totals
+        .disk()
+        .ifPresent(
+            disk ->
+                notes.add(
+                    String.format(
+                        "On disk: %s blocks, %s of at most %s.",
+                        Units.count(disk.entries()),
+                        Units.bytes(disk.diskBytes()),
+                        Units.bytes(disk.maxBytes()))));
+    totals.memoryOnlyReason().ifPresent(why -> notes.add("Nothing is kept on disk: " + why));
+    if (totals.leftToJGit() > 0) {
+      notes.add(
+          Units.count(totals.leftToJGit())
+              + " contents are broken or unusual: JGit answers for them, as without this module.");
+    }
+    if (totals.failures() > 0) {
+      notes.add(
+          Units.count(totals.failures())
+              + " questions were answered by JGit because of a fault; see the log.");
+    }
+    return notes;
+  }
+}

@@ -1,0 +1,210 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import org.eclipse.jgit.annotations.Nullable;
+
+/**
+ * The blocks of a list that is being made, from text or from disk. A block that the memory has
+ * already is shared; the others are collected and come into new {@link Slab}s, which are as large
+ * as what is in them.
+ *
+ * <p>For one thread, and for one list; of no use after {@link #finish}.
+ */
+final class Draft implements BlockStore {
+  /** Blocks of more bytes than this together come into more than one slab. */
+  private static final int MOST_SLAB_BYTES = 1 << 20;
+
+  private static final int FIRST_BYTES = 8 << 10;
+
+  /** A root of up to so many bytes lies with its blocks: small lists have one piece of memory. */
+  private static final int SMALL_ROOT = 4 << 10;
+
+  // Most drafts are never written to: the content has not changed.
+  private static final byte[] NO_BYTES = {};
+  private static final long[] NO_IDS = {};
+  private static final int[] NO_STARTS = {};
+
+  private final ListMemory memory;
+  private final Map<ContentDigest, Place> places = new HashMap<>();
+  private final List<Slab> slabs = new ArrayList<>();
+
+  // What is not in a slab yet.
+  private byte[] bytes = NO_BYTES;
+  private int used;
+  private long[] ids = NO_IDS;
+  private int[] starts = NO_STARTS;
+  private int blocks;
+
+  private int made;
+
+  /**
+   * Where a block is.
+   *
+   * @param slab in use by others; null for one of the draft's own
+   * @param number of the draft's own slab
+   * @param start in the slab
+   */
+  private record Place(@Nullable Slab slab, int number, int start) {}
+
+  Draft(ListMemory memory) {
+    this.memory = memory;
+  }
+
+  /** Whether a list's blocks may be used again: they live as long as the list. */
+  @Override
+  public boolean mayReuse(ParsedRefs list) {
+    return list.held() != null;
+  }
+
+  /** Takes a block from the memory if it is there. */
+  boolean share(long idHi, long idLo) {
+    ContentDigest id = new ContentDigest(idHi, idLo);
+    if (places.containsKey(id)) {
+      return true;
+    }
+    ListMemory.Found found = memory.find(idHi, idLo);
+    if (found == null) {
+      return false;
+    }
+    places.put(id, new Place(found.slab(), 0, found.start()));
+    return true;
+  }
+
+  @Override
+  public void put(long idHi, long idLo, ByteBuffer block) {
+    if (share(idHi, idLo)) {
+      return;
+    }
+    int length = block.remaining();
+    if (used > 0 && used + length > MOST_SLAB_BYTES) {
+      closeSlab(0);
+    }
+    if (bytes.length < used + length) {
+      bytes = Arrays.copyOf(bytes, Math.max(FIRST_BYTES, 2 * (used + length)));
+    }
+    if (blocks + 2 > starts.length) {
+      int most = Math.max(8, 2 * blocks);
+      ids = Arrays.copyOf(ids, 2 * most);
+      starts = Arrays.copyOf(starts, most + 1);
+    }
+    block.get(block.position(), bytes, used, length);
+    ids[2 * blocks] = idHi;
+    ids[2 * blocks + 1] = idLo;
+    starts[blocks] = used;
+    places.put(new ContentDigest(idHi, idLo), new Place(null, slabs.size(), used));
+    used += length;
+    blocks++;
+    made++;
+  }
+
+  /** Blocks that were not in the memory. */
+  int made() {
+    return made;
+  }
+
+  /** The root is handed to {@link #finish}. */
+  @Override
+  public void putRoot(long idHi, long idLo, ByteBuffer root) {}
+
+  /** Nobody reads a list that is not finished. */
+  @Override
+  public boolean read(long idHi, long idLo, Visitor visitor) {
+    return false;
+  }
+
+  private Slab closeSlab(int spare) {
+    ByteBuffer slab = ByteBuffer.allocateDirect(used + spare);
+    slab.put(0, bytes, 0, used);
+    starts[blocks] = used;
+    Slab closed = new Slab(slab, Arrays.copyOf(ids, 2 * blocks), Arrays.copyOf(starts, blocks + 1));
+    slabs.add(closed);
+    used = 0;
+    blocks = 0;
+    return closed;
+  }
+
+  /**
+   * Makes the list.
+   *
+   * @param root its blocks were put here, or are those of {@code old}
+   * @param old a list that {@link #mayReuse} allows; null if there is none
+   * @param onDisk whether the disk has it all
+   */
+  ParsedRefs finish(Root root, @Nullable ParsedRefs old, boolean onDisk) {
+    Root kept = root;
+    int rootBytes = root.bytes().limit();
+    if (blocks > 0) {
+      boolean small = slabs.isEmpty() && rootBytes <= SMALL_ROOT;
+      int at = used;
+      Slab last = closeSlab(small ? rootBytes : 0);
+      if (small) {
+        last.memory.put(at, root.bytes(), 0, rootBytes);
+        kept = new Root(last.memory.slice(at, rootBytes));
+        rootBytes = 0;
+      }
+    }
+    slabs.forEach(slab -> slab.onDisk = onDisk);
+    HeldBlocks held = held(kept, old, rootBytes);
+    held.rootOnDisk = onDisk;
+    return new ParsedRefs(kept, held);
+  }
+
+  private HeldBlocks held(Root root, @Nullable ParsedRefs old, int rootBytes) {
+    IdentityHashMap<Slab, Integer> numbers = new IdentityHashMap<>();
+    List<Slab> all = new ArrayList<>();
+    long[] at = new long[root.blocks()];
+    int next = 0;
+    for (int i = 0; i < at.length; i++) {
+      Place place = places.get(new ContentDigest(root.idHi(i), root.idLo(i)));
+      Slab slab;
+      int start;
+      if (place != null) {
+        slab = place.slab != null ? place.slab : slabs.get(place.number);
+        start = place.start;
+      } else {
+        next = findIn(old, next, root.idHi(i), root.idLo(i));
+        slab = old.held().slab(next);
+        start = old.held().start(next);
+      }
+      int number =
+          numbers.computeIfAbsent(
+              slab,
+              s -> {
+                all.add(s);
+                return all.size() - 1;
+              });
+      at[i] = HeldBlocks.place(number, start);
+    }
+    return new HeldBlocks(all.toArray(Slab[]::new), at, rootBytes);
+  }
+
+  /** Blocks that are used again stand in the older list in the same order. */
+  private static int findIn(@Nullable ParsedRefs old, int from, long idHi, long idLo) {
+    for (int i = from; old != null && i < old.root().blocks(); i++) {
+      if (old.root().idHi(i) == idHi && old.root().idLo(i) == idLo) {
+        return i;
+      }
+    }
+    throw new IllegalStateException("a list was made without one of its blocks");
+  }
+}

@@ -1,0 +1,92 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import com.google.common.flogger.FluentLogger;
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.DirectoryNotEmptyException;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.time.Duration;
+import java.time.Instant;
+
+/**
+ * Deletes the folders that loose refs have left behind: each costs a look at the file system for
+ * whoever lists refs.
+ */
+final class EmptyRefFolders {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /** Who has just made a folder is going to make a ref in it. */
+  private static final Duration MIN_AGE = Duration.ofSeconds(30);
+
+  /** Folders such as {@code refs/heads} stay. */
+  private static final int KEPT_LEVELS = 1;
+
+  private EmptyRefFolders() {}
+
+  static void delete(File refsFolder) {
+    Path refs = refsFolder.toPath();
+    Instant oldest = Instant.now().minus(MIN_AGE);
+    try {
+      Files.walkFileTree(
+          refs,
+          new SimpleFileVisitor<>() {
+            @Override
+            public FileVisitResult visitFileFailed(Path file, IOException e) {
+              return FileVisitResult.CONTINUE; // gone meanwhile
+            }
+
+            @Override
+            public FileVisitResult postVisitDirectory(Path folder, IOException e)
+                throws IOException {
+              if (!folder.equals(refs)
+                  && refs.relativize(folder).getNameCount() > KEPT_LEVELS
+                  && isOld(folder, oldest)) {
+                deleteIfEmpty(folder);
+              }
+              return FileVisitResult.CONTINUE;
+            }
+          });
+    } catch (IOException e) {
+      logger.atFine().withCause(e).log("cannot look through %s", refs);
+    }
+  }
+
+  private static boolean isOld(Path folder, Instant oldest) {
+    try {
+      return Files.readAttributes(folder, BasicFileAttributes.class)
+          .lastModifiedTime()
+          .toInstant()
+          .isBefore(oldest);
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  private static void deleteIfEmpty(Path folder) {
+    try {
+      Files.delete(folder);
+    } catch (DirectoryNotEmptyException e) {
+      // In use.
+    } catch (IOException e) {
+      logger.atFine().withCause(e).log("cannot delete %s", folder);
+    }
+  }
+}

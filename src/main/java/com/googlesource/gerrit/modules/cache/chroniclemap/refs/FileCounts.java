@@ -1,0 +1,78 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import java.util.concurrent.atomic.LongAdder;
+
+/** What became of one packed-refs file since it was first asked for. Safe for any thread. */
+final class FileCounts {
+  /** Questions for refs. */
+  final LongAdder lookups = new LongAdder();
+
+  /** Times the content was read, to compare it or as its attributes had changed. */
+  final LongAdder readings = new LongAdder();
+
+  /** Lists that were in memory or on disk already. */
+  final LongAdder found = new LongAdder();
+
+  /** Contents that JGit answers for. */
+  final LongAdder notParsable = new LongAdder();
+
+  private long parses;
+  private long reusedBlocks;
+  private long lastParse;
+  private long lastParseNanos;
+
+  /** Counts a list that was made from text; {@code made} of its blocks were new. */
+  synchronized void parsed(int blocks, int made, long nanos) {
+    parses++;
+    reusedBlocks += Math.max(0, blocks - made);
+    lastParse = System.currentTimeMillis();
+    lastParseNanos = nanos;
+  }
+
+  /** Adds what another file has counted. */
+  void add(FileCounts other) {
+    lookups.add(other.lookups.sum());
+    readings.add(other.readings.sum());
+    found.add(other.found.sum());
+    notParsable.add(other.notParsable.sum());
+    long parsed = other.parses();
+    long reused = other.reusedBlocks();
+    long last = other.lastParse();
+    synchronized (this) {
+      parses += parsed;
+      reusedBlocks += reused;
+      lastParse = Math.max(lastParse, last);
+    }
+  }
+
+  synchronized long parses() {
+    return parses;
+  }
+
+  synchronized long reusedBlocks() {
+    return reusedBlocks;
+  }
+
+  /** Milliseconds since the epoch; 0 if nothing was parsed. */
+  synchronized long lastParse() {
+    return lastParse;
+  }
+
+  synchronized long lastParseNanos() {
+    return lastParseNanos;
+  }
+}

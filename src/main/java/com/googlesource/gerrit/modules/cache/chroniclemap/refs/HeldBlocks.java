@@ -1,0 +1,82 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import java.nio.ByteBuffer;
+
+/**
+ * Where the blocks of one list lie: as long as anyone has the list, its blocks are there. Immutable
+ * but for a note; any thread may read.
+ */
+final class HeldBlocks {
+  private static final int SLAB_SHIFT = 32;
+
+  private final Slab[] slabs;
+
+  /** For each block the number of its slab, and where it starts there. */
+  private final long[] places;
+
+  private final int rootBytes;
+
+  /** Whether the root has been handed to the disk. */
+  volatile boolean rootOnDisk;
+
+  /**
+   * Takes over places.
+   *
+   * @param rootBytes direct memory of the root, if it has its own
+   */
+  HeldBlocks(Slab[] slabs, long[] places, int rootBytes) {
+    this.slabs = slabs;
+    this.places = places;
+    this.rootBytes = rootBytes;
+  }
+
+  static long place(int slab, int start) {
+    return ((long) slab << SLAB_SHIFT) | start;
+  }
+
+  Slab slab(int block) {
+    return slabs[(int) (places[block] >>> SLAB_SHIFT)];
+  }
+
+  int start(int block) {
+    return (int) places[block];
+  }
+
+  /** The slabs of all blocks, each once. Not to be changed. */
+  Slab[] slabs() {
+    return slabs;
+  }
+
+  int rootBytes() {
+    return rootBytes;
+  }
+
+  /** Shows a block to the visitor. The length is not known here: 0. */
+  void visit(int block, BlockStore.Visitor visitor) {
+    ByteBuffer memory = slab(block).memory;
+    visitor.visit(memory, start(block), 0);
+  }
+
+  /** Whether so much of the slabs is of no use to this list that it should be copied. */
+  boolean isScattered(long liveBytes) {
+    long all = 0;
+    for (Slab slab : slabs) {
+      all += slab.bytes();
+    }
+    return slabs.length > 512 || all > 2 * liveBytes + (1 << 20);
+  }
+}

@@ -1,0 +1,365 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.JvmFlags;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException;
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.ToLongFunction;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.internal.storage.file.RefDirectory;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.RefDatabase;
+
+/**
+ * The parsed ref lists of all repositories of this process, and the way to ask them.
+ *
+ * <p>It works from the moment it is made: what it needs is opened when the first repository is
+ * asked for refs. Where there can be no store (another process has the folder, a flag of the Java
+ * virtual machine is missing, the disk is full) lists are kept in memory only. After it was closed
+ * it still answers, from memory.
+ *
+ * <p>Any thread may call.
+ */
+public final class PackedRefsCache implements AutoCloseable {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  private static final String STORE = "packed_refs";
+
+  /** Of roots and blocks, together. */
+  private static final int STORE_VERSION = (Root.VERSION << 8) | BlockFormat.VERSION;
+
+  private static final long UPKEEP_SECONDS = 1;
+  private static final long KEEP_SECONDS = TimeUnit.HOURS.toSeconds(1);
+
+  /** After how many looks of {@link #keep} a repository that nobody asked for is forgotten. */
+  private static final int IDLE_KEEPS = 24;
+
+  /** One for each repository folder, whatever instances of the repository there are. */
+  private final Map<File, PackedRefsFile> files = new ConcurrentHashMap<>();
+
+  /** What was counted for repositories that were forgotten. */
+  private final FileCounts forgotten = new FileCounts();
+
+  private final RefsSettings settings;
+  private final Failures failures = new Failures();
+  private final ScheduledExecutorService upkeep;
+
+  /** How many looks ago each repository was last in use; for the upkeep thread. */
+  private final IdentityHashMap<PackedRefsFile, Idle> idle = new IdentityHashMap<>();
+
+  // Guarded by this.
+  @Nullable private StoreDirectory directory;
+  private boolean closed;
+
+  /** Null before the first use; written under this object's lock. */
+  @Nullable private volatile ListTiers tiers;
+
+  private volatile String memoryOnlyReason = "not in use yet";
+
+  private record Idle(long lastUse, int looks) {}
+
+  /** Makes it; takes nothing of memory, disk or time yet. */
+  public PackedRefsCache(RefsSettings settings) {
+    this.settings = settings;
+    this.upkeep =
+        Executors.newSingleThreadScheduledExecutor(
+            task -> {
+              Thread thread = new Thread(task, "cache-chroniclemap-refs");
+              thread.setDaemon(true);
+              return thread;
+            });
+  }
+
+  /**
+   * The refs of a repository.
+   *
+   * @param jgit the repository's own database, which does the updates
+   */
+  public RepositoryRefs of(FileRepository repository, RefDirectory jgit) {
+    File packedRefs = packedRefs(repository.getCommonDirectory());
+    ListTiers lists = open();
+    PackedRefsFile file =
+        files.computeIfAbsent(packedRefs, path -> new PackedRefsFile(path, lists));
+    return new RepositoryRefs(
+        new FallbackRefDatabase(new OffHeapRefDatabase(repository, jgit, file), jgit, failures));
+  }
+
+  /** The databases of one repository. */
+  public static final class RepositoryRefs {
+    private final FallbackRefDatabase database;
+
+    RepositoryRefs(FallbackRefDatabase database) {
+      this.database = database;
+    }
+
+    /** Sees each change at once. */
+    public RefDatabase current() {
+      return database;
+    }
+
+    /**
+     * Sees {@code packed-refs} as it is when it is first asked for, until the caller begins an
+     * update. For one request, and not to be kept.
+     */
+    public RefDatabase forRequest() {
+      return database.forRequest();
+    }
+  }
+
+  /** Not where the file itself may be linked to: whoever rewrites it puts a file in its place. */
+  private static File packedRefs(File gitFolder) {
+    File folder;
+    try {
+      folder = gitFolder.getCanonicalFile();
+    } catch (IOException e) {
+      folder = gitFolder.getAbsoluteFile();
+    }
+    return new File(folder, Constants.PACKED_REFS);
+  }
+
+  /** Forgets a repository that was deleted. Should it be used all the same, it is known again. */
+  public void forget(File gitFolder) {
+    PackedRefsFile file = files.get(packedRefs(gitFolder));
+    if (file != null) {
+      forget(file);
+    }
+  }
+
+  private void forget(PackedRefsFile file) {
+    if (files.remove(file.file(), file)) {
+      forgotten.add(file.counts());
+      file.release();
+    }
+  }
+
+  // ---- opening
+
+  /** Opens the store, if it is not open; returns before its file is read. */
+  public void start() {
+    ListTiers unused = open();
+    if (unused.disk() == null && settings.diskLimit() > 0) {
+      logger.atWarning().log("Parsed ref lists are kept in memory only: %s", memoryOnlyReason);
+    }
+  }
+
+  private ListTiers open() {
+    ListTiers lists = tiers;
+    return lists != null ? lists : openOnce();
+  }
+
+  private synchronized ListTiers openOnce() {
+    if (tiers == null) {
+      ListMemory memory = new ListMemory(settings.memoryLimit());
+      Optional<ListDisk> disk = Optional.empty();
+      byte[] secret = null;
+      try {
+        disk = openDisk();
+        secret = disk.isPresent() ? SecretFile.readOrMake(directory.path()) : null;
+      } catch (StoreUnavailableException | IOException | RuntimeException e) {
+        disk = Optional.empty();
+        memoryOnlyReason = String.valueOf(e.getMessage());
+        closeDirectory();
+      }
+      SiteKey key = new SiteKey(secret != null ? secret : SecretFile.random());
+      ListTiers made = new ListTiers(key, memory, disk.orElse(null));
+      if (!closed) {
+        repeat(made::upkeep, UPKEEP_SECONDS);
+        repeat(this::keep, KEEP_SECONDS);
+      }
+      tiers = made;
+    }
+    return tiers;
+  }
+
+  private Optional<ListDisk> openDisk() throws StoreUnavailableException {
+    if (closed) {
+      memoryOnlyReason = "the server stops";
+      return Optional.empty();
+    }
+    if (settings.diskLimit() <= 0) {
+      memoryOnlyReason = "cache.packed_refs.diskLimit is " + settings.diskLimit();
+      return Optional.empty();
+    }
+    Optional<String> missingFlags = JvmFlags.missing();
+    if (missingFlags.isPresent()) {
+      memoryOnlyReason = missingFlags.get();
+      return Optional.empty();
+    }
+    if (settings.folder().isEmpty()) {
+      memoryOnlyReason = "cache.directory is not set in gerrit.config";
+      return Optional.empty();
+    }
+    Path folder = settings.folder().get();
+    directory = StoreDirectory.open(folder);
+    Store store =
+        directory.openStore(
+            new StoreSettings(STORE, STORE_VERSION, settings.diskLimit(), Optional.empty()));
+    return Optional.of(new ListDisk(store));
+  }
+
+  private void repeat(Runnable task, long seconds) {
+    var unused = upkeep.scheduleWithFixedDelay(guarded(task), seconds, seconds, TimeUnit.SECONDS);
+  }
+
+  private static Runnable guarded(Runnable task) {
+    return () -> {
+      try {
+        task.run();
+      } catch (RuntimeException | OutOfMemoryError e) {
+        // Thrown on, it would be the last time.
+        logger.atSevere().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
+            "the upkeep of parsed ref lists failed");
+      }
+    };
+  }
+
+  private synchronized void closeDirectory() {
+    if (directory != null) {
+      directory.close();
+      directory = null;
+    }
+  }
+
+  // ---- upkeep
+
+  /** Keeps on disk what is in use, and forgets what is not in use any more. */
+  void keep() {
+    ListTiers lists = open();
+    IdentityHashMap<ParsedRefs, Boolean> kept = new IdentityHashMap<>();
+    for (PackedRefsFile file : List.copyOf(files.values())) {
+      Idle before = idle.get(file);
+      boolean used = before == null || before.lastUse != file.lastUse();
+      Idle now = new Idle(file.lastUse(), used ? 0 : before.looks + 1);
+      idle.put(file, now);
+      ParsedRefs list = file.lastList();
+      if (used && list != null && lists.disk() != null && kept.put(list, true) == null) {
+        lists.disk().keep(list);
+      }
+      if (now.looks >= IDLE_KEEPS) {
+        forget(file);
+      }
+    }
+    idle.keySet().removeIf(file -> files.get(file.file()) != file);
+  }
+
+  /** Writes what waits, and closes the store. */
+  @Override
+  public void close() {
+    ListTiers lists;
+    synchronized (this) {
+      closed = true;
+      lists = tiers;
+    }
+    upkeep.shutdown();
+    boolean interrupted = false;
+    try {
+      if (!upkeep.awaitTermination(10, TimeUnit.SECONDS)) {
+        logger.atWarning().log("the upkeep of parsed ref lists did not end in 10 s");
+      }
+    } catch (InterruptedException e) {
+      interrupted = true;
+    }
+    if (lists != null) {
+      guarded(lists::upkeep).run();
+    }
+    closeDirectory();
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  // ---- figures
+
+  /** Figures of each repository that was asked for refs of late, by folder. */
+  public List<RefsReport> reports() {
+    List<RefsReport> reports = new ArrayList<>();
+    for (PackedRefsFile file : files.values()) {
+      reports.add(report(file));
+    }
+    reports.sort(Comparator.comparing(RefsReport::folder));
+    return reports;
+  }
+
+  private static RefsReport report(PackedRefsFile file) {
+    FileCounts counts = file.counts();
+    ParsedRefs list = file.lastList();
+    return new RefsReport(
+        file.file().getParentFile(),
+        list != null,
+        list == null ? 0 : list.size(),
+        list == null ? 0 : list.textBytes(),
+        list == null ? 0 : list.rootBytes() + list.blockBytes(),
+        list == null ? 0 : list.blocks(),
+        counts.parses(),
+        counts.reusedBlocks(),
+        counts.found.sum(),
+        counts.readings.sum(),
+        counts.lookups.sum(),
+        counts.notParsable.sum(),
+        counts.lastParse(),
+        TimeUnit.NANOSECONDS.toMicros(counts.lastParseNanos()));
+  }
+
+  /** Figures of all together. */
+  public RefsTotals totals() {
+    ListTiers lists = tiers;
+    List<RefsReport> reports = reports();
+    List<ParsedRefs> held = lists == null ? List.of() : lists.memory().lists();
+    Optional<ListDisk> disk = lists == null ? Optional.empty() : Optional.ofNullable(lists.disk());
+    return new RefsTotals(
+        reports.size(),
+        held.size(),
+        held.stream().mapToLong(ParsedRefs::size).sum(),
+        held.stream().mapToLong(ParsedRefs::textBytes).sum(),
+        lists == null ? 0 : lists.memory().bytes(),
+        settings.memoryLimit(),
+        lists == null ? 0 : lists.memory().blocks(),
+        forgotten.parses() + sum(reports, RefsReport::parses),
+        forgotten.reusedBlocks() + sum(reports, RefsReport::reusedBlocks),
+        disk.map(ListDisk::loads).orElse(0L),
+        forgotten.readings.sum() + sum(reports, RefsReport::checks),
+        forgotten.lookups.sum() + sum(reports, RefsReport::lookups),
+        forgotten.notParsable.sum() + sum(reports, RefsReport::leftToJGit),
+        lists == null ? 0 : lists.memory().evictions(),
+        failures.sum(),
+        Math.max(
+            forgotten.lastParse(),
+            reports.stream().mapToLong(RefsReport::lastParse).max().orElse(0)),
+        disk.map(ListDisk::store).map(Store::stats),
+        disk.isPresent() ? Optional.empty() : Optional.of(memoryOnlyReason));
+  }
+
+  private static long sum(List<RefsReport> reports, ToLongFunction<RefsReport> figure) {
+    return reports.stream().mapToLong(figure).sum();
+  }
+}

@@ -1,0 +1,78 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.repositories;
+
+import com.google.gerrit.server.config.GerritServerConfig;
+import com.google.gerrit.server.config.SitePaths;
+import com.google.inject.Inject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsSettings;
+import java.nio.file.Path;
+import java.util.Optional;
+import org.eclipse.jgit.lib.Config;
+
+/** What {@code gerrit.config} and a repository's own config say of parsed ref lists. */
+final class PackedRefsConfig {
+  private static final String CACHE = "cache";
+  private static final String NAME = "packed_refs";
+  private static final String SECTION = "packedRefs";
+
+  /** In the config of a repository. */
+  private static final String REPOSITORY_SECTION = "cache-chroniclemap";
+
+  private static final long DEFAULT_MEMORY_LIMIT = 256 << 20;
+  private static final long DEFAULT_DISK_LIMIT = 1 << 30;
+
+  /**
+   * Beside that of the caches, and with a lock of its own: this module and that of the caches do
+   * not depend on each other.
+   */
+  private static final String FOLDER = "cache-chroniclemap-refs";
+
+  private final Config config;
+  private final SitePaths site;
+
+  @Inject
+  PackedRefsConfig(@GerritServerConfig Config config, SitePaths site) {
+    this.config = config;
+    this.site = site;
+  }
+
+  /** Whether any repository is to be answered for. */
+  boolean isEnabled() {
+    return config.getBoolean(SECTION, null, "enabled", true);
+  }
+
+  /** Whether a repository is to be answered for, if any is. */
+  static boolean isEnabled(Config repository) {
+    return repository.getBoolean(REPOSITORY_SECTION, null, SECTION, true);
+  }
+
+  /** Whether a request sees one state of packed refs until it changes refs itself. */
+  boolean isPerRequest() {
+    return config.getBoolean("core", null, "usePerRequestRefCache", true);
+  }
+
+  RefsSettings settings() {
+    return new RefsSettings(
+        config.getLong(CACHE, NAME, "memoryLimit", DEFAULT_MEMORY_LIMIT),
+        config.getLong(CACHE, NAME, "diskLimit", DEFAULT_DISK_LIMIT),
+        folder());
+  }
+
+  private Optional<Path> folder() {
+    return Optional.ofNullable(site.resolve(config.getString(CACHE, null, "directory")))
+        .map(directory -> directory.resolve(FOLDER));
+  }
+}

@@ -1,0 +1,57 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.repositories;
+
+import com.google.common.flogger.FluentLogger;
+import com.google.gerrit.extensions.events.LifecycleListener;
+import com.google.inject.Inject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
+
+/** Opens the store with the server, and closes it. Where nobody starts it, the first use does. */
+final class PackedRefsLifecycle implements LifecycleListener {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  private final PackedRefsCache cache;
+  private final PackedRefsConfig config;
+
+  @Inject
+  PackedRefsLifecycle(PackedRefsCache cache, PackedRefsConfig config) {
+    this.cache = cache;
+    this.config = config;
+  }
+
+  @Override
+  public void start() {
+    if (!config.isEnabled()) {
+      logger.atInfo().log("Parsed ref lists are switched off: packedRefs.enabled is false");
+      return;
+    }
+    try {
+      cache.start();
+    } catch (RuntimeException e) {
+      // The first use tries again.
+      logger.atSevere().withCause(e).log("Parsed ref lists can't be opened");
+    }
+  }
+
+  @Override
+  public void stop() {
+    try {
+      cache.close();
+    } catch (RuntimeException e) {
+      logger.atSevere().withCause(e).log("Parsed ref lists can't be closed");
+    }
+  }
+}

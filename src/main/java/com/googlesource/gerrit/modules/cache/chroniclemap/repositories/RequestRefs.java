@@ -1,0 +1,51 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.repositories;
+
+import com.google.gerrit.server.cache.PerThreadCache;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
+import java.io.File;
+import java.util.HashMap;
+import java.util.Map;
+import org.eclipse.jgit.internal.storage.file.RefDirectory;
+import org.eclipse.jgit.lib.RefDatabase;
+
+/** The ref databases of one request, as Gerrit's own cache of them. For the request's thread. */
+final class RequestRefs {
+  private static final PerThreadCache.Key<RequestRefs> KEY =
+      PerThreadCache.Key.create(RequestRefs.class);
+
+  /**
+   * The database of a repository.
+   *
+   * @param jgit what it is made over; after a conversion of the refs there is another one
+   */
+  private record Entry(RefDirectory jgit, RefDatabase database) {}
+
+  private final Map<File, Entry> entries = new HashMap<>();
+
+  private RequestRefs() {}
+
+  /** The database of a repository in the request of this thread, which there must be. */
+  static RefDatabase of(File path, RefDirectory jgit, PackedRefsCache.RepositoryRefs refs) {
+    RequestRefs request = PerThreadCache.get().get(KEY, RequestRefs::new);
+    Entry entry = request.entries.get(path);
+    if (entry == null || entry.jgit != jgit) {
+      entry = new Entry(jgit, refs.forRequest());
+      request.entries.put(path, entry);
+    }
+    return entry.database;
+  }
+}

@@ -1,0 +1,118 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import static com.google.common.truth.Truth.assertThat;
+
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
+import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
+import java.io.File;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** What people and scripts see of parsed ref lists. */
+class RefsShownTest {
+  private static final ProjectRefs LARGE =
+      new ProjectRefs(
+          "a-project-with-a-name-that-is-too-long",
+          new RefsReport(
+              new File("/git/a.git"),
+              true,
+              2_000_000,
+              140_000_000,
+              62_000_000,
+              16_000,
+              123_456,
+              99_999_999,
+              7,
+              123_456_789,
+              9_999_999_999L,
+              3,
+              1,
+              40_123));
+
+  private static final ProjectRefs AWAY =
+      new ProjectRefs(
+          "away",
+          new RefsReport(new File("/git/b.git"), false, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0));
+
+  private static RefsTotals totals(long leftToJGit, long failures) {
+    return new RefsTotals(
+        2,
+        1,
+        2_000_000,
+        140_000_000,
+        62_000_000,
+        256 << 20,
+        16_000,
+        123_456,
+        99_999_999,
+        8,
+        123_456_789,
+        9_999_999_999L,
+        leftToJGit,
+        4,
+        failures,
+        1,
+        Optional.empty(),
+        Optional.of("another process has the folder"));
+  }
+
+  private static String table(RefsTotals totals) {
+    StringWriter out = new StringWriter();
+    RefsTable.print(new PrintWriter(out, true), totals, List.of(LARGE, AWAY));
+    return out.toString();
+  }
+
+  @Test
+  void theTableFitsTheScreen() {
+    String table = table(totals(1, 1));
+    assertThat(table.lines().filter(line -> line.length() > Tables.WIDTH).toList()).isEmpty();
+    assertThat(table).contains("a-project-with-a-name~");
+    assertThat(table).containsMatch("away +- +- +- +- +0");
+    assertThat(table).contains("2 projects");
+    assertThat(table).contains("another process has the folder");
+  }
+
+  @Test
+  void faultsAreSaidIfThereAreAny() {
+    assertThat(table(totals(0, 0))).doesNotContain("JGit");
+    assertThat(table(totals(1, 0))).contains("1 contents are broken or unusual");
+    assertThat(table(totals(0, 1))).contains("1 questions were answered by JGit");
+  }
+
+  @Test
+  void jsonHasAllFigures() {
+    JsonObject json =
+        JsonParser.parseString(RefsJson.of(totals(1, 2), List.of(LARGE, AWAY))).getAsJsonObject();
+    JsonObject totals = json.getAsJsonObject("totals");
+    assertThat(totals.get("lookups").getAsLong()).isEqualTo(9_999_999_999L);
+    assertThat(totals.get("failures").getAsLong()).isEqualTo(2);
+    assertThat(totals.get("memory_only_reason").getAsString()).contains("another process");
+    assertThat(totals.has("disk")).isFalse();
+    JsonObject large = json.getAsJsonArray("projects").get(0).getAsJsonObject();
+    assertThat(large.get("bytes_a_ref").getAsDouble()).isEqualTo(31.0);
+    assertThat(large.get("last_parse_micros").getAsLong()).isEqualTo(40_123);
+    JsonObject away = json.getAsJsonArray("projects").get(1).getAsJsonObject();
+    assertThat(away.get("in_memory").getAsBoolean()).isFalse();
+    assertThat(away.has("bytes_a_ref")).isFalse();
+  }
+}

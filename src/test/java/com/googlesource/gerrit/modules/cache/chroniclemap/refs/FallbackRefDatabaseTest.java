@@ -1,0 +1,176 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import static com.google.common.truth.Truth.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.List;
+import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.internal.storage.file.RefDirectory;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.RefDatabase;
+import org.eclipse.jgit.lib.RefUpdate;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** JGit answers where this package fails; a request sees one state. */
+class FallbackRefDatabaseTest {
+  private static final String ID = "a".repeat(40);
+
+  @TempDir Path folder;
+  private FileRepository repository;
+  private RefDirectory jgit;
+  private OffHeapRefDatabase own;
+  private final Failures failures = new Failures();
+
+  @BeforeEach
+  void create() throws IOException {
+    repository = new FileRepository(folder.resolve("r.git").toFile());
+    repository.create(true);
+    open();
+  }
+
+  private void open() throws IOException {
+    repository = new FileRepository(folder.resolve("r.git").toFile());
+    jgit = (RefDirectory) repository.getRefDatabase();
+    PackedRefsFile file =
+        new PackedRefsFile(
+            folder.resolve("r.git/packed-refs").toFile(),
+            new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
+    own = new OffHeapRefDatabase(repository, jgit, file);
+  }
+
+  @AfterEach
+  void close() {
+    repository.close();
+  }
+
+  private void pack(String... names) throws IOException {
+    StringBuilder text = new StringBuilder(PackedRefsText.HEADER);
+    for (String name : names) {
+      text.append(ID).append(' ').append(name).append('\n');
+    }
+    Path next = folder.resolve("next");
+    Files.writeString(next, text);
+    Files.move(next, folder.resolve("r.git/packed-refs"), StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  private static List<String> names(RefDatabase refs) throws IOException {
+    return refs.getRefsByPrefix("refs/").stream().map(ref -> ref.getName()).toList();
+  }
+
+  private void assertAnswersLikeJGit(CurrentList current, long expectedFailures) throws Exception {
+    pack("refs/heads/a", "refs/heads/b");
+    RefDatabase refs = new FallbackRefDatabase(own.with(current, () -> jgit), jgit, failures);
+    assertThat(refs.exactRef("refs/heads/a").getObjectId().name()).isEqualTo(ID);
+    assertThat(names(refs)).containsExactly("refs/heads/a", "refs/heads/b").inOrder();
+    assertThat(refs.hasRefs()).isTrue();
+    assertThat(refs.getConflictingNames("refs/heads/a/b")).containsExactly("refs/heads/a");
+    assertThat(refs.getTipsWithSha1(ObjectId.fromString(ID))).hasSize(2);
+    assertThat(failures.sum()).isEqualTo(expectedFailures);
+  }
+
+  @Test
+  void aFaultIsJGitsAndCounted() throws Exception {
+    assertAnswersLikeJGit(
+        () -> {
+          throw new IllegalStateException("a fault of ours");
+        },
+        5);
+  }
+
+  @Test
+  void noMemoryIsJGitsAndCounted() throws Exception {
+    assertAnswersLikeJGit(
+        () -> {
+          throw new OutOfMemoryError("Cannot reserve direct buffer memory");
+        },
+        5);
+  }
+
+  @Test
+  void aFileThatOnlyWeCannotReadIsJGitsAndCounted() throws Exception {
+    assertAnswersLikeJGit(
+        () -> {
+          throw new IOException("ours");
+        },
+        5);
+  }
+
+  @Test
+  void whatIsLeftToJGitIsNoFault() throws Exception {
+    assertAnswersLikeJGit(() -> null, 0);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"always", "after_open", "never"})
+  void aRequestSeesOneStateUntilItUpdates(String trust) throws Exception {
+    repository.getConfig().setString("core", null, "trustStat", trust);
+    repository.getConfig().save();
+    open();
+    FallbackRefDatabase refs = new FallbackRefDatabase(own, jgit, failures);
+    pack("refs/heads/a");
+    RefDatabase request = refs.forRequest();
+    assertThat(names(request)).containsExactly("refs/heads/a");
+    pack("refs/heads/a", "refs/heads/b");
+    assertThat(names(request)).containsExactly("refs/heads/a");
+    assertThat(names(refs)).containsExactly("refs/heads/a", "refs/heads/b");
+    assertThat(names(refs.forRequest())).containsExactly("refs/heads/a", "refs/heads/b");
+
+    RefUpdate delete = request.newUpdate("refs/heads/a", false);
+    delete.setForceUpdate(true);
+    // Its object is not there, so JGit has no word for it.
+    assertThat(delete.delete()).isEqualTo(RefUpdate.Result.NO_CHANGE);
+    assertThat(names(request)).containsExactly("refs/heads/b");
+    assertThat(request.exactRef("refs/heads/a")).isNull();
+    assertThat(failures.sum()).isEqualTo(0);
+  }
+
+  /** What was seen first is not what an update starts from. */
+  @Test
+  void anUpdateStartsFromWhatIsThere() throws Exception {
+    FallbackRefDatabase refs = new FallbackRefDatabase(own, jgit, failures);
+    pack("refs/heads/a");
+    RefDatabase request = refs.forRequest();
+    assertThat(request.exactRef("refs/heads/b")).isNull();
+    pack("refs/heads/a", "refs/heads/b");
+    RefUpdate update = request.newUpdate("refs/heads/b", false);
+    assertThat(update.getOldObjectId().name()).isEqualTo(ID);
+    update.setExpectedOldObjectId(ObjectId.zeroId());
+    update.setNewObjectId(ObjectId.fromString("b".repeat(40)));
+    update.setForceUpdate(true);
+    assertThat(update.update()).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+  }
+
+  @Test
+  void aRequestWithABrokenFileReadsItOnce() throws Exception {
+    FallbackRefDatabase refs = new FallbackRefDatabase(own, jgit, failures);
+    pack("refs/heads/a", "refs/heads/a");
+    RefDatabase request = refs.forRequest();
+    assertThat(request.exactRef("refs/heads/a").getObjectId().name()).isEqualTo(ID);
+    pack("refs/heads/b", "refs/heads/b");
+    // As with JGit's own database of a request.
+    assertThat(request.exactRef("refs/heads/a").getObjectId().name()).isEqualTo(ID);
+    assertThat(refs.exactRef("refs/heads/a")).isNull();
+  }
+}

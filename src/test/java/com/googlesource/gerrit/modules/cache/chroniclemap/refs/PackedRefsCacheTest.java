@@ -1,0 +1,279 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import static com.google.common.truth.Truth.assertThat;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.List;
+import java.util.Optional;
+import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.internal.storage.file.RefDirectory;
+import org.eclipse.jgit.lib.RefDatabase;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** All repositories of a process, through its restarts. */
+class PackedRefsCacheTest {
+  private static final int REFS = 3000;
+
+  @TempDir Path folder;
+  private PackedRefsCache cache;
+
+  private PackedRefsCache open(long memoryLimit, long diskLimit) {
+    return new PackedRefsCache(
+        new RefsSettings(memoryLimit, diskLimit, Optional.of(folder.resolve("stores"))));
+  }
+
+  @BeforeEach
+  void open() {
+    cache = open(64 << 20, 16 << 20);
+  }
+
+  @AfterEach
+  void close() {
+    cache.close();
+  }
+
+  private FileRepository create(String name, byte[] packedRefs) throws IOException {
+    FileRepository repository = new FileRepository(folder.resolve(name).toFile());
+    repository.create(true);
+    write(repository, packedRefs);
+    return repository;
+  }
+
+  private static void write(FileRepository repository, byte[] packedRefs) throws IOException {
+    Path file = repository.getDirectory().toPath().resolve("packed-refs");
+    Path next = file.resolveSibling("packed-refs.lock");
+    Files.write(next, packedRefs);
+    Files.move(next, file, StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  private RefDatabase refs(FileRepository repository) {
+    return cache.of(repository, (RefDirectory) repository.getRefDatabase()).current();
+  }
+
+  private static void assertSame(RefDatabase refs, FileRepository repository) throws IOException {
+    List<String> names = refs.getRefs().stream().map(ref -> ref.getName()).toList();
+    assertThat(names)
+        .isEqualTo(
+            repository.getRefDatabase().getRefs().stream().map(ref -> ref.getName()).toList());
+    assertThat(names).isNotEmpty();
+  }
+
+  @Test
+  void nothingIsOpenedBeforeItIsNeeded() {
+    assertThat(Files.exists(folder.resolve("stores"))).isFalse();
+    assertThat(cache.totals().lookups()).isEqualTo(0);
+    assertThat(cache.totals().memoryOnlyReason()).isPresent();
+    cache.close();
+    assertThat(Files.exists(folder.resolve("stores"))).isFalse();
+  }
+
+  @Test
+  void aRestartParsesNothing() throws Exception {
+    FileRepository repository = create("a.git", Lists.text(1, REFS));
+    assertSame(refs(repository), repository);
+    assertThat(cache.totals().parses()).isEqualTo(1);
+    for (int i = 0; i < 3; i++) {
+      cache.close();
+      cache = open(64 << 20, 16 << 20);
+      cache.start();
+      assertSame(refs(repository), repository);
+      RefsTotals totals = cache.totals();
+      assertThat(totals.parses()).isEqualTo(0);
+      assertThat(totals.loads()).isEqualTo(1);
+      assertThat(totals.memoryOnlyReason()).isEmpty();
+      assertThat(cache.reports().get(0).found()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void oneFileForAllInstancesOfARepository() throws Exception {
+    FileRepository repository = create("a.git", Lists.text(1, REFS));
+    FileRepository other = new FileRepository(folder.resolve("./a.git").toFile());
+    Path link = Files.createSymbolicLink(folder.resolve("link.git"), folder.resolve("a.git"));
+    FileRepository linked = new FileRepository(link.toFile());
+    assertSame(refs(repository), repository);
+    assertSame(refs(other), repository);
+    assertSame(refs(linked), repository);
+    assertThat(cache.reports()).hasSize(1);
+    assertThat(cache.totals().parses()).isEqualTo(1);
+    assertThat(cache.totals().checks()).isEqualTo(1);
+  }
+
+  @Test
+  void aLinkInTheFilesPlaceMayBecomeAFile() throws Exception {
+    FileRepository a = create("a.git", Lists.text(1, REFS));
+    FileRepository b = create("b.git", Lists.text(2, REFS));
+    Path file = b.getDirectory().toPath().resolve("packed-refs");
+    Files.delete(file);
+    Files.createSymbolicLink(file, a.getDirectory().toPath().resolve("packed-refs"));
+    RefDatabase refs = refs(b);
+    assertSame(refs, a);
+    write(b, Lists.text(3, REFS));
+    assertSame(refs, b);
+    write(a, Lists.text(4, REFS));
+    assertSame(refs(a), a);
+    assertSame(refs, b);
+  }
+
+  @Test
+  void forksAreParsedOnce() throws Exception {
+    FileRepository a = create("a.git", Lists.text(1, REFS));
+    FileRepository b = create("b.git", Lists.text(1, REFS));
+    assertSame(refs(a), a);
+    assertSame(refs(b), b);
+    RefsTotals totals = cache.totals();
+    assertThat(totals.parses()).isEqualTo(1);
+    assertThat(totals.lists()).isEqualTo(1);
+    assertThat(totals.repositories()).isEqualTo(2);
+  }
+
+  @Test
+  void whatLeftTheMemoryIsLoadedFromDisk() throws Exception {
+    cache.close();
+    cache = open(1, 16 << 20);
+    FileRepository a = create("a.git", Lists.text(1, REFS));
+    FileRepository b = create("b.git", Lists.text(2, REFS));
+    RefDatabase refsOfA = refs(a);
+    RefDatabase refsOfB = refs(b);
+    assertSame(refsOfA, a);
+    assertSame(refsOfB, b);
+    // What left is written too, though it was not in use any more.
+    cache.close();
+    assertSame(refsOfA, a);
+    cache = open(1, 16 << 20);
+    assertSame(refs(a), a);
+    assertSame(refs(b), b);
+    assertSame(refs(a), a);
+    assertThat(cache.totals().parses()).isEqualTo(0);
+    assertThat(cache.totals().loads()).isEqualTo(3);
+    assertThat(cache.totals().lists()).isEqualTo(1);
+  }
+
+  @Test
+  void aDeletedRepositoryIsForgotten() throws Exception {
+    FileRepository a = create("a.git", Lists.text(1, REFS));
+    RefDatabase refs = refs(a);
+    assertSame(refs, a);
+    cache.forget(folder.resolve("b.git").toFile());
+    cache.forget(folder.resolve("a.git").toFile());
+    RefsTotals totals = cache.totals();
+    assertThat(totals.repositories()).isEqualTo(0);
+    assertThat(totals.lists()).isEqualTo(0);
+    assertThat(totals.parses()).isEqualTo(1); // the count stays
+    // Whoever has it still can use it.
+    write(a, Lists.textWith(1, REFS, "refs/heads/new"));
+    assertThat(refs.exactRef("refs/heads/new")).isNotNull();
+  }
+
+  @Test
+  void whatNobodyAsksForIsForgotten() throws Exception {
+    FileRepository a = create("a.git", Lists.text(1, REFS));
+    FileRepository b = create("b.git", Lists.text(2, REFS));
+    RefDatabase refsOfA = refs(a);
+    assertSame(refsOfA, a);
+    assertSame(refs(b), b);
+    for (int i = 0; i < 30; i++) {
+      write(a, Lists.textWith(1, REFS, "refs/heads/new" + i));
+      assertThat(refsOfA.exactRef("refs/heads/new" + i)).isNotNull();
+      cache.keep();
+    }
+    assertThat(cache.reports()).hasSize(1);
+    assertThat(cache.reports().get(0).folder().getName()).isEqualTo("a.git");
+    assertThat(cache.totals().lists()).isEqualTo(1);
+  }
+
+  @Test
+  void anotherProcessThatHasTheFolderMeansMemoryOnly() throws Exception {
+    FileRepository a = create("a.git", Lists.text(1, REFS));
+    try (StoreDirectory other = StoreDirectory.open(folder.resolve("stores"))) {
+      assertThat(other.path()).isNotNull();
+      cache.start();
+      assertSame(refs(a), a);
+      assertThat(cache.totals().memoryOnlyReason().get()).contains("in use");
+      assertThat(cache.totals().disk()).isEmpty();
+    }
+  }
+
+  @Test
+  void aFolderThatCannotBeMadeMeansMemoryOnly() throws Exception {
+    Files.writeString(folder.resolve("stores"), "a file");
+    FileRepository a = create("a.git", Lists.text(1, REFS));
+    cache.start();
+    assertSame(refs(a), a);
+    assertThat(cache.totals().memoryOnlyReason()).isPresent();
+  }
+
+  @Test
+  void noDiskIfTheLimitSaysSo() throws Exception {
+    cache.close();
+    cache = open(64 << 20, 0);
+    FileRepository a = create("a.git", Lists.text(1, REFS));
+    cache.start();
+    assertSame(refs(a), a);
+    assertThat(cache.totals().memoryOnlyReason().get()).contains("diskLimit is 0");
+    assertThat(Files.exists(folder.resolve("stores"))).isFalse();
+  }
+
+  @Test
+  void anotherSecretMeansThatAllIsParsedAgain() throws Exception {
+    FileRepository a = create("a.git", Lists.text(1, REFS));
+    assertSame(refs(a), a);
+    cache.close();
+    Files.delete(folder.resolve("stores/secret"));
+    cache = open(64 << 20, 16 << 20);
+    assertSame(refs(a), a);
+    assertThat(cache.totals().parses()).isEqualTo(1);
+  }
+
+  @Test
+  void aClosedOneAnswers() throws Exception {
+    FileRepository a = create("a.git", Lists.text(1, REFS));
+    RefDatabase refs = refs(a);
+    cache.close();
+    assertSame(refs, a);
+    write(a, Lists.text(2, REFS));
+    assertSame(refs, a);
+    cache.close();
+    cache = open(64 << 20, 16 << 20);
+    cache.close();
+    assertSame(refs(a), a);
+  }
+
+  @Test
+  void whatIsBrokenIsJGits() throws Exception {
+    FileRepository a = create("a.git", Lists.text(1, REFS));
+    write(a, (PackedRefsText.HEADER + "broken\n").getBytes(UTF_8));
+    RefDatabase refs = refs(a);
+    for (int i = 0; i < 3; i++) {
+      assertThrows(IOException.class, () -> refs.exactRef("refs/heads/a"));
+      assertThrows(IOException.class, () -> a.getRefDatabase().exactRef("refs/heads/a"));
+    }
+    assertThat(cache.totals().leftToJGit()).isAtLeast(1);
+    assertThat(cache.totals().failures()).isEqualTo(0);
+    write(a, Lists.text(2, REFS));
+    assertSame(refs, a);
+  }
+}

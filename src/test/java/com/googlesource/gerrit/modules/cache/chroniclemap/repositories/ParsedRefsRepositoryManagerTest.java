@@ -1,0 +1,299 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.repositories;
+
+import static com.google.common.truth.Truth.assertThat;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import com.google.gerrit.entities.Project;
+import com.google.gerrit.extensions.events.LifecycleListener;
+import com.google.gerrit.server.cache.PerThreadCache;
+import com.google.gerrit.server.config.GerritServerConfig;
+import com.google.gerrit.server.config.RepositoryConfig;
+import com.google.gerrit.server.config.SitePath;
+import com.google.gerrit.server.config.SitePaths;
+import com.google.gerrit.server.git.GitRepositoryManager;
+import com.google.gerrit.server.git.GitRepositoryManager.Status;
+import com.google.gerrit.server.git.RepositoryExistsException;
+import com.google.inject.AbstractModule;
+import com.google.inject.Guice;
+import com.google.inject.Injector;
+import com.google.inject.Stage;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.eclipse.jgit.errors.RepositoryNotFoundException;
+import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
+import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.internal.storage.file.RefDirectory;
+import org.eclipse.jgit.lib.Config;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.ObjectInserter;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefDatabase;
+import org.eclipse.jgit.lib.RefUpdate;
+import org.eclipse.jgit.lib.Repository;
+import org.eclipse.jgit.lib.RepositoryCache;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Gerrit's repositories, as the module binds them. */
+class ParsedRefsRepositoryManagerTest {
+  private static final Project.NameKey NAME = Project.nameKey("some/project");
+
+  @TempDir Path site;
+  private final Config config = new Config();
+  private Injector injector;
+  private GitRepositoryManager manager;
+
+  @BeforeEach
+  void start() throws IOException {
+    Files.createDirectories(site.resolve("git"));
+    config.setString("gerrit", null, "basePath", "git");
+    config.setString("cache", null, "directory", "cache");
+    open();
+  }
+
+  private void open() {
+    injector =
+        Guice.createInjector(
+            Stage.PRODUCTION,
+            new AbstractModule() {
+              @Override
+              protected void configure() {
+                bind(Path.class).annotatedWith(SitePath.class).toInstance(site);
+                bind(Config.class).annotatedWith(GerritServerConfig.class).toInstance(config);
+                bind(SitePaths.class);
+                install(new RepositoriesModule(new RepositoryConfig(config)));
+              }
+            });
+    manager = injector.getInstance(GitRepositoryManager.class);
+  }
+
+  @AfterEach
+  void stop() {
+    injector.getInstance(PackedRefsCache.class).close();
+    RepositoryCache.clear();
+  }
+
+  private RefsTotals totals() {
+    return injector.getInstance(RefsInventory.class).totals();
+  }
+
+  private static ObjectId blob(Repository repository) throws IOException {
+    try (ObjectInserter inserter = repository.newObjectInserter()) {
+      ObjectId id = inserter.insert(Constants.OBJ_BLOB, new byte[] {1});
+      inserter.flush();
+      return id;
+    }
+  }
+
+  private static void update(Repository repository, String ref) throws IOException {
+    RefUpdate update = repository.updateRef(ref);
+    update.setNewObjectId(blob(repository));
+    update.setForceUpdate(true);
+    assertThat(update.update()).isEqualTo(RefUpdate.Result.NEW);
+  }
+
+  private static void pack(Repository repository) throws IOException {
+    FileRepository files = new FileRepository(repository.getDirectory());
+    RefDirectory refs = (RefDirectory) files.getRefDatabase();
+    refs.pack(refs.getRefsByPrefix("refs/").stream().map(Ref::getName).toList());
+    files.close();
+  }
+
+  private static List<String> names(Repository repository) throws IOException {
+    return repository.getRefDatabase().getRefsByPrefix("refs/").stream().map(Ref::getName).toList();
+  }
+
+  @Test
+  void allOfARepositorysLife() throws Exception {
+    assertThat(manager.getRepositoryStatus(NAME)).isEqualTo(Status.NON_EXISTENT);
+    assertThrows(RepositoryNotFoundException.class, () -> manager.openRepository(NAME));
+    try (Repository created = manager.createRepository(NAME)) {
+      assertThat(created).isInstanceOf(ParsedRefsRepository.class);
+      update(created, "refs/heads/a");
+      pack(created);
+      update(created, "refs/heads/b");
+      assertThat(names(created)).containsExactly("refs/heads/a", "refs/heads/b").inOrder();
+      assertThat(created.resolve("refs/heads/a")).isNotNull();
+      assertThat(created.getFullBranch()).isEqualTo("refs/heads/master");
+      try (Repository opened = manager.openRepository(NAME)) {
+        assertThat(opened).isSameInstanceAs(created);
+      }
+    }
+    assertThat(manager.getRepositoryStatus(NAME)).isEqualTo(Status.ACTIVE);
+    assertThat(manager.list()).containsExactly(NAME);
+    assertThat(manager.canPerformGC()).isTrue();
+    assertThrows(RepositoryExistsException.class, () -> manager.createRepository(NAME));
+    assertThat(totals().repositories()).isEqualTo(1);
+    assertThat(totals().lookups()).isGreaterThan(0L);
+    assertThat(injector.getInstance(RefsInventory.class).reports().get(0).project())
+        .isEqualTo(NAME.get());
+
+    manager.repositoryDeleted(NAME);
+    assertThat(totals().repositories()).isEqualTo(0);
+    assertThat(totals().lists()).isEqualTo(0);
+  }
+
+  @Test
+  void anInstanceOfGerritsIsReplaced() throws Exception {
+    manager.createRepository(NAME).close();
+    RepositoryCache.clear();
+    RepositoryCache.FileKey plain =
+        RepositoryCache.FileKey.lenient(
+            site.resolve("git").resolve(NAME.get()).toFile(), org.eclipse.jgit.util.FS.DETECTED);
+    Repository gerrits = RepositoryCache.open(plain);
+    assertThat(gerrits).isNotInstanceOf(ParsedRefsRepository.class);
+    try (Repository ours = manager.openRepository(NAME)) {
+      assertThat(ours).isInstanceOf(ParsedRefsRepository.class);
+      assertThat(RepositoryCache.open(plain)).isSameInstanceAs(ours);
+    }
+    gerrits.close();
+    RepositoryCache.clear();
+    try (Repository again = manager.openRepository(NAME)) {
+      assertThat(again).isInstanceOf(ParsedRefsRepository.class);
+    }
+  }
+
+  @Test
+  void aRequestHasItsOwnDatabase() throws Exception {
+    try (Repository repository = manager.createRepository(NAME)) {
+      update(repository, "refs/heads/a");
+      pack(repository);
+      RefDatabase outside = repository.getRefDatabase();
+      try (PerThreadCache request = PerThreadCache.create()) {
+        assertThat(request).isNotNull();
+        RefDatabase inside = repository.getRefDatabase();
+        assertThat(inside).isNotSameInstanceAs(outside);
+        assertThat(repository.getRefDatabase()).isSameInstanceAs(inside);
+        assertThat(names(repository)).containsExactly("refs/heads/a");
+        // Somebody else, in the middle of the request.
+        try (FileRepository other = new FileRepository(repository.getDirectory())) {
+          update(other, "refs/heads/b");
+        }
+        pack(repository);
+        assertThat(names(repository)).containsExactly("refs/heads/a");
+        update(repository, "refs/heads/c");
+        assertThat(names(repository)).hasSize(3);
+      }
+      assertThat(repository.getRefDatabase()).isSameInstanceAs(outside);
+    }
+  }
+
+  @Test
+  void withoutTheCacheOfRequestsThereIsOneDatabase() throws Exception {
+    config.setBoolean("core", null, "usePerRequestRefCache", false);
+    open();
+    try (Repository repository = manager.createRepository(NAME)) {
+      RefDatabase outside = repository.getRefDatabase();
+      try (PerThreadCache request = PerThreadCache.create()) {
+        assertThat(request).isNotNull();
+        assertThat(repository.getRefDatabase()).isSameInstanceAs(outside);
+      }
+    }
+  }
+
+  @Test
+  void aReftableIsPassedThrough() throws Exception {
+    try (Repository repository = manager.createRepository(NAME)) {
+      update(repository, "refs/heads/a");
+      try (PerThreadCache request = PerThreadCache.create()) {
+        assertThat(request).isNotNull();
+        assertThat(names(repository)).containsExactly("refs/heads/a");
+        ((FileRepository) repository).convertRefStorage("reftable", false, false);
+        assertThat(repository.getRefDatabase()).isInstanceOf(FileReftableDatabase.class);
+        assertThat(names(repository)).containsExactly("refs/heads/a");
+        ((FileRepository) repository).convertRefStorage("refdir", false, false);
+        assertThat(names(repository)).containsExactly("refs/heads/a");
+      }
+      update(repository, "refs/heads/b");
+      pack(repository);
+      assertThat(names(repository)).containsExactly("refs/heads/a", "refs/heads/b");
+    }
+  }
+
+  @Test
+  void aRepositoryThatIsSwitchedOffIsGerrits() throws Exception {
+    try (Repository repository = manager.createRepository(NAME)) {
+      repository.getConfig().setString("cache-chroniclemap", null, "packedRefs", "false");
+      repository.getConfig().save();
+    }
+    RepositoryCache.clear();
+    try (Repository repository = manager.openRepository(NAME)) {
+      assertThat(repository.getRefDatabase()).isInstanceOf(RefDirectory.class);
+      try (PerThreadCache request = PerThreadCache.create()) {
+        assertThat(request).isNotNull();
+        assertThat(repository.getRefDatabase()).isInstanceOf(RefDirectory.class);
+        assertThat(repository.getRefDatabase()).isSameInstanceAs(repository.getRefDatabase());
+      }
+    }
+    assertThat(totals().repositories()).isEqualTo(0);
+  }
+
+  @Test
+  void allCanBeSwitchedOff() throws Exception {
+    config.setBoolean("packedRefs", null, "enabled", false);
+    open();
+    try (Repository repository = manager.createRepository(NAME)) {
+      assertThat(repository).isNotInstanceOf(ParsedRefsRepository.class);
+    }
+    for (var listener :
+        injector.findBindingsByType(com.google.inject.TypeLiteral.get(LifecycleListener.class))) {
+      listener.getProvider().get().start();
+    }
+    assertThat(Files.exists(site.resolve("cache"))).isFalse();
+  }
+
+  @Test
+  void moreThanOneBasePath() throws Exception {
+    Path other = Files.createDirectories(site.resolve("other"));
+    config.setString("repository", "far/*", "basePath", other.toString());
+    open();
+    Project.NameKey far = Project.nameKey("far/project");
+    manager.createRepository(NAME).close();
+    try (Repository repository = manager.createRepository(far)) {
+      assertThat(repository).isInstanceOf(ParsedRefsRepository.class);
+      assertThat(repository.getDirectory().toPath().startsWith(other.toRealPath())).isTrue();
+      assertThat(names(repository)).isEmpty();
+    }
+    assertThat(manager.list()).containsExactly(far, NAME);
+    assertThat(injector.getInstance(RefsInventory.class).reports().get(0).project())
+        .isEqualTo(far.get());
+    manager.repositoryDeleted(far);
+    assertThat(totals().repositories()).isEqualTo(0);
+  }
+
+  @Test
+  void limitsAreRead() {
+    PackedRefsConfig settings = injector.getInstance(PackedRefsConfig.class);
+    assertThat(settings.settings().memoryLimit()).isEqualTo(256L << 20);
+    assertThat(settings.settings().diskLimit()).isEqualTo(1L << 30);
+    assertThat(settings.settings().folder().get())
+        .isEqualTo(site.resolve("cache/cache-chroniclemap-refs"));
+    config.setString("cache", "packed_refs", "memoryLimit", "3g");
+    config.setString("cache", "packed_refs", "diskLimit", "0");
+    assertThat(settings.settings().memoryLimit()).isEqualTo(3L << 30);
+    assertThat(settings.settings().diskLimit()).isEqualTo(0);
+    config.unset("cache", null, "directory");
+    assertThat(settings.settings().folder()).isEmpty();
+  }
+}
