@@ -36,7 +36,7 @@ record Plan(List<Integer> threads, int rounds, int warmups, int iterations, Time
 
   /** Enough to see that all works; the figures are rough. */
   static Plan quick() {
-    return new Plan(List.of(1, 8), 1, 1, 1, TimeValue.milliseconds(1500));
+    return new Plan(List.of(1, 8), 1, 2, 1, TimeValue.milliseconds(1500));
   }
 
   /**
