@@ -23,7 +23,6 @@ import java.text.MessageFormat;
 import java.util.concurrent.atomic.LongAdder;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.JGitText;
-import org.eclipse.jgit.internal.storage.file.FileSnapshot;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.util.FileUtils;
 
@@ -31,7 +30,7 @@ import org.eclipse.jgit.util.FileUtils;
  * The {@code packed-refs} file of one repository: tells which list it holds now.
  *
  * <p>What "now" means is JGit's {@code core.trustPackedRefsStat}: under {@code always} and {@code
- * after_open} the file's attributes are asked (JGit's own {@link FileSnapshot}, racy timestamps
+ * after_open} the file's attributes are asked ({@link FileStamp}: JGit's rules, racy timestamps
  * included), and its content is read if they have changed; under {@code never} the content is read
  * each time. The file is opened, read and closed.
  *
@@ -63,18 +62,18 @@ final class PackedRefsFile {
   /**
    * What was read.
    *
-   * @param snapshot taken before reading; null if the content must be read again
+   * @param stamp taken before reading; null if the content must be read again
    * @param list null if JGit is to answer
    * @param digest of the content; null if it is not known, as for one that is too large
    * @param incomplete the store knows the content's root, but has lost blocks of it
    */
   private record State(
-      @Nullable FileSnapshot snapshot,
+      @Nullable FileStamp stamp,
       @Nullable ParsedRefs list,
       @Nullable ContentDigest digest,
       boolean incomplete) {
-    State(@Nullable FileSnapshot snapshot, @Nullable ParsedRefs list, ContentDigest digest) {
-      this(snapshot, list, digest, false);
+    State(@Nullable FileStamp stamp, @Nullable ParsedRefs list, ContentDigest digest) {
+      this(stamp, list, digest, false);
     }
   }
 
@@ -134,7 +133,7 @@ final class PackedRefsFile {
   }
 
   private boolean isModified(State of) {
-    return of.snapshot == null || of.snapshot.isModified(file);
+    return of.stamp == null || of.stamp.isModified();
   }
 
   /** Some network file systems tell the attributes anew when a file is opened. */
@@ -212,7 +211,7 @@ final class PackedRefsFile {
         return read;
       }
       ParsedRefs none = reader.none(store);
-      return new State(FileSnapshot.MISSING_FILE, none, none.digest());
+      return new State(FileStamp.missing(file), none, none.digest());
     } catch (IOException e) {
       throw e;
     } catch (Exception e) {
@@ -223,17 +222,17 @@ final class PackedRefsFile {
   }
 
   private State read(File from, PackedRefsReader reader, State before) throws IOException {
-    FileSnapshot snapshot = FileSnapshot.save(from);
+    FileStamp stamp = FileStamp.of(from);
     try (FileText text = new FileText(from)) {
       if (before.list == null && !before.incomplete) {
         // Another repository, another process or an earlier run may have parsed it.
         ContentDigest digest = reader.digest(text);
         if (digest.equals(before.digest)) {
-          return new State(snapshot, null, digest);
+          return new State(stamp, null, digest);
         }
         ParsedRefs known = ParsedRefs.find(store, digest);
         if (known != null) {
-          return new State(snapshot, known, digest);
+          return new State(stamp, known, digest);
         }
         text.rewind();
       }
@@ -241,10 +240,10 @@ final class PackedRefsFile {
       if (list != before.list) {
         parses.increment();
       }
-      return new State(snapshot, list, list.digest());
+      return new State(stamp, list, list.digest());
     } catch (NotParsableException e) {
       parses.increment();
-      return new State(snapshot, null, e.digest());
+      return new State(stamp, null, e.digest());
     }
   }
 }
