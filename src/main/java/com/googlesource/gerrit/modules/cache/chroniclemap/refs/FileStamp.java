@@ -41,8 +41,7 @@ final class FileStamp {
 
   private volatile boolean settled;
 
-  private FileStamp(
-      File file, FileSnapshot snapshot, @Nullable BasicFileAttributes attributes) {
+  private FileStamp(File file, FileSnapshot snapshot, @Nullable BasicFileAttributes attributes) {
     this.file = file;
     this.snapshot = snapshot;
     this.attributes = attributes;
