@@ -93,7 +93,7 @@ final class PackedRefsFile {
   @Nullable
   ParsedRefs current(TrustStat trust) throws IOException {
     if (trust == TrustStat.NEVER) {
-      return readAfterNow().list;
+      return readAfterNow(false).list;
     }
     if (trust == TrustStat.AFTER_OPEN) {
       refreshAttributes();
@@ -104,7 +104,7 @@ final class PackedRefsFile {
     }
     // A reading that has begun may do: it is as new as the attributes that it began with.
     now = waitForReading();
-    return isModified(now) ? readAfterNow().list : now.list;
+    return isModified(now) ? readAfterNow(true).list : now.list;
   }
 
   /** Changes whenever a reading has seen another content than the one before. */
@@ -152,8 +152,12 @@ final class PackedRefsFile {
     return state;
   }
 
-  /** Returns the result of a reading that begins after this call. */
-  private State readAfterNow() throws IOException {
+  /**
+   * Returns the result of a reading that begins after this call.
+   *
+   * @param stamped whether attributes are to be noted, if this call reads
+   */
+  private State readAfterNow(boolean stamped) throws IOException {
     long mine;
     synchronized (this) {
       long needed = begun + 1;
@@ -167,7 +171,7 @@ final class PackedRefsFile {
     State before = state;
     State after = null;
     try {
-      after = read(before);
+      after = read(before, stamped);
       return after;
     } finally {
       synchronized (this) {
@@ -202,11 +206,11 @@ final class PackedRefsFile {
 
   // ---- reading
 
-  private State read(State before) throws IOException {
+  private State read(State before, boolean stamped) throws IOException {
     readings.increment();
     PackedRefsReader reader = readers.take();
     try {
-      State read = FileUtils.readWithRetries(file, f -> read(f, reader, before));
+      State read = FileUtils.readWithRetries(file, f -> read(f, reader, before, stamped));
       if (read != null) {
         return read;
       }
@@ -221,29 +225,39 @@ final class PackedRefsFile {
     }
   }
 
-  private State read(File from, PackedRefsReader reader, State before) throws IOException {
-    FileStamp stamp = FileStamp.of(from);
-    try (FileText text = new FileText(from)) {
-      if (before.list == null && !before.incomplete) {
-        // Another repository, another process or an earlier run may have parsed it.
-        ContentDigest digest = reader.digest(text);
-        if (digest.equals(before.digest)) {
-          return new State(stamp, null, digest);
-        }
-        ParsedRefs known = ParsedRefs.find(store, digest);
-        if (known != null) {
-          return new State(stamp, known, digest);
-        }
-        text.rewind();
-      }
-      ParsedRefs list = reader.read(text, store, before.list);
-      if (list != before.list) {
-        parses.increment();
-      }
-      return new State(stamp, list, list.digest());
+  private State read(File from, PackedRefsReader reader, State before, boolean stamped)
+      throws IOException {
+    FileStamp stamp = stamped ? FileStamp.of(from) : null;
+    try {
+      return FileText.retry(text -> read(text, reader, before, stamp), from);
     } catch (NotParsableException e) {
       parses.increment();
       return new State(stamp, null, e.digest());
     }
+  }
+
+  private State read(
+      FileText text, PackedRefsReader reader, State before, @Nullable FileStamp stamp)
+      throws IOException, NotParsableException {
+    if (before.list == null && !before.incomplete) {
+      // Another repository, another process or an earlier run may have parsed it.
+      ContentDigest digest = reader.digest(text);
+      if (digest.equals(before.digest)) {
+        return stamp == null ? before : new State(stamp, null, digest);
+      }
+      ParsedRefs known = ParsedRefs.find(store, digest);
+      if (known != null) {
+        return new State(stamp, known, digest);
+      }
+      text.rewind();
+    }
+    ParsedRefs list = reader.read(text, store, before.list);
+    if (list != before.list) {
+      parses.increment();
+    } else if (stamp == null) {
+      // If that has a stamp, it still holds: those attributes, this content.
+      return before;
+    }
+    return new State(stamp, list, list.digest());
   }
 }

@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
@@ -273,5 +274,59 @@ class PackedRefsFileTest {
     } finally {
       assertThat(Thread.interrupted()).isTrue();
     }
+  }
+
+  @Test
+  void aThreadThatIsInterruptedWhileItReadsBeginsAnew() throws Exception {
+    write(PackedRefsText.text(PackedRefsText.gerrit(new Random(1), 1000)));
+    List<Long> lengths = new ArrayList<>();
+    try {
+      FileText.retry(
+          text -> {
+            ByteBuffer part = ByteBuffer.allocateDirect(100);
+            long length = 0;
+            for (int n = text.read(part); n > 0; n = text.read(part.clear())) {
+              length += n;
+              if (lengths.isEmpty()) {
+                lengths.add(length);
+                Thread.currentThread().interrupt();
+              }
+            }
+            lengths.add(length);
+            return null;
+          },
+          path.toFile());
+    } finally {
+      assertThat(Thread.interrupted()).isTrue();
+    }
+    assertThat(lengths).containsExactly(100L, Files.size(path)).inOrder();
+  }
+
+  @Test
+  void interruptsThatComeAtAnyTimeAreNotSeenInTheAnswers() throws Exception {
+    SortedMap<String, String> lines = PackedRefsText.gerrit(new Random(1), 5_000);
+    write(PackedRefsText.text(lines));
+    AtomicBoolean done = new AtomicBoolean();
+    Thread reader = Thread.currentThread();
+    Thread interrupter =
+        new Thread(
+            () -> {
+              while (!done.get()) {
+                reader.interrupt();
+                Thread.onSpinWait();
+              }
+            });
+    interrupter.start();
+    try {
+      for (int i = 0; i < 300; i++) {
+        assertThat(file.current(TrustStat.NEVER).size()).isEqualTo(lines.size());
+        var unused = Thread.interrupted(); // so that the next one begins with a channel, mostly
+      }
+    } finally {
+      done.set(true);
+      Uninterruptibles.joinUninterruptibly(interrupter);
+      var unused = Thread.interrupted();
+    }
+    assertThat(file.parses()).isEqualTo(1);
   }
 }
