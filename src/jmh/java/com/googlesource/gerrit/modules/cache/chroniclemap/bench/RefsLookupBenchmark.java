@@ -1,0 +1,86 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
+
+import java.io.IOException;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Level;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+
+/** Reads of a repository whose refs were read before. */
+@BenchmarkMode(Mode.SampleTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@State(Scope.Benchmark)
+public class RefsLookupBenchmark {
+  private RefReader reader;
+  private int refs;
+
+  @Setup(Level.Trial)
+  public void open(RefsFixture fixture) throws IOException {
+    reader = fixture.open();
+    refs = fixture.refs;
+  }
+
+  @TearDown(Level.Trial)
+  public void close() throws IOException {
+    reader.close();
+  }
+
+  private static String any(String[] names) {
+    return names[ThreadLocalRandom.current().nextInt(names.length)];
+  }
+
+  private static void check(boolean right) {
+    if (!right) {
+      throw new IllegalStateException("a wrong answer");
+    }
+  }
+
+  @Benchmark
+  public void existing(RefsFixture fixture) throws IOException {
+    check(reader.exactRef(any(fixture.existing)));
+  }
+
+  @Benchmark
+  public void missing(RefsFixture fixture) throws IOException {
+    check(!reader.exactRef(any(fixture.missing)));
+  }
+
+  /** The refs of a change, or the branches of a team. */
+  @Benchmark
+  public void smallPrefix(RefsFixture fixture) throws IOException {
+    check(reader.prefix(any(fixture.prefixes)) > 0);
+  }
+
+  /** For a ref that could be made. */
+  @Benchmark
+  public void conflictingNames(RefsFixture fixture) throws IOException {
+    check(reader.conflictingNames(any(fixture.missing)) == 0);
+  }
+
+  @Benchmark
+  public void all() throws IOException {
+    // JGit lists HEAD only if it leads somewhere, which it does not.
+    check(reader.all() == refs);
+  }
+}
