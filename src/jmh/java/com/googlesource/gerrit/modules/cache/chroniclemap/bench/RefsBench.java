@@ -130,15 +130,15 @@ public final class RefsBench {
           fork.run(
               options(peer, RefsCase.ALWAYS)
                   .include(RefsMemoryBenchmark.class.getName())
-                  .addProfiler(RefsMemoryBenchmark.Memory.class)
+                  .addProfiler(RefsMemoryProfiler.class)
                   .warmupIterations(1)
                   .measurementIterations(2));
       all.add(
           new RefsMemory(
               peer,
               refs,
-              secondary(result, RefsMemoryBenchmark.Memory.HEAP) / refs,
-              secondary(result, RefsMemoryBenchmark.Memory.DIRECT) / refs));
+              secondary(result, RefsMemoryProfiler.HEAP) / refs,
+              secondary(result, RefsMemoryProfiler.DIRECT) / refs));
     }
     return all;
   }

@@ -17,50 +17,16 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 import java.io.IOException;
 import java.lang.management.BufferPoolMXBean;
 import java.lang.management.ManagementFactory;
-import java.util.Collection;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Mode;
 import org.openjdk.jmh.annotations.OutputTimeUnit;
-import org.openjdk.jmh.infra.BenchmarkParams;
-import org.openjdk.jmh.infra.IterationParams;
-import org.openjdk.jmh.profile.InternalProfiler;
-import org.openjdk.jmh.results.AggregationPolicy;
-import org.openjdk.jmh.results.IterationResult;
-import org.openjdk.jmh.results.Result;
-import org.openjdk.jmh.results.ScalarResult;
 
 /** What a repository whose refs were read takes of memory until it is closed. */
 @BenchmarkMode(Mode.SingleShotTime)
 @OutputTimeUnit(TimeUnit.MILLISECONDS)
 public class RefsMemoryBenchmark {
-  private static volatile long heap;
-  private static volatile long direct;
-
-  /** Hands the figures to the run, as JMH has no other way. */
-  public static final class Memory implements InternalProfiler {
-    static final String HEAP = "heapBytes";
-    static final String DIRECT = "directBytes";
-
-    @Override
-    public String getDescription() {
-      return "Memory of the refs of a repository";
-    }
-
-    @Override
-    public void beforeIteration(BenchmarkParams benchmark, IterationParams iteration) {}
-
-    @Override
-    public Collection<? extends Result<?>> afterIteration(
-        BenchmarkParams benchmark, IterationParams iteration, IterationResult result) {
-      return List.of(
-          new ScalarResult(HEAP, heap, "B", AggregationPolicy.AVG),
-          new ScalarResult(DIRECT, direct, "B", AggregationPolicy.AVG));
-    }
-  }
-
   @Benchmark
   public Object read(RefsFixture fixture) throws IOException, InterruptedException {
     fixture.ours.forgetAll();
@@ -75,8 +41,7 @@ public class RefsMemoryBenchmark {
     try (RefReader reader = fixture.open()) {
       reader.exactRef(fixture.existing[0]);
       collect();
-      heap = heapUsed() - heapBefore;
-      direct = directUsed() - directBefore;
+      RefsMemoryProfiler.set(heapUsed() - heapBefore, directUsed() - directBefore);
       return reader;
     }
   }

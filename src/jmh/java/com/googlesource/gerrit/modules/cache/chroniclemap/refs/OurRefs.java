@@ -47,6 +47,7 @@ public final class OurRefs {
 
   /** Forgets all that was stored. */
   public void forgetAll() {
+    file = null;
     store = new DirectBlockStore(SLAB_BYTES);
   }
 
