@@ -31,9 +31,7 @@ public class RefsMemoryBenchmark {
   public Object read(RefsFixture fixture) throws IOException, InterruptedException {
     fixture.ours.forgetAll();
     // What each process has once, such as the buffers of the parser, is there already.
-    try (RefReader reader = fixture.open()) {
-      reader.exactRef(fixture.existing[0]);
-    }
+    readAndClose(fixture);
     fixture.ours.forgetAll();
     collect();
     long heapBefore = heapUsed();
@@ -43,6 +41,13 @@ public class RefsMemoryBenchmark {
       collect();
       RefsMemoryProfiler.set(heapUsed() - heapBefore, directUsed() - directBefore);
       return reader;
+    }
+  }
+
+  /** Apart, so that no frame holds what was read. */
+  private static void readAndClose(RefsFixture fixture) throws IOException {
+    try (RefReader reader = fixture.open()) {
+      reader.exactRef(fixture.existing[0]);
     }
   }
 
