@@ -85,13 +85,16 @@ final class LooseRefs {
    * @return false if one is not there, so that the ref isn't either
    */
   private boolean refreshFolders(String name) {
-    File folder = name.startsWith(Constants.R_REFS) ? null : commonFolder;
+    File folder = commonFolder;
     int start = 0;
     for (int slash = name.indexOf('/'); slash >= 0; slash = name.indexOf('/', start)) {
-      folder = folder == null ? refsFolder : new File(folder, name.substring(start, slash));
+      boolean refs = start == 0 && name.startsWith(Constants.R_REFS);
+      folder = refs ? refsFolder : new File(folder, name.substring(start, slash));
       start = slash + 1;
       // The folder above was just opened, so this is the truth; and cheaper than an exception.
-      if (!folder.isDirectory()) {
+      // Every
+      // repository has the first.
+      if (!refs && !folder.isDirectory()) {
         return false;
       }
       try {

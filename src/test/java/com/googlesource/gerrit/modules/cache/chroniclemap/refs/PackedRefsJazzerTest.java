@@ -31,8 +31,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * The parser against JGit's with inputs that Jazzer makes, led by what both parsers do with them:
- * six seconds in a normal run, as long as one likes with {@code -Drefs.fuzz.seconds=3600}. It
- * runs in a Java process of its own, since it changes the classes that it loads.
+ * six seconds in a normal run, as long as one likes with {@code -Drefs.fuzz.seconds=3600}. It runs
+ * in a Java process of its own, since it changes the classes that it loads.
  *
  * <p>With {@code -Drefs.fuzz.corpus=FOLDER} inputs that were of use are kept there, and taken up by
  * the next run. What it finds is printed as a file {@code target/fuzz/crash-*}, which belongs in
