@@ -22,7 +22,6 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import org.openjdk.jmh.profile.GCProfiler;
 import org.openjdk.jmh.results.Result;
 import org.openjdk.jmh.results.RunResult;
 import org.openjdk.jmh.runner.RunnerException;
@@ -38,7 +37,6 @@ public final class RefsBench {
   private static final String REFS = "--refs";
   private static final int DEFAULT_REFS = 500_000;
   private static final double NANOS_PER_SECOND = 1e9;
-  private static final String GARBAGE = "gc.alloc.rate.norm";
 
   private final Session session;
   private final int refs;
@@ -102,7 +100,7 @@ public final class RefsBench {
       RefsPlan.Once once = RefsPlan.once(session.quick());
       options.warmupIterations(once.warmups()).measurementIterations(once.iterations());
     } else {
-      options.addProfiler(GCProfiler.class);
+      options.addProfiler(CountedBytes.class);
     }
     RunResult result = fork.run(options);
     Result<?> primary = result.getPrimaryResult();
@@ -110,7 +108,7 @@ public final class RefsBench {
         scenario.threads() * NANOS_PER_SECOND / primary.getScore(), primary.getStatistics());
     // Native git's would be that of the pipes.
     if (!scenario.once() && peer != RefsPeer.GIT) {
-      samples.addGarbage(secondary(result, GARBAGE));
+      samples.addGarbage(secondary(result, CountedBytes.GARBAGE));
     }
   }
 
@@ -130,26 +128,21 @@ public final class RefsBench {
           fork.run(
               options(peer, RefsCase.ALWAYS)
                   .include(RefsMemoryBenchmark.class.getName())
-                  .addProfiler(RefsMemoryProfiler.class)
+                  .addProfiler(CountedBytes.class)
                   .warmupIterations(1)
                   .measurementIterations(2));
       all.add(
           new RefsMemory(
               peer,
               refs,
-              secondary(result, RefsMemoryProfiler.HEAP) / refs,
-              secondary(result, RefsMemoryProfiler.DIRECT) / refs));
+              secondary(result, CountedBytes.HEAP) / refs,
+              secondary(result, CountedBytes.DIRECT) / refs));
     }
     return all;
   }
 
   private static double secondary(RunResult result, String label) {
-    for (String name : result.getSecondaryResults().keySet()) {
-      if (name.endsWith(label)) {
-        return result.getSecondaryResults().get(name).getScore();
-      }
-    }
-    throw new IllegalStateException("JMH does not tell " + label);
+    return result.getSecondaryResults().get(label).getScore();
   }
 
   private static String gitVersion() throws IOException {

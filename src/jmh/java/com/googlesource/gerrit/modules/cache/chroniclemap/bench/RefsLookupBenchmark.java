@@ -14,7 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
+import com.sun.management.ThreadMXBean;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -26,12 +28,16 @@ import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.infra.BenchmarkParams;
 
 /** Reads of a repository whose refs were read before. */
 @BenchmarkMode(Mode.SampleTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 @State(Scope.Benchmark)
 public class RefsLookupBenchmark {
+  private static final int GARBAGE_CALLS = 2000;
+  private static final long MOST_NANOS = 500_000_000;
+
   private RefReader reader;
   private int refs;
 
@@ -39,6 +45,32 @@ public class RefsLookupBenchmark {
   public void open(RefsFixture fixture) throws IOException {
     reader = fixture.open();
     refs = fixture.refs;
+  }
+
+  /**
+   * Counts garbage, apart from the measuring: JMH's own would count for much where a call takes
+   * long.
+   */
+  @TearDown(Level.Iteration)
+  public void countGarbage(RefsFixture fixture, BenchmarkParams params) throws IOException {
+    String name = params.getBenchmark();
+    ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    long end = System.nanoTime() + MOST_NANOS;
+    int calls = 0;
+    long before = threads.getCurrentThreadAllocatedBytes();
+    do {
+      switch (name.substring(name.lastIndexOf('.') + 1)) {
+        case "existing" -> existing(fixture);
+        case "missing" -> missing(fixture);
+        case "smallPrefix" -> smallPrefix(fixture);
+        case "conflictingNames" -> conflictingNames(fixture);
+        case "all" -> all();
+        default -> throw new IllegalArgumentException(name);
+      }
+      calls++;
+    } while (calls < GARBAGE_CALLS && System.nanoTime() < end);
+    CountedBytes.set(
+        CountedBytes.GARBAGE, (double) (threads.getCurrentThreadAllocatedBytes() - before) / calls);
   }
 
   @TearDown(Level.Trial)

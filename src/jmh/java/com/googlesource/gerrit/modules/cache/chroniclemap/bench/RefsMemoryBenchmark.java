@@ -39,7 +39,8 @@ public class RefsMemoryBenchmark {
     try (RefReader reader = fixture.open()) {
       reader.exactRef(fixture.existing[0]);
       collect();
-      RefsMemoryProfiler.set(heapUsed() - heapBefore, directUsed() - directBefore);
+      CountedBytes.set(CountedBytes.HEAP, (double) (heapUsed() - heapBefore));
+      CountedBytes.set(CountedBytes.DIRECT, (double) (directUsed() - directBefore));
       return reader;
     }
   }

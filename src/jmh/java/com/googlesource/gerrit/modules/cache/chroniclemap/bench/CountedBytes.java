@@ -14,8 +14,11 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import org.openjdk.jmh.infra.BenchmarkParams;
 import org.openjdk.jmh.infra.IterationParams;
 import org.openjdk.jmh.profile.InternalProfiler;
@@ -24,25 +27,32 @@ import org.openjdk.jmh.results.IterationResult;
 import org.openjdk.jmh.results.Result;
 import org.openjdk.jmh.results.ScalarResult;
 
-/** Hands what {@link RefsMemoryBenchmark} has measured to the run, as {@link PutCalls} does. */
-public final class RefsMemoryProfiler implements InternalProfiler {
-  /** Names of the further results. */
+/** Hands bytes that a benchmark has counted to the run, as {@link PutCalls} does with latencies. */
+public final class CountedBytes implements InternalProfiler {
   static final String HEAP = "heapBytes";
-
   static final String DIRECT = "directBytes";
 
-  private static volatile long heap;
-  private static volatile long direct;
+  /** Of a call, in its thread. */
+  static final String GARBAGE = "garbageBytes";
 
-  /** Notes what one iteration measured, in bytes. */
-  static void set(long heapBytes, long directBytes) {
-    heap = heapBytes;
-    direct = directBytes;
+  private static final Map<String, Double> BYTES = new TreeMap<>();
+
+  /** Notes what one iteration counted. */
+  static synchronized void set(String name, double bytes) {
+    BYTES.put(name, bytes);
+  }
+
+  private static synchronized List<Result<?>> take() {
+    List<Result<?>> results = new ArrayList<>();
+    BYTES.forEach(
+        (name, bytes) -> results.add(new ScalarResult(name, bytes, "B", AggregationPolicy.AVG)));
+    BYTES.clear();
+    return results;
   }
 
   @Override
   public String getDescription() {
-    return "Memory of the refs of a repository";
+    return "Bytes that the benchmark counts";
   }
 
   @Override
@@ -51,8 +61,6 @@ public final class RefsMemoryProfiler implements InternalProfiler {
   @Override
   public Collection<? extends Result<?>> afterIteration(
       BenchmarkParams benchmark, IterationParams iteration, IterationResult result) {
-    return List.of(
-        new ScalarResult(HEAP, heap, "B", AggregationPolicy.AVG),
-        new ScalarResult(DIRECT, direct, "B", AggregationPolicy.AVG));
+    return take();
   }
 }
