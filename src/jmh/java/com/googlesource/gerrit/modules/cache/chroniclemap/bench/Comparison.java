@@ -17,15 +17,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 import java.util.ArrayList;
 import java.util.List;
 
-/** This module's samples of a scenario beside those of another. */
-record Comparison(Scenario scenario, Samples ours, Peer peer, Samples theirs) {
-  /**
-   * One figure of both, as {@code --json} writes it.
-   *
-   * @param ratio more than 1 if ours is better
-   */
-  record Figure(String name, String unit, double ours, double peer, double ratio) {}
-
+/** This module's samples of a case beside those of another. */
+record Comparison<C extends Case, P extends Contender>(
+    C scenario, Samples ours, P peer, Samples theirs) {
   double throughputRatio() {
     return ours.opsPerSecond() / theirs.opsPerSecond();
   }
@@ -35,35 +29,36 @@ record Comparison(Scenario scenario, Samples ours, Peer peer, Samples theirs) {
   }
 
   List<Figure> figures() {
+    if (scenario.once()) {
+      return List.of(latency(scenario.title(), 50));
+    }
     List<Figure> all = new ArrayList<>();
     all.add(
         new Figure(
-            name(scenario.operation().title()),
+            name(scenario.title()),
             "ops/s",
-            rounded(ours.opsPerSecond()),
-            rounded(theirs.opsPerSecond()),
-            rounded(throughputRatio())));
-    all.add(latency("p50", 50));
-    all.add(latency("p99", 99));
-    all.add(latency("p99.9", 99.9));
+            ours.opsPerSecond(),
+            theirs.opsPerSecond(),
+            throughputRatio()));
+    all.add(latency(scenario.callTitle() + " p50", 50));
+    all.add(latency(scenario.callTitle() + " p99", 99));
+    all.add(latency(scenario.callTitle() + " p99.9", 99.9));
+    if (ours.garbage().isPresent() && theirs.garbage().isPresent()) {
+      all.add(
+          Figure.lessIsBetter(
+              name(scenario.callTitle() + " garbage"),
+              "B",
+              ours.garbage().getAsDouble(),
+              theirs.garbage().getAsDouble()));
+    }
     return all;
   }
 
-  private Figure latency(String name, double percent) {
-    return new Figure(
-        name(scenario.operation().callTitle() + " " + name),
-        "us",
-        rounded(ours.micros(percent)),
-        rounded(theirs.micros(percent)),
-        rounded(latencyRatio(percent)));
+  private Figure latency(String quantity, double percent) {
+    return Figure.lessIsBetter(name(quantity), "us", ours.micros(percent), theirs.micros(percent));
   }
 
   private String name(String quantity) {
     return scenario.nameOf(quantity) + ", vs " + peer.title();
-  }
-
-  /** More digits would say nothing. */
-  private static double rounded(double figure) {
-    return figure >= 1000 ? Math.rint(figure) : Math.rint(figure * 1000) / 1000;
   }
 }

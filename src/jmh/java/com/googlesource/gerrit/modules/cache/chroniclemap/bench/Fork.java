@@ -29,7 +29,7 @@ import org.openjdk.jmh.runner.options.ChainedOptionsBuilder;
 import org.openjdk.jmh.runner.options.OptionsBuilder;
 import org.openjdk.jmh.runner.options.VerboseMode;
 
-/** Measures one scenario of one peer in a Java process of its own. */
+/** Measures in a Java process of its own, such as one scenario of one peer. */
 final class Fork {
   private static final double NANOS_PER_SECOND = 1e9;
 
@@ -54,25 +54,41 @@ final class Fork {
     this.log = OutputFormatFactory.createFormatInstance(log, VerboseMode.NORMAL);
   }
 
-  void measure(Scenario scenario, Peer peer, Samples samples) throws RunnerException {
+  /**
+   * What all measurements have in common.
+   *
+   * @param more flags of the Java process
+   */
+  ChainedOptionsBuilder options(List<String> more) {
     ImmutableList<String> jvmArgs =
-        ImmutableList.<String>builder().addAll(flags).addAll(peer.flags()).build();
+        ImmutableList.<String>builder().addAll(flags).addAll(more).build();
+    return new OptionsBuilder()
+        .forks(1)
+        .warmupIterations(plan.warmups())
+        .measurementIterations(plan.iterations())
+        .warmupTime(plan.time())
+        .measurementTime(plan.time())
+        .jvmArgs(jvmArgs.toArray(new String[0]))
+        .shouldFailOnError(true);
+  }
+
+  /** Measures the one benchmark that the options choose. */
+  RunResult run(ChainedOptionsBuilder options) throws RunnerException {
+    return Iterables.getOnlyElement(new Runner(options.build(), log).run());
+  }
+
+  void measure(Scenario scenario, Peer peer, Samples samples) throws RunnerException {
     ChainedOptionsBuilder options =
-        new OptionsBuilder()
+        options(peer.flags())
             .include(scenario.operation().jmhName())
             .param("peer", peer.name())
-            .param("valueBytes", Integer.toString(scenario.valueBytes()))
-            .forks(1)
-            .warmupIterations(plan.warmups())
-            .measurementIterations(plan.iterations())
-            .jvmArgs(jvmArgs.toArray(new String[0]))
-            .shouldFailOnError(true);
+            .param("valueBytes", Integer.toString(scenario.valueBytes()));
     if (scenario.operation() == Operation.PUT) {
       options.param("putters", Integer.toString(scenario.threads())).addProfiler(PutCalls.class);
     } else {
-      options.threads(scenario.threads()).warmupTime(plan.time()).measurementTime(plan.time());
+      options.threads(scenario.threads());
     }
-    RunResult result = Iterables.getOnlyElement(new Runner(options.build(), log).run());
+    RunResult result = run(options);
     Result<?> primary = result.getPrimaryResult();
     if (scenario.operation() == Operation.PUT) {
       samples.add(

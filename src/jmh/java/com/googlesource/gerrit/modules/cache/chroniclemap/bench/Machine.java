@@ -29,14 +29,17 @@ import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import org.h2.engine.Constants;
-import org.lmdbjava.Meta;
 
 /** Where and with what the figures are made: they mean nothing without it. */
 final class Machine {
   private Machine() {}
 
-  static void print(PrintStream out, Path folder) throws IOException {
+  /**
+   * Prints it.
+   *
+   * @param versions of what is measured
+   */
+  static void print(PrintStream out, Path folder, String versions) throws IOException {
     var system = ManagementFactory.getOperatingSystemMXBean();
     out.printf(
         Locale.ROOT,
@@ -51,22 +54,11 @@ final class Machine {
     out.printf(
         "Java      %s, %s%n",
         System.getProperty("java.vm.name"), System.getProperty("java.vm.version"));
-    out.printf(
-        "Versions  Gerrit %s, H2 %s, LMDB %s, Chronicle-Map %s, JMH %s%n",
-        version("gerrit-acceptance-framework"),
-        Constants.VERSION,
-        lmdbVersion(),
-        version("chronicle-map"),
-        version("jmh-core"));
+    out.printf("Versions  %s, JMH %s%n", versions, version("jmh-core"));
     out.printf(
         "Date      %s%n",
         DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm 'UTC'", Locale.ROOT)
             .format(ZonedDateTime.now(ZoneOffset.UTC)));
-  }
-
-  private static String lmdbVersion() {
-    Meta.Version version = Meta.version();
-    return version.major + "." + version.minor + "." + version.patch;
   }
 
   private static String processor() {
@@ -82,7 +74,7 @@ final class Machine {
   }
 
   /** The version in the name of a jar on the class path. */
-  private static String version(String artifact) {
+  static String version(String artifact) {
     Pattern jar = Pattern.compile(".*[/\\\\]" + Pattern.quote(artifact) + "-(\\d[^/\\\\]*)\\.jar");
     return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
         .map(jar::matcher)

@@ -27,7 +27,7 @@ import java.util.List;
 import java.util.concurrent.ExecutorService;
 
 /** Whose persistent caches are measured. */
-public enum Peer {
+public enum Peer implements Contender {
   /** This module's. */
   OURS("ours") {
     @Override
@@ -100,7 +100,8 @@ public enum Peer {
     this.title = title;
   }
 
-  String title() {
+  @Override
+  public String title() {
     return title;
   }
 

@@ -25,7 +25,7 @@ final class ResultTable {
 
   private ResultTable() {}
 
-  static void print(PrintStream out, Peer peer, List<Comparison> results) {
+  static void print(PrintStream out, Peer peer, List<Comparison<Scenario, Peer>> results) {
     String them = peer.title();
     out.println(
         " ".repeat(26)
@@ -46,7 +46,7 @@ final class ResultTable {
         "p99",
         "p99.9");
     Operation previous = null;
-    for (Comparison result : results) {
+    for (Comparison<Scenario, Peer> result : results) {
       if (result.scenario().operation() != previous) {
         out.println("-".repeat(WIDTH));
         previous = result.scenario().operation();
@@ -56,7 +56,7 @@ final class ResultTable {
     out.println("-".repeat(WIDTH));
   }
 
-  private static void print(PrintStream out, Comparison result) {
+  private static void print(PrintStream out, Comparison<Scenario, Peer> result) {
     Scenario scenario = result.scenario();
     Samples ours = result.ours();
     Samples theirs = result.theirs();

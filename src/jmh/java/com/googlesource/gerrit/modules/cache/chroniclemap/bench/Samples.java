@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import java.util.Iterator;
 import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.TreeMap;
 import org.openjdk.jmh.util.Statistics;
 
@@ -27,6 +28,8 @@ final class Samples {
   private long callCount;
   private double throughputs;
   private int rounds;
+  private double garbage;
+  private int garbageRounds;
 
   /**
    * Adds a round.
@@ -43,6 +46,17 @@ final class Samples {
       calls.merge(entry.getKey(), entry.getValue(), Long::sum);
       callCount += entry.getValue();
     }
+  }
+
+  /** Adds the bytes that a call left to the garbage collector in one round. */
+  void addGarbage(double bytesPerCall) {
+    garbage += bytesPerCall;
+    garbageRounds++;
+  }
+
+  /** Bytes of garbage of a call, the mean of all rounds; empty if not measured. */
+  OptionalDouble garbage() {
+    return garbageRounds == 0 ? OptionalDouble.empty() : OptionalDouble.of(garbage / garbageRounds);
   }
 
   /** Operations per second, the mean of all rounds. */

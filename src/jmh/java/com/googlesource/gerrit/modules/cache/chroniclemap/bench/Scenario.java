@@ -15,13 +15,24 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 /** One line of the results: an operation, on values of a size, by a number of threads. */
-record Scenario(Operation operation, int valueBytes, int threads) {
+record Scenario(Operation operation, int valueBytes, int threads) implements Case {
+  @Override
+  public String title() {
+    return operation.title();
+  }
+
+  @Override
+  public String callTitle() {
+    return operation.callTitle();
+  }
+
   String size() {
     return valueBytes % 1024 == 0 ? valueBytes / 1024 + " KB" : valueBytes + " B";
   }
 
   /** Says of a measured quantity where it was measured, such as {@code get, 10 KB, 8 threads}. */
-  String nameOf(String quantity) {
+  @Override
+  public String nameOf(String quantity) {
     return "%s, %s, %d %s"
         .formatted(quantity, size(), threads, threads == 1 ? "thread" : "threads");
   }

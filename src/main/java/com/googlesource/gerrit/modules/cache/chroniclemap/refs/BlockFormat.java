@@ -27,7 +27,7 @@ final class BlockFormat {
   static final int VERSION_AT = 0;
   static final int FLAGS_AT = 1;
   static final int COUNT_AT = 2;
-  static final int RESTARTS_AT = 4;
+  static final int TAGS_AT = 4;
 
   /** Every how many entries a name stands in full. */
   static final int RESTART_EVERY = 8;
@@ -48,6 +48,15 @@ final class BlockFormat {
 
   static int idBytes(int flags) {
     return (flags & SHA256) == 0 ? 20 : 32;
+  }
+
+  /** Where the offsets of the restarts stand: behind the tags, which are eight for each. */
+  static int restartsAt(int count) {
+    return TAGS_AT + restarts(count) * RESTART_EVERY;
+  }
+
+  static int idsAt(int count) {
+    return restartsAt(count) + restarts(count) * Short.BYTES;
   }
 
   static int restarts(int count) {

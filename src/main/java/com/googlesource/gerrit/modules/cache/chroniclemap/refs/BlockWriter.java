@@ -18,6 +18,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Arrays;
 
 /** Makes blocks, one after the other, without garbage. For one thread. */
 final class BlockWriter {
@@ -29,9 +30,10 @@ final class BlockWriter {
   /** A line has at least 41 bytes and a line feed. */
   private static final int MAX_COUNT = Chunks.HARD_MAX / 42 + 1;
 
-  /** Binary ids are shorter than the text, lengths are no longer than the blanks they replace. */
+  /** Binary ids and tags are shorter than the text, lengths are no longer than the blanks. */
   private static final int MAX_BYTES = Chunks.HARD_MAX + 4 * MAX_COUNT;
 
+  private final byte[] tags = new byte[MAX_COUNT + BlockFormat.RESTART_EVERY];
   private final byte[] ids = new byte[MAX_BYTES];
   private final byte[] entries = new byte[MAX_BYTES];
   private final int[] restarts = new int[BlockFormat.restarts(MAX_COUNT)];
@@ -90,6 +92,7 @@ final class BlockWriter {
       restarts[count / BlockFormat.RESTART_EVERY] = entriesEnd;
       inCommon = 0;
     }
+    tags[count] = (byte) NameTag.of(text, nameAt, nameLength);
     int p = entriesEnd;
     byte[] out = entries;
     if (inCommon < BlockFormat.LONG_SHARED) {
@@ -134,8 +137,11 @@ final class BlockWriter {
     block[BlockFormat.VERSION_AT] = BlockFormat.VERSION;
     block[BlockFormat.FLAGS_AT] = (byte) flags;
     SHORT.set(block, BlockFormat.COUNT_AT, (short) count);
-    int p = BlockFormat.RESTARTS_AT;
-    int entriesAt = p + BlockFormat.restarts(count) * Short.BYTES + idsEnd;
+    int tagBytes = BlockFormat.restartsAt(count) - BlockFormat.TAGS_AT;
+    Arrays.fill(tags, count, tagBytes, (byte) 0);
+    System.arraycopy(tags, 0, block, BlockFormat.TAGS_AT, tagBytes);
+    int p = BlockFormat.restartsAt(count);
+    int entriesAt = BlockFormat.idsAt(count) + idsEnd;
     for (int i = 0; i < BlockFormat.restarts(count); i++) {
       SHORT.set(block, p, (short) (entriesAt + restarts[i]));
       p += Short.BYTES;

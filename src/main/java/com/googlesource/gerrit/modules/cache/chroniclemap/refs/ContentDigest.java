@@ -23,7 +23,7 @@ import java.security.NoSuchAlgorithmException;
  * SHA-256 over the keyed ids of its chunks.
  *
  * <p>Two different files chosen without knowledge of the site's key have the same digest with a
- * probability of at most 2^-127 (see {@link TextHash}) beyond that of a collision of SHA-256 cut to
+ * probability of at most 2^-121 (see {@link TextHash}) beyond that of a collision of SHA-256 cut to
  * 128 bits. It must not leave the server.
  *
  * @param hi first 64 bits

@@ -16,36 +16,96 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import java.io.Closeable;
 import java.io.File;
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.nio.ByteBuffer;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.FileChannel;
+import java.nio.file.StandardOpenOption;
+import org.eclipse.jgit.annotations.Nullable;
 
 /**
- * An open file. Not a channel: that would be closed when its thread is interrupted, which JGit's
- * own reading is not.
+ * An open file.
+ *
+ * <p>It is read through a channel, right into direct memory. A channel is closed when its thread is
+ * interrupted, so a thread that is interrupted already reads by {@link RandomAccessFile}, which
+ * costs a copy; and one that is interrupted meanwhile must {@linkplain #retry begin anew}, since
+ * another file may have the name by now.
  */
 final class FileText implements TextSource, Closeable {
-  /** The runtime copies reads through memory that it takes anew from the system if this is more. */
+  /** The runtime copies such reads through memory that it takes anew if this is more. */
   private static final int MOST = 64 << 10;
 
-  private final RandomAccessFile file;
+  @Nullable private final FileChannel channel;
+  @Nullable private final RandomAccessFile file;
+  @Nullable private final byte[] part;
 
-  /** Opens a file; {@link java.io.FileNotFoundException} if there is none. */
+  /** What to do with an open file. */
+  interface Reading<T> {
+    T read(FileText text) throws IOException, NotParsableException;
+  }
+
+  /** Opens a file; {@link FileNotFoundException} or like it if there is none. */
   FileText(File path) throws IOException {
-    file = new RandomAccessFile(path, "r");
+    if (Thread.currentThread().isInterrupted()) {
+      channel = null;
+      file = new RandomAccessFile(path, "r");
+      part = new byte[MOST];
+    } else {
+      // A folder can be opened too.
+      if (!path.isFile()) {
+        throw new FileNotFoundException(path.getPath());
+      }
+      channel = FileChannel.open(path.toPath(), StandardOpenOption.READ);
+      file = null;
+      part = null;
+    }
+  }
+
+  /**
+   * Opens a file, reads and closes it; anew from opening if the thread is interrupted meanwhile,
+   * which it then still is.
+   */
+  static <T> T retry(Reading<T> reading, File path) throws IOException, NotParsableException {
+    while (true) {
+      try (FileText text = new FileText(path)) {
+        return reading.read(text);
+      } catch (ClosedByInterruptException e) {
+        if (!Thread.currentThread().isInterrupted()) {
+          throw e; // somebody has taken the status away, and there may be no end
+        }
+      }
+    }
   }
 
   @Override
-  public int read(byte[] target, int offset, int length) throws IOException {
-    return file.read(target, offset, Math.min(length, MOST));
+  public int read(ByteBuffer target) throws IOException {
+    if (channel != null) {
+      return channel.read(target);
+    }
+    int n = file.read(part, 0, Math.min(target.remaining(), MOST));
+    if (n > 0) {
+      target.put(part, 0, n);
+    }
+    return n;
   }
 
   @Override
   public void rewind() throws IOException {
-    file.seek(0);
+    if (channel != null) {
+      channel.position(0);
+    } else {
+      file.seek(0);
+    }
   }
 
   @Override
   public void close() throws IOException {
-    file.close();
+    if (channel != null) {
+      channel.close();
+    } else {
+      file.close();
+    }
   }
 }

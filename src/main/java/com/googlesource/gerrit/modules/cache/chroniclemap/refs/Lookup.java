@@ -31,6 +31,8 @@ final class Lookup implements BlockStore.Visitor {
 
   /** What to do with a block. */
   enum Task {
+    /** Find where the target stands or would stand. */
+    PLACE,
     /** Find the target. */
     FIND,
     /** Find the target and make a ref of it. */
@@ -148,6 +150,7 @@ final class Lookup implements BlockStore.Visitor {
     block.open(memory, offset);
     try {
       switch (task) {
+        case PLACE -> findPlace();
         case FIND -> find();
         case REF -> {
           if (find()) {
@@ -182,13 +185,17 @@ final class Lookup implements BlockStore.Visitor {
   }
 
   private boolean find() {
-    found = block.find(target, length);
-    index = block.index();
+    found = block.findExact(target, length, NameTag.of(target, 0, length));
     return found;
   }
 
+  private void findPlace() {
+    found = block.find(target, length);
+    index = block.index();
+  }
+
   private void prefix() {
-    find();
+    findPlace();
     atEnd = false;
     block.seek(index);
     while (block.index() < block.count()) {

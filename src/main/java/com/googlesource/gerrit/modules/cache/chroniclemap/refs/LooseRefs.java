@@ -16,7 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import java.io.File;
 import java.io.IOException;
-import java.nio.file.Files;
+import java.nio.channels.FileChannel;
+import java.nio.file.StandardOpenOption;
 import java.text.MessageFormat;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -73,25 +74,40 @@ final class LooseRefs {
   /** Returns the loose ref of that name, or null. */
   @Nullable
   Ref read(String name) throws IOException {
-    if (refreshFolders) {
-      refreshFolders(name);
+    if (refreshFolders && !refreshFolders(name)) {
+      return null;
     }
     File file = file(name);
     // Cheaper than an exception.
     return file.isFile() ? read(name, file) : null;
   }
 
-  /** Some network file systems look at a folder anew when it is opened. */
-  private void refreshFolders(String name) {
-    for (int slash = name.indexOf('/'); slash >= 0; slash = name.indexOf('/', slash + 1)) {
-      String folder = name.substring(0, slash);
-      File file = folder.equals("refs") ? refsFolder : file(folder);
+  /**
+   * Opens the folders above a ref: some network file systems look at a folder anew when it is
+   * opened.
+   *
+   * @return false if one is not there, so that the ref isn't either
+   */
+  private boolean refreshFolders(String name) {
+    File folder = commonFolder;
+    int start = 0;
+    for (int slash = name.indexOf('/'); slash >= 0; slash = name.indexOf('/', start)) {
+      boolean refs = start == 0 && name.startsWith(Constants.R_REFS);
+      folder = refs ? refsFolder : new File(folder, name.substring(start, slash));
+      start = slash + 1;
+      // The folder above was just opened, so this is the truth; and cheaper than an exception.
+      // Every
+      // repository has the first.
+      if (!refs && !folder.isDirectory()) {
+        return false;
+      }
       try {
-        Files.newInputStream(file.toPath()).close();
+        FileChannel.open(folder.toPath(), StandardOpenOption.READ).close();
       } catch (IOException e) {
-        return; // the ref may not be loose
+        return true; // it may be one that can't be listed, which does not hide what is in it
       }
     }
+    return true;
   }
 
   @Nullable

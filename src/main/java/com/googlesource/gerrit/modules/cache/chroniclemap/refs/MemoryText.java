@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import java.nio.ByteBuffer;
+
 /** Bytes on the heap as a source. */
 final class MemoryText implements TextSource {
   private final byte[] bytes;
@@ -24,12 +26,12 @@ final class MemoryText implements TextSource {
   }
 
   @Override
-  public int read(byte[] target, int offset, int length) {
+  public int read(ByteBuffer target) {
     if (position == bytes.length) {
       return -1;
     }
-    int n = Math.min(length, bytes.length - position);
-    System.arraycopy(bytes, position, target, offset, n);
+    int n = Math.min(target.remaining(), bytes.length - position);
+    target.put(bytes, position, n);
     position += n;
     return n;
   }

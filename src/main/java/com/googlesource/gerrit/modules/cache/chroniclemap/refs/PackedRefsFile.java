@@ -24,7 +24,6 @@ import java.util.ArrayList;
 import java.util.List;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.JGitText;
-import org.eclipse.jgit.internal.storage.file.FileSnapshot;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.util.FileUtils;
 
@@ -32,7 +31,7 @@ import org.eclipse.jgit.util.FileUtils;
  * The {@code packed-refs} file of one repository: tells which list it holds now.
  *
  * <p>What "now" means is JGit's {@code core.trustPackedRefsStat}: under {@code always} and {@code
- * after_open} the file's attributes are asked (JGit's own {@link FileSnapshot}, racy timestamps
+ * after_open} the file's attributes are asked ({@link FileStamp}: JGit's rules, racy timestamps
  * included), and its content is read if they have changed; under {@code never} the content is read
  * each time. The file is opened, read and closed.
  *
@@ -65,12 +64,25 @@ final class PackedRefsFile implements ListMemory.Holder {
   /**
    * What was read.
    *
-   * @param snapshot taken before reading; null if the content must be read again
+   * @param stamp taken before reading; null if the content must be read again
    * @param list null if JGit is to answer, or the content must be read again
    * @param digest of the content; null if it is not known, as for one that is too large
+   * @param leftToJGit whether the content can't be parsed, so that JGit is to answer
    */
   private record State(
-      @Nullable FileSnapshot snapshot, @Nullable ParsedRefs list, @Nullable ContentDigest digest) {}
+      @Nullable FileStamp stamp,
+      @Nullable ParsedRefs list,
+      @Nullable ContentDigest digest,
+      boolean leftToJGit) {
+    State(@Nullable FileStamp stamp, @Nullable ParsedRefs list, @Nullable ContentDigest digest) {
+      this(stamp, list, digest, false);
+    }
+
+    /** Whether it says who is to answer. */
+    boolean isAnswer() {
+      return list != null || leftToJGit;
+    }
+  }
 
   PackedRefsFile(File file, ListTiers tiers) {
     this.file = file;
@@ -117,7 +129,7 @@ final class PackedRefsFile implements ListMemory.Holder {
   @Override
   public synchronized void take(ParsedRefs list, ParsedRefs copy) {
     if (state.list == list) {
-      state = new State(state.snapshot, copy, state.digest);
+      state = new State(state.stamp, copy, state.digest);
     }
   }
 
@@ -142,7 +154,7 @@ final class PackedRefsFile implements ListMemory.Holder {
   ParsedRefs current(TrustStat trust) throws IOException {
     used();
     if (trust == TrustStat.NEVER) {
-      return readAfterNow().list;
+      return readAfterNow(false).list;
     }
     if (trust == TrustStat.AFTER_OPEN) {
       refreshAttributes();
@@ -153,7 +165,7 @@ final class PackedRefsFile implements ListMemory.Holder {
     }
     // A reading that has begun may do: it is as new as the attributes that it began with.
     now = waitForReading();
-    return isModified(now) ? readAfterNow().list : now.list;
+    return isModified(now) ? readAfterNow(true).list : now.list;
   }
 
   /** Changes whenever a reading has seen another content than the one before. */
@@ -162,7 +174,7 @@ final class PackedRefsFile implements ListMemory.Holder {
   }
 
   private boolean isModified(State of) {
-    return of.snapshot == null || of.snapshot.isModified(file);
+    return of.stamp == null || of.stamp.isModified();
   }
 
   /** Some network file systems tell the attributes anew when a file is opened. */
@@ -181,14 +193,18 @@ final class PackedRefsFile implements ListMemory.Holder {
     return state;
   }
 
-  /** Returns the result of a reading that begins after this call. */
-  private State readAfterNow() throws IOException {
+  /**
+   * Returns the result of a reading that begins after this call.
+   *
+   * @param stamped whether attributes are to be noted, if this call reads
+   */
+  private State readAfterNow(boolean stamped) throws IOException {
     long mine;
     synchronized (this) {
       long needed = begun + 1;
       awaitReading(needed);
       // The list may have left the memory since: then it is read again.
-      if (finished >= needed && state.snapshot != null) {
+      if (finished >= needed && state.isAnswer()) {
         return state;
       }
       awaitReading(Long.MAX_VALUE);
@@ -199,7 +215,7 @@ final class PackedRefsFile implements ListMemory.Holder {
     State after = null;
     List<ListMemory.Left> left = List.of();
     try {
-      after = read(before);
+      after = read(before, stamped);
       return after;
     } finally {
       synchronized (this) {
@@ -234,7 +250,7 @@ final class PackedRefsFile implements ListMemory.Holder {
       return;
     }
     ParsedRefs held = tiers.hold(this, after.list, left);
-    state = new State(after.snapshot, held, after.digest);
+    state = new State(after.stamp, held, after.digest);
     tiers.changed(this);
   }
 
@@ -255,16 +271,16 @@ final class PackedRefsFile implements ListMemory.Holder {
 
   // ---- reading
 
-  private State read(State before) throws IOException {
+  private State read(State before, boolean stamped) throws IOException {
     counts.readings.increment();
     PackedRefsReader reader = tiers.readers().take();
     try {
-      State read = FileUtils.readWithRetries(file, f -> read(f, reader, before));
+      State read = FileUtils.readWithRetries(file, f -> read(f, reader, before, stamped));
       if (read != null) {
         return read;
       }
       ParsedRefs none = tiers.none();
-      return new State(FileSnapshot.MISSING_FILE, none, none.digest());
+      return new State(FileStamp.missing(file), none, none.digest());
     } catch (IOException e) {
       throw e;
     } catch (Exception e) {
@@ -274,49 +290,46 @@ final class PackedRefsFile implements ListMemory.Holder {
     }
   }
 
-  private State read(File from, PackedRefsReader reader, State before) throws IOException {
-    FileSnapshot snapshot = FileSnapshot.save(from);
-    boolean leftToJGit = before.snapshot != null && before.list == null;
-    Draft draft = tiers.memory().draft();
-    try (FileText text = new FileText(from)) {
-      ParsedRefs old = before.list;
-      if (old == null || old.size() == 0) {
-        // Another repository, another process or an earlier run may have parsed it.
-        ContentDigest digest =
-            leftToJGit ? reader.digest(text) : reader.digestIfKnown(text, tiers::mayKnow);
-        if (leftToJGit && digest.equals(before.digest)) {
-          return new State(snapshot, null, digest);
-        }
-        ParsedRefs known = digest == null ? null : tiers.find(digest, draft);
-        if (known != null) {
-          if (known != old) {
-            counts.found.increment();
-          }
-          return new State(snapshot, known, digest);
-        }
-        text.rewind();
-      }
-      return parse(snapshot, text, reader, draft, old);
+  private State read(File from, PackedRefsReader reader, State before, boolean stamped)
+      throws IOException {
+    FileStamp stamp = stamped ? FileStamp.of(from) : null;
+    try {
+      return FileText.retry(text -> read(text, reader, before, stamp), from);
     } catch (NotParsableException e) {
       counts.notParsable.increment();
-      return new State(snapshot, null, e.digest());
+      return new State(stamp, null, e.digest(), /* leftToJGit= */ true);
     }
   }
 
-  private State parse(
-      FileSnapshot snapshot,
-      FileText text,
-      PackedRefsReader reader,
-      Draft draft,
-      @Nullable ParsedRefs old)
+  private State read(
+      FileText text, PackedRefsReader reader, State before, @Nullable FileStamp stamp)
       throws IOException, NotParsableException {
+    Draft draft = tiers.memory().draft();
+    ParsedRefs old = before.list;
+    if (old == null || old.size() == 0) {
+      // Another repository, another process or an earlier run may have parsed it.
+      ContentDigest digest =
+          before.leftToJGit ? reader.digest(text) : reader.digestIfKnown(text, tiers::mayKnow);
+      if (before.leftToJGit && digest.equals(before.digest)) {
+        return stamp == null ? before : new State(stamp, null, digest, /* leftToJGit= */ true);
+      }
+      ParsedRefs known = digest == null ? null : tiers.find(digest, draft);
+      if (known != null) {
+        if (known != old) {
+          counts.found.increment();
+        }
+        return new State(stamp, known, digest);
+      }
+      text.rewind();
+    }
     long begun = System.nanoTime();
     ParsedRefs list = reader.read(text, draft, old);
     if (list == old) {
-      return new State(snapshot, old, old.digest());
+      // If the state before has a stamp, that still holds: those attributes, this content.
+      return stamp == null ? before : new State(stamp, old, old.digest());
     }
     ParsedRefs made = draft.finish(list.root(), old, /* onDisk= */ false);
     counts.parsed(list.blocks(), draft.made(), System.nanoTime() - begun);
-    return new State(snapshot, made, made.digest());
+    return new State(stamp, made, made.digest());
   }
 }

@@ -21,6 +21,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
 import org.eclipse.jgit.annotations.Nullable;
@@ -32,12 +33,15 @@ import org.eclipse.jgit.annotations.Nullable;
  *
  * <p>It answers as JGit's RefDirectory does, or not at all ({@link NotParsableException}).
  *
- * <p>How: the text goes through a window of some 100 KB, chunk by chunk (see {@link Chunks}). Where
+ * <p>How: the text goes through a window of some 256 KB, chunk by chunk (see {@link Chunks}). Where
  * the older list has a block that starts with the name that comes next, its text is hashed; if that
  * gives the block's id, the chunk is the same and done with. Else its lines are read: each must be
  * just as git writes it, in order. At the first that is not, all is left to {@link IrregularText}.
  *
- * <p>For one thread; it keeps its buffers (some 400 KB, and 30 bytes for each block), so it should
+ * <p>The window is direct memory, into which files are read without a copy; only what must be read
+ * as lines is copied to the heap.
+ *
+ * <p>For one thread; it keeps its buffers (some 700 KB, and 30 bytes for each block), so it should
  * be used again.
  */
 final class PackedRefsReader {
@@ -49,7 +53,7 @@ final class PackedRefsReader {
   private static final VarHandle BIG_INT =
       MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.BIG_ENDIAN);
 
-  private static final int WINDOW = 128 << 10;
+  private static final int WINDOW = 256 << 10;
 
   /** Text before the current chunk that stays in the window: the ref before, and its peeled id. */
   private static final int BEHIND = 2 * Names.MAX_BYTES;
@@ -72,7 +76,16 @@ final class PackedRefsReader {
   private final TextHash hash;
   private final BlockWriter writer = new BlockWriter();
   private final RootWriter rootWriter = new RootWriter();
+
+  /** Text as it was read, up to {@link #end}. */
+  private final ByteBuffer direct =
+      ByteBuffer.allocateDirect(BEHIND + WINDOW + SPARE).order(ByteOrder.LITTLE_ENDIAN);
+
+  /** The same at the same positions, between {@link #copiedFrom} and {@link #copiedTo}. */
   private final byte[] window = new byte[BEHIND + WINDOW + SPARE];
+
+  private int copiedFrom;
+  private int copiedTo;
 
   private TextSource source;
 
@@ -149,11 +162,13 @@ final class PackedRefsReader {
     long length = 0;
     fill();
     if (position < end) {
+      copyToHeap();
       flags |= peeledFlag(endOfComments());
     }
     while (position < end) {
+      copyToHeap();
       int chunkEnd = Chunks.end(key, window, position, end);
-      hash.of(window, position, chunkEnd - position, flags);
+      hash.of(direct, position, chunkEnd - position, flags);
       if (length == 0 && first != null && !first.isKnown(hash.hi, hash.lo)) {
         return null;
       }
@@ -189,7 +204,7 @@ final class PackedRefsReader {
   }
 
   private boolean isText(Root root, int block, int length) {
-    hash.of(window, position, length, root.flags());
+    hash.of(direct, position, length, root.flags());
     return hash.hi == root.idHi(block) && hash.lo == root.idLo(block);
   }
 
@@ -239,9 +254,9 @@ final class PackedRefsReader {
 
   private static byte[] readAll(TextSource from) throws IOException, NotParsableException {
     ByteArrayOutputStream all = new ByteArrayOutputStream(1 << 16);
-    byte[] part = new byte[1 << 16];
-    for (int n = from.read(part, 0, part.length); n > 0; n = from.read(part, 0, part.length)) {
-      all.write(part, 0, n);
+    ByteBuffer part = ByteBuffer.allocate(1 << 16);
+    for (int n = from.read(part); n > 0; n = from.read(part.clear())) {
+      all.write(part.array(), 0, n);
       if (all.size() > MAX_IRREGULAR) {
         throw new NotParsableException(Reason.TOO_LARGE, null);
       }
@@ -262,6 +277,8 @@ final class PackedRefsReader {
     position = 0;
     end = 0;
     atEnd = false;
+    copiedFrom = 0;
+    copiedTo = 0;
   }
 
   /** Reads on until a whole chunk, and the byte after it, are there. */
@@ -271,21 +288,42 @@ final class PackedRefsReader {
     }
     int drop = position - BEHIND;
     if (drop > 0) {
-      System.arraycopy(window, drop, window, 0, end - drop);
+      direct.put(0, direct, drop, end - drop);
+      if (copiedTo > drop) {
+        copiedFrom = Math.max(drop, copiedFrom);
+        System.arraycopy(window, copiedFrom, window, copiedFrom - drop, copiedTo - copiedFrom);
+      }
+      copiedFrom = Math.max(0, copiedFrom - drop);
+      copiedTo = Math.max(0, copiedTo - drop);
       position -= drop;
       end -= drop;
     }
-    int limit = window.length - SPARE;
-    while (end < limit) {
-      int n = source.read(window, end, limit - end);
-      if (n < 0) {
+    direct.limit(direct.capacity() - SPARE).position(end);
+    while (direct.hasRemaining()) {
+      if (source.read(direct) < 0) {
         atEnd = true;
-        // The last line may have no line feed. Nothing that is not text may look like any.
-        window[end] = '\n';
-        Arrays.fill(window, end + 1, end + SPARE, (byte) 0);
-        return;
+        break;
       }
-      end += n;
+    }
+    end = direct.position();
+    direct.clear();
+  }
+
+  /** Copies the text that is there, from the line before the position on, to {@link #window}. */
+  private void copyToHeap() {
+    int from = Math.max(0, position - BEHIND);
+    if (copiedFrom > from || copiedTo < from) {
+      copiedFrom = from;
+      copiedTo = from;
+    }
+    if (copiedTo < end) {
+      direct.get(copiedTo, window, copiedTo, end - copiedTo);
+      copiedTo = end;
+    }
+    if (atEnd) {
+      // The last line may have no line feed. Nothing that is not text may look like any.
+      window[end] = '\n';
+      Arrays.fill(window, end + 1, end + SPARE, (byte) 0);
     }
   }
 
@@ -317,6 +355,7 @@ final class PackedRefsReader {
       }
       aligned = -1;
       wasReused = false;
+      copyToHeap();
       int refsAt = position;
       if (rootWriter.blocks() == 0) {
         refsAt = endOfComments();
@@ -336,6 +375,7 @@ final class PackedRefsReader {
       if (old != null) {
         // Where the older list has a block that starts here, try that one next.
         fill();
+        copyToHeap();
         int nameAt = position + hexLength + 1;
         int nameLength = lineEnd(nameAt) - nameAt;
         while (nameLength > 0 && candidate < old.blocks()) {
@@ -361,18 +401,19 @@ final class PackedRefsReader {
       return false;
     }
     // The last chunk ended with its file, where the site's key may have said nothing of it.
-    if (chunkEnd < end && (block == old.blocks() - 1 || window[chunkEnd] == '^')) {
+    if (chunkEnd < end && (block == old.blocks() - 1 || direct.get(chunkEnd) == '^')) {
       return false;
     }
     // A file that was parsed may have had this block after another one.
     if (!wasReused && rootWriter.blocks() > 0) {
+      copyToHeap();
       int before = previousName();
       int nameAt = position + hexLength + 1;
       if (before < 0 || !isAfter(before, nameAt)) {
         return false;
       }
     }
-    hash.of(window, position, length, old.flags() & ~Root.IRREGULAR);
+    hash.of(direct, position, length, old.flags() & ~Root.IRREGULAR);
     if (hash.hi != old.idHi(block) || hash.lo != old.idLo(block)) {
       return false;
     }
@@ -386,7 +427,7 @@ final class PackedRefsReader {
 
   private void finishChunk(BlockStore store, int start, int refsAt, int flags) {
     int length = position - start;
-    hash.of(window, start, length, flags);
+    hash.of(direct, start, length, flags);
     int fenceLength = 0;
     if (writer.count() > 0) {
       int nameAt = refsAt + hexLength + 1;

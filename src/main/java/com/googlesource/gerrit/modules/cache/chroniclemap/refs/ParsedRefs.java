@@ -192,7 +192,7 @@ public final class ParsedRefs {
   /** How many refs come before all that start so, or those and all that start so. */
   private int rank(Lookup bound) {
     int block = blockOf(bound);
-    return block < 0 ? 0 : root.first(block) + read(block, bound, Lookup.Task.FIND).index();
+    return block < 0 ? 0 : root.first(block) + read(block, bound, Lookup.Task.PLACE).index();
   }
 
   /** Returns the ref at a position in the order of names. */

@@ -16,21 +16,32 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
  * Computes the 128-bit id of a chunk of text: keyed, fast, and with a proven bound on collisions.
  *
  * <p>First the text goes through NH with 64-bit words, twice, the second time with the key shifted
- * by two words (Toeplitz). Two different texts of equal length collide there with a probability of
- * at most 2^-128 over the choice of the key: J. Black, S. Halevi, H. Krawczyk, T. Krovetz, P.
- * Rogaway, "UMAC: Fast and Secure Message Authentication", CRYPTO 1999. The 256 bits of that, the
- * length and the caller's {@code kind} then go through two independent multilinear hashes modulo
- * 2^128 of which the upper 64 bits are taken; different inputs collide in both with a probability
- * of at most 2^-128: D. Lemire, O. Kaser, "Strongly universal string hashing is fast", The Computer
- * Journal 57 (2014). Together: <b>two different texts chosen without knowledge of the key have the
- * same id with a probability of at most 2^-127</b>, and any two among n texts with less than n^2 *
- * 2^-128.
+ * by two words (Toeplitz): J. Black, S. Halevi, H. Krawczyk, T. Krovetz, P. Rogaway, "UMAC: Fast
+ * and Secure Message Authentication", CRYPTO 1999. Unlike there, the lower and the upper halves of
+ * the products are summed apart, each modulo 2^64, with no carry between them, which takes a fifth
+ * of the time away and a little of the bound. Two different texts of equal length collide in one
+ * pass with a probability of at most 2^-61 over the choice of the key: take a pair of words in
+ * which they differ, say in its second word, and all key words as given but that of its first word.
+ * With c, c' the second words plus their key word, which differ, and a, a' the first words plus
+ * theirs, the difference of the halves of c a and c' a' is given. So c a - c' a' has one of four
+ * values (each half's difference is known modulo 2^64, so has two), a' - a one of two, and for each
+ * of the eight one a at most does it. In both passes they collide with a probability of at most
+ * 2^-122: where the pair is the last in which the texts differ, the key word that the second pass
+ * depends on so is one that the first pass adds to equal words only.
+ *
+ * <p>The 256 bits of that, the length and the caller's {@code kind} then go through two independent
+ * multilinear hashes modulo 2^128 of which the upper 64 bits are taken; different inputs collide in
+ * both with a probability of at most 2^-128: D. Lemire, O. Kaser, "Strongly universal string
+ * hashing is fast", The Computer Journal 57 (2014). Together: <b>two different texts chosen without
+ * knowledge of the key have the same id with a probability of less than 2^-121</b>, and any two
+ * among n texts with less than n^2 * 2^-122.
  *
  * <p>That bound holds for an author of ref names who learns neither the key nor any id, and can't
  * try whether two ids are equal; so ids must not leave the server. (The key itself comes from a
@@ -43,7 +54,7 @@ final class TextHash {
   static final int FINAL_WORDS = 5;
 
   private static final VarHandle WORD =
-      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+      MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
   private final long[] nh;
   private final long[] finish;
@@ -63,22 +74,18 @@ final class TextHash {
   /**
    * Computes an id into {@link #hi} and {@link #lo}.
    *
-   * @param text has at least 16 readable bytes after the chunk
+   * @param text has at least 16 readable bytes after the chunk; read by absolute positions
    * @param length at most {@link Chunks#HARD_MAX}
    * @param kind what else the id depends on: the same text of another kind has another id
    */
-  void of(byte[] text, int offset, int length, int kind) {
+  void of(ByteBuffer text, int offset, int length, int kind) {
     if (length > Chunks.HARD_MAX) {
       throw new IllegalArgumentException("a chunk of " + length + " bytes");
     }
     long[] k = nh;
-    // Sums of two passes modulo 2^128. The carries of the lower halves are not counted one by one:
-    // they follow from the sums of the upper 32 bits of those.
     long low1 = 0;
-    long middle1 = 0;
     long high1 = 0;
     long low2 = 0;
-    long middle2 = 0;
     long high2 = 0;
     int full = (length >>> 4) << 1;
     for (int i = 0; i < full; i += 2) {
@@ -86,15 +93,11 @@ final class TextHash {
       long m1 = (long) WORD.get(text, offset + (i << 3) + 8);
       long a = m0 + k[i];
       long b = m1 + k[i + 1];
-      long product = a * b;
-      low1 += product;
-      middle1 += product >>> 32;
+      low1 += a * b;
       high1 += Math.unsignedMultiplyHigh(a, b);
       a = m0 + k[i + 2];
       b = m1 + k[i + 3];
-      product = a * b;
-      low2 += product;
-      middle2 += product >>> 32;
+      low2 += a * b;
       high2 += Math.unsignedMultiplyHigh(a, b);
     }
     int rest = length & 15;
@@ -110,21 +113,17 @@ final class TextHash {
       }
       long a = m0 + k[full];
       long b = m1 + k[full + 1];
-      long product = a * b;
-      low1 += product;
-      middle1 += product >>> 32;
+      low1 += a * b;
       high1 += Math.unsignedMultiplyHigh(a, b);
       a = m0 + k[full + 2];
       b = m1 + k[full + 3];
-      product = a * b;
-      low2 += product;
-      middle2 += product >>> 32;
+      low2 += a * b;
       high2 += Math.unsignedMultiplyHigh(a, b);
     }
     words[0] = low1;
-    words[1] = high1 + carries(low1, middle1);
+    words[1] = high1;
     words[2] = low2;
-    words[3] = high2 + carries(low2, middle2);
+    words[3] = high2;
     words[4] = ((long) kind << 32) | length;
     hi = multilinear(0);
     lo = multilinear(finish.length / 2);
@@ -145,18 +144,6 @@ final class TextHash {
       }
     }
     return high;
-  }
-
-  /**
-   * Upper half of a sum of fewer than 2^32 unsigned numbers.
-   *
-   * @param low the sum modulo 2^64
-   * @param middle the sum of their upper 32 bits
-   */
-  private static long carries(long low, long middle) {
-    // The sum is middle * 2^32 and the sum of the lower 32 bits, which is below 2^64.
-    long lowest = low - (middle << 32);
-    return (middle + (lowest >>> 32)) >>> 32;
   }
 
   /** A mask of 0 to 7 bytes. */

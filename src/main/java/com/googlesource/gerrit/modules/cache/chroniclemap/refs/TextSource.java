@@ -15,15 +15,16 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 
 /** The bytes of a {@code packed-refs} file, read once from the start, or again. */
 interface TextSource {
   /**
-   * Reads the next bytes.
+   * Reads the next bytes to the buffer's position, and moves that.
    *
    * @return how many, at least one, or -1 at the end
    */
-  int read(byte[] target, int offset, int length) throws IOException;
+  int read(ByteBuffer target) throws IOException;
 
   /** Goes back to the start. */
   void rewind() throws IOException;

@@ -16,12 +16,11 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import static com.google.common.truth.Truth.assertThat;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Comparison.Figure;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.openjdk.jmh.util.SampleBuffer;
 
-/** What {@code bin/bench cache --json} writes: others read it by name and trust its ratio. */
+/** What {@code bin/bench --json} writes: others read it by name and trust its ratio. */
 final class ComparisonTest {
   @Test
   void throughputRatioIsAboveOneIfOursIsFaster() {
@@ -65,8 +64,49 @@ final class ComparisonTest {
     assertThat(samples.micros(100)).isEqualTo(16);
   }
 
+  @Test
+  void lookupsOfRefsAreNamedWithTheirTrust() {
+    RefsCase scenario = new RefsCase(RefsOperation.EXISTING, 500_000, RefsCase.ALWAYS, 1);
+    Samples ours = samples(3000, 2_000, 4_000);
+    ours.addGarbage(500);
+    Samples theirs = samples(1000, 20_000, 512_000);
+    theirs.addGarbage(1000);
+    List<Figure> figures =
+        new Comparison<>(scenario, ours, RefsPeer.REF_DIRECTORY, theirs).figures();
+
+    assertThat(figures.get(0))
+        .isEqualTo(
+            new Figure(
+                "exactRef existing, 500k refs, always, 1 thread, vs RefDirectory",
+                "ops/s",
+                3000,
+                1000,
+                3));
+    assertThat(figures.get(1).name())
+        .isEqualTo("exactRef existing p50, 500k refs, always, 1 thread, vs RefDirectory");
+    assertThat(figures.get(4))
+        .isEqualTo(
+            new Figure(
+                "exactRef existing garbage, 500k refs, always, 1 thread, vs RefDirectory",
+                "B",
+                500,
+                1000,
+                2));
+  }
+
+  @Test
+  void whatHappensOnceHasAMedianOnly() {
+    RefsCase scenario = new RefsCase(RefsOperation.FIRST, 2_000_000, RefsCase.ALWAYS, 1);
+    assertThat(
+            new Comparison<>(
+                    scenario, samples(1, 2_000, 4_000), RefsPeer.GIT, samples(1, 20_000, 512_000))
+                .figures())
+        .containsExactly(
+            new Figure("first read, 2M refs, always, 1 thread, vs git", "us", 2, 20, 10));
+  }
+
   private static List<Figure> figures(Operation operation, int threads) {
-    return new Comparison(
+    return new Comparison<>(
             new Scenario(operation, 10 << 10, threads),
             samples(3000, 2_000, 4_000),
             Peer.H2,

@@ -36,7 +36,7 @@ final class Differential implements Closeable {
 
   private final JGitPackedRefs jgit;
   private final PackedRefsReader reader = new PackedRefsReader(KEY);
-  private final DirectBlockStore store = new DirectBlockStore(1 << 20);
+  private DirectBlockStore store = new DirectBlockStore(1 << 20);
 
   Differential(Path folder) throws IOException {
     jgit = new JGitPackedRefs(folder);
@@ -48,6 +48,11 @@ final class Differential implements Closeable {
 
   DirectBlockStore store() {
     return store;
+  }
+
+  /** Starts with an empty store. */
+  void forgetBlocks() {
+    store = new DirectBlockStore(1 << 20);
   }
 
   PackedRefsReader reader() {

@@ -17,7 +17,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import static com.google.common.truth.Truth.assertThat;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -32,6 +34,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.lib.Ref;
@@ -253,5 +256,59 @@ class PackedRefsFileTest {
     } finally {
       assertThat(Thread.interrupted()).isTrue();
     }
+  }
+
+  @Test
+  void aThreadThatIsInterruptedWhileItReadsBeginsAnew() throws Exception {
+    write(PackedRefsText.text(PackedRefsText.gerrit(new Random(1), 1000)));
+    List<Long> lengths = new ArrayList<>();
+    try {
+      FileText.retry(
+          text -> {
+            ByteBuffer part = ByteBuffer.allocateDirect(100);
+            long length = 0;
+            for (int n = text.read(part); n > 0; n = text.read(part.clear())) {
+              length += n;
+              if (lengths.isEmpty()) {
+                lengths.add(length);
+                Thread.currentThread().interrupt();
+              }
+            }
+            lengths.add(length);
+            return null;
+          },
+          path.toFile());
+    } finally {
+      assertThat(Thread.interrupted()).isTrue();
+    }
+    assertThat(lengths).containsExactly(100L, Files.size(path)).inOrder();
+  }
+
+  @Test
+  void interruptsThatComeAtAnyTimeAreNotSeenInTheAnswers() throws Exception {
+    SortedMap<String, String> lines = PackedRefsText.gerrit(new Random(1), 5_000);
+    write(PackedRefsText.text(lines));
+    AtomicBoolean done = new AtomicBoolean();
+    Thread reader = Thread.currentThread();
+    Thread interrupter =
+        new Thread(
+            () -> {
+              while (!done.get()) {
+                reader.interrupt();
+                Thread.onSpinWait();
+              }
+            });
+    interrupter.start();
+    try {
+      for (int i = 0; i < 300; i++) {
+        assertThat(file.current(TrustStat.NEVER).size()).isEqualTo(lines.size());
+        var unused = Thread.interrupted(); // so that the next one begins with a channel, mostly
+      }
+    } finally {
+      done.set(true);
+      Uninterruptibles.joinUninterruptibly(interrupter);
+      var unused = Thread.interrupted();
+    }
+    assertThat(file.counts().parses()).isEqualTo(1);
   }
 }

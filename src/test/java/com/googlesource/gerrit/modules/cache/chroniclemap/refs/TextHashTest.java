@@ -42,7 +42,7 @@ class TextHashTest {
       if (length % 2 == 1) {
         Arrays.fill(text, (byte) 0xFF); // carries
       }
-      hash.of(text, 3, length, 5);
+      hash.of(ByteBuffer.wrap(text), 3, length, 5);
       byte[] chunk = Arrays.copyOfRange(text, 3, 3 + length);
       assertThat(hash.hi).isEqualTo(half(chunk, 5, 0));
       assertThat(hash.lo).isEqualTo(half(chunk, 5, Differential.KEY.finish.length / 2));
@@ -52,9 +52,8 @@ class TextHashTest {
   private static long half(byte[] chunk, int kind, int finishAt) {
     BigInteger[] words = new BigInteger[5];
     for (int pass = 0; pass < 2; pass++) {
-      BigInteger sum = nh(chunk, Arrays.copyOfRange(Differential.KEY.nh, 2 * pass, 3074));
-      words[2 * pass] = sum.mod(TWO_64);
-      words[2 * pass + 1] = sum.shiftRight(64);
+      long[] key = Arrays.copyOfRange(Differential.KEY.nh, 2 * pass, 3074);
+      System.arraycopy(nh(chunk, key), 0, words, 2 * pass, 2);
     }
     words[4] = BigInteger.valueOf(kind).shiftLeft(32).add(BigInteger.valueOf(chunk.length));
     long[] k = Differential.KEY.finish;
@@ -67,17 +66,21 @@ class TextHashTest {
     return sum.mod(TWO_128).shiftRight(64).longValue();
   }
 
-  private static BigInteger nh(byte[] chunk, long[] key) {
+  /** The sum of the products' lower halves, and that of the upper ones. */
+  private static BigInteger[] nh(byte[] chunk, long[] key) {
     ByteBuffer padded =
         ByteBuffer.wrap(Arrays.copyOf(chunk, (chunk.length + 15) / 16 * 16))
             .order(ByteOrder.LITTLE_ENDIAN);
-    BigInteger sum = BigInteger.ZERO;
+    BigInteger low = BigInteger.ZERO;
+    BigInteger high = BigInteger.ZERO;
     for (int i = 0; padded.hasRemaining(); i += 2) {
       BigInteger a = unsigned(padded.getLong() + key[i]);
       BigInteger b = unsigned(padded.getLong() + key[i + 1]);
-      sum = sum.add(a.multiply(b));
+      BigInteger product = a.multiply(b);
+      low = low.add(product.mod(TWO_64));
+      high = high.add(product.shiftRight(64));
     }
-    return sum.mod(TWO_128);
+    return new BigInteger[] {low.mod(TWO_64), high.mod(TWO_64)};
   }
 
   private static BigInteger unsigned(long value) {
@@ -91,7 +94,7 @@ class TextHashTest {
     Set<Long> seen = new HashSet<>();
     for (int length = 0; length < 100; length++) {
       for (int kind = 0; kind < 4; kind++) {
-        hash.of(text, 0, length, kind);
+        hash.of(ByteBuffer.wrap(text), 0, length, kind);
         assertThat(seen.add(hash.hi)).isTrue();
         assertThat(seen.add(hash.lo)).isTrue();
       }
@@ -99,7 +102,7 @@ class TextHashTest {
     for (int bit = 0; bit < 8 * 100; bit++) {
       byte[] changed = text.clone();
       changed[bit / 8] ^= (byte) (1 << (bit % 8));
-      hash.of(changed, 0, 100, 0);
+      hash.of(ByteBuffer.wrap(changed), 0, 100, 0);
       assertThat(seen.add(hash.hi)).isTrue();
       assertThat(seen.add(hash.lo)).isTrue();
     }
@@ -109,12 +112,12 @@ class TextHashTest {
   void doesNotDependOnWhatStandsAround() {
     byte[] text = new byte[100];
     random.nextBytes(text);
-    hash.of(text, 10, 37, 1);
+    hash.of(ByteBuffer.wrap(text), 10, 37, 1);
     long hi = hash.hi;
     long lo = hash.lo;
     text[9]++;
     text[47]++;
-    hash.of(text, 10, 37, 1);
+    hash.of(ByteBuffer.wrap(text), 10, 37, 1);
     assertThat(hash.hi).isEqualTo(hi);
     assertThat(hash.lo).isEqualTo(lo);
   }
@@ -122,7 +125,8 @@ class TextHashTest {
   @Test
   void refusesMoreThanAChunk() {
     assertThrows(
-        IllegalArgumentException.class, () -> hash.of(new byte[30_000], 0, (24 << 10) + 1, 0));
+        IllegalArgumentException.class,
+        () -> hash.of(ByteBuffer.allocateDirect(30_000), 0, (24 << 10) + 1, 0));
   }
 
   @Test

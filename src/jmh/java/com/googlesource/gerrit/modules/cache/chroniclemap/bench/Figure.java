@@ -1,0 +1,37 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
+
+/**
+ * One figure of both, as {@code --json} writes it, rounded.
+ *
+ * @param ratio more than 1 if ours is better
+ */
+record Figure(String name, String unit, double ours, double peer, double ratio) {
+  Figure {
+    ours = rounded(ours);
+    peer = rounded(peer);
+    ratio = rounded(ratio);
+  }
+
+  static Figure lessIsBetter(String name, String unit, double ours, double peer) {
+    return new Figure(name, unit, ours, peer, ours == 0 ? 0 : peer / ours);
+  }
+
+  /** More digits would say nothing. */
+  private static double rounded(double figure) {
+    return figure >= 1000 ? Math.rint(figure) : Math.rint(figure * 1000) / 1000;
+  }
+}

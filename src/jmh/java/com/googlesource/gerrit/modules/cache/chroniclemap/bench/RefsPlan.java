@@ -1,0 +1,88 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** What is measured of refs: what a reader needs of all the combinations there are. */
+final class RefsPlan {
+  static final List<RefsPeer> PEERS_WITH_MEMORY =
+      List.of(RefsPeer.OURS, RefsPeer.REF_DIRECTORY, RefsPeer.REFTABLE);
+
+  /**
+   * How often something is measured that happens once.
+   *
+   * @param warmups until it is compiled
+   */
+  record Once(int warmups, int iterations) {}
+
+  private RefsPlan() {}
+
+  static Once once(boolean quick) {
+    return quick ? new Once(12, 7) : new Once(20, 15);
+  }
+
+  static List<RefsCase> cases(int refs, boolean quick) {
+    List<RefsCase> cases = new ArrayList<>();
+    for (RefsOperation operation : RefsOperation.values()) {
+      if (!operation.once()) {
+        cases.add(new RefsCase(operation, refs, RefsCase.ALWAYS, 1));
+      }
+    }
+    for (String trust : List.of(RefsCase.AFTER_OPEN, RefsCase.NEVER)) {
+      cases.add(new RefsCase(RefsOperation.EXISTING, refs, trust, 1));
+      if (!quick) {
+        cases.add(new RefsCase(RefsOperation.MISSING, refs, trust, 1));
+      }
+    }
+    for (int threads : quick ? List.of(2) : List.of(2, 8)) {
+      cases.add(new RefsCase(RefsOperation.EXISTING, refs, RefsCase.ALWAYS, threads));
+      if (!quick) {
+        cases.add(new RefsCase(RefsOperation.EXISTING, refs, RefsCase.NEVER, threads));
+      }
+    }
+    for (RefsOperation operation : RefsOperation.values()) {
+      if (operation.once()) {
+        cases.add(new RefsCase(operation, refs, RefsCase.ALWAYS, 1));
+      }
+    }
+    return cases;
+  }
+
+  /** Who can do that. Trust is a matter of files, read through JGit. */
+  static List<RefsPeer> peers(RefsCase scenario) {
+    List<RefsPeer> peers = new ArrayList<>(List.of(RefsPeer.OURS, RefsPeer.REF_DIRECTORY));
+    boolean always = scenario.trust().equals(RefsCase.ALWAYS);
+    switch (scenario.operation()) {
+      case EXISTING, MISSING, ALL -> {
+        if (always) {
+          peers.add(RefsPeer.REFTABLE);
+        }
+        if (always && scenario.threads() == 1) {
+          peers.add(RefsPeer.GIT);
+        }
+      }
+      case PREFIX, CONFLICTS -> peers.add(RefsPeer.REFTABLE);
+      case FIRST -> {
+        peers.add(RefsPeer.REFTABLE);
+        peers.add(RefsPeer.GIT);
+      }
+      case REWRITE -> peers.add(RefsPeer.GIT);
+      case RESTART -> {}
+    }
+    return peers;
+  }
+}

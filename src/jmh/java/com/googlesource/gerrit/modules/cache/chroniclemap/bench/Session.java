@@ -1,0 +1,172 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
+
+import com.google.common.base.Splitter;
+import com.google.gson.GsonBuilder;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import org.openjdk.jmh.runner.RunnerException;
+
+/** A run of {@code bin/bench}, which has checked its arguments. */
+final class Session {
+  static final String QUICK = "--quick";
+  static final String ONLY = "--only";
+  private static final String JSON = "--json";
+
+  private final List<String> args;
+  private final Path folder;
+  private final OtherWork otherWork;
+
+  /** What a run does. */
+  interface Run {
+    void run(Session session) throws RunnerException, IOException;
+  }
+
+  /** Measures something, with JMH's own output to a log. */
+  interface Measuring<T> {
+    T measure(PrintStream log) throws RunnerException, IOException;
+  }
+
+  private Session(List<String> args) throws IOException {
+    this.args = args;
+    folder = Files.createTempDirectory(Path.of(System.getProperty("bench.data")), "run");
+    Runtime.getRuntime().addShutdownHook(new Thread(this::cleanUp));
+    otherWork = new OtherWork();
+  }
+
+  /** Exits with 0, or with 1 if something could not be measured or written. */
+  static void run(String[] args, Run run) {
+    // Several runs on one machine do disturb each other, but that is seen in the load printed.
+    System.setProperty("jmh.ignoreLock", "true");
+    try {
+      run.run(new Session(List.of(args)));
+    } catch (RunnerException | IOException e) {
+      System.err.println("error: " + e.getMessage());
+      System.err.println("JMH's output: " + log());
+      System.exit(1);
+    }
+  }
+
+  private static Path log() {
+    return Path.of(System.getProperty("bench.log"));
+  }
+
+  /** Where this run may write; deleted at its end. */
+  Path folder() {
+    return folder;
+  }
+
+  boolean quick() {
+    return args.contains(QUICK);
+  }
+
+  Plan plan() {
+    return quick() ? Plan.quick() : Plan.full();
+  }
+
+  Optional<String> value(String option) {
+    int found = args.indexOf(option);
+    return found < 0 ? Optional.empty() : Optional.of(args.get(found + 1));
+  }
+
+  /** Exits with 2 if no name of a scenario has the text of {@code --only}. */
+  <C> List<C> chosen(List<C> scenarios) {
+    String text = value(ONLY).orElse("");
+    List<C> chosen =
+        scenarios.stream().filter(scenario -> scenario.toString().contains(text)).toList();
+    if (chosen.isEmpty()) {
+      System.err.println("error: " + ONLY + ": no scenario has this in its name");
+      System.exit(2);
+    }
+    return chosen;
+  }
+
+  /** Prints where and with what is measured. */
+  void printHead(String versions) throws IOException {
+    System.out.println("Command   " + System.getProperty("bench.command"));
+    Machine.print(System.out, folder, versions);
+    System.out.println();
+  }
+
+  /** Forks with the flags of {@code bin/bench}. */
+  Fork fork(PrintStream log) {
+    List<String> flags = Splitter.on(' ').splitToList(System.getProperty("bench.flags"));
+    return new Fork(plan(), flags, folder, log);
+  }
+
+  <T> T measure(Measuring<T> measuring) throws RunnerException, IOException {
+    try (PrintStream log = new PrintStream(log().toFile(), StandardCharsets.UTF_8)) {
+      PrintStream err = System.err;
+      // JMH passes on there what the forks write to theirs.
+      System.setErr(log);
+      try {
+        return measuring.measure(log);
+      } finally {
+        System.setErr(err);
+      }
+    }
+  }
+
+  /** Prints what disturbed the run. */
+  void printOtherWork() {
+    otherWork
+        .share()
+        .ifPresent(
+            share ->
+                System.out.printf(
+                    Locale.ROOT,
+                    "Other processes took %.0f %% of the machine meanwhile.%n",
+                    share * 100));
+  }
+
+  /** Says how good the figures are, and writes them if they are asked for. */
+  void finish(List<Figure> figures) throws IOException {
+    if (quick()) {
+      System.out.println("These figures are rough: --quick measures each once, and for a moment.");
+    }
+    Optional<String> json = value(JSON);
+    if (json.isPresent()) {
+      Path file = Path.of(json.get());
+      Files.writeString(
+          file,
+          new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().create().toJson(figures)
+              + "\n");
+      System.out.println("Written: " + file);
+    }
+  }
+
+  private void cleanUp() {
+    // After a Ctrl-C a fork may still run, and write.
+    ProcessHandle.current()
+        .children()
+        .forEach(
+            fork -> {
+              fork.destroyForcibly();
+              fork.onExit().join();
+            });
+    try {
+      Folders.delete(folder);
+    } catch (IOException e) {
+      System.err.println("cannot delete " + folder + ": " + e.getMessage());
+    }
+  }
+}

@@ -1,0 +1,101 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileTime;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.internal.storage.file.FileSnapshot;
+import org.eclipse.jgit.util.FS;
+
+/**
+ * What the attributes of a file were before its content was read. Whether they have changed is
+ * JGit's own {@link FileSnapshot}'s to say, racy timestamps included; once that has said no, later
+ * questions are answered by one look at the attributes and three comparisons.
+ *
+ * <p>That is sound because a snapshot that has said no says no for ever to the same attributes: it
+ * was read long enough after the file was modified.
+ *
+ * <p>Any thread may ask.
+ */
+final class FileStamp {
+  private final File file;
+  private final FileSnapshot snapshot;
+
+  /** The attributes of the snapshot; null if they changed while it was made, or have no key. */
+  @Nullable private final BasicFileAttributes attributes;
+
+  private volatile boolean settled;
+
+  private FileStamp(File file, FileSnapshot snapshot, @Nullable BasicFileAttributes attributes) {
+    this.file = file;
+    this.snapshot = snapshot;
+    this.attributes = attributes;
+  }
+
+  /** Notes the attributes of a file that is about to be read. */
+  static FileStamp of(File file) {
+    // Before and after: the snapshot does not tell its key.
+    BasicFileAttributes before = read(file);
+    FileSnapshot snapshot = FileSnapshot.save(file);
+    BasicFileAttributes after = read(file);
+    boolean known =
+        before != null
+            && after != null
+            && isSame(before, after)
+            && snapshot.size() == after.size()
+            && snapshot.lastModifiedInstant().equals(after.lastModifiedTime().toInstant());
+    return new FileStamp(file, snapshot, known ? after : null);
+  }
+
+  /** The stamp of a file that is not there. */
+  static FileStamp missing(File file) {
+    return new FileStamp(file, FileSnapshot.MISSING_FILE, null);
+  }
+
+  /** Whether the file must be read again. */
+  boolean isModified() {
+    if (settled) {
+      BasicFileAttributes now = read(file);
+      if (now != null && isSame(now, attributes)) {
+        return false;
+      }
+    }
+    boolean modified = snapshot.isModified(file);
+    if (!modified && attributes != null) {
+      settled = true;
+    }
+    return modified;
+  }
+
+  @Nullable
+  private static BasicFileAttributes read(File file) {
+    try {
+      BasicFileAttributes attributes = FS.DETECTED.fileAttributes(file);
+      return attributes.fileKey() == null ? null : attributes;
+    } catch (IOException e) {
+      return null; // what that means, the snapshot says
+    }
+  }
+
+  private static boolean isSame(BasicFileAttributes a, BasicFileAttributes b) {
+    FileTime modified = a.lastModifiedTime();
+    return a.size() == b.size()
+        && modified.equals(b.lastModifiedTime())
+        && a.fileKey().equals(b.fileKey());
+  }
+}
