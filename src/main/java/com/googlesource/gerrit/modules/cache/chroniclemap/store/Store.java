@@ -20,10 +20,8 @@ import java.nio.channels.FileChannel;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 
 /**
@@ -56,9 +54,6 @@ import java.util.function.LongSupplier;
 public final class Store {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** How long, from the store's making, a caller may wait for the file to be opened. */
-  private static final long OPEN_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
-
   /** How often a read looks again when the key is being changed. */
   private static final int READ_ATTEMPTS = 3;
 
@@ -88,8 +83,7 @@ public final class Store {
   private final DiskBudget budget;
   private final LongSupplier clock;
   private final Usage usage;
-  private final long openDeadline = System.nanoTime() + OPEN_WAIT_NANOS;
-  private final long maxAgeMillis;
+  private final MaxAge maxAge;
   private final long maxValue;
   private final int maxKey;
 
@@ -97,13 +91,6 @@ public final class Store {
   private final PendingWrites pending = new PendingWrites();
   private final StoreCounters counters = new StoreCounters();
   private final FaultLog faults;
-  private final CountDownLatch opened = new CountDownLatch(1);
-
-  /**
-   * Held while the file comes into use, is replaced by another one or fails: whoever sees it fail
-   * goes on when nobody can use it any more. Nothing but the disk is waited for while it is held.
-   */
-  private final Object switching = new Object();
 
   /** Held while a new file is made in place of one that failed, and while that is ruled out. */
   private final Object healing = new Object();
@@ -116,30 +103,13 @@ public final class Store {
 
   private final BusyCount busy = new BusyCount();
 
-  /** Held by whoever writes to {@link #file}; see {@link StoreWriter}. */
-  private final ReentrantLock lock = new ReentrantLock();
-
-  private final Host host = new Host();
+  private final WriterLock lock = new WriterLock();
+  private final StoreFile file;
   private final StoreGrowth growth;
   private final StoreWriter writer;
 
-  private volatile StoreState state = StoreState.OPENING;
-  private volatile StartReport start = StartReport.PENDING;
-
-  /** Null unless the state is READY, or just about to be. */
-  private volatile Generations file;
-
-  /** The last file that failed; null if none has. */
-  private volatile Generations givenUp;
-
-  /** Whether another store has the files now: it is not for this one to have them discarded. */
-  private volatile boolean superseded;
-
   /** When values that are too old were last taken away; milliseconds since the epoch. */
   private volatile long lastSweep;
-
-  /** Whether all values were removed before the file was open. Guarded by {@link #lock}. */
-  private boolean clearWhenOpen;
 
   /**
    * Makes a store that is not open yet.
@@ -164,87 +134,33 @@ public final class Store {
     this.clock = clock;
     this.lastSweep = clock.getAsLong();
     this.usage = new Usage(clock);
-    this.maxAgeMillis = settings.maxAge().map(age -> age.toMillis()).orElse(Long.MAX_VALUE);
+    this.maxAge = new MaxAge(settings.maxAge(), clock);
     this.maxValue = StoreOpener.maxValue(settings);
     this.maxKey = StoreOpener.maxKey(settings);
-    this.growth = new StoreGrowth(settings, lock, counters, faults, host);
-    this.writer = new StoreWriter(pending, tickets, counters, growth, lock, host);
+    this.file = new StoreFile(files, faults, this::fileFailed);
+    this.growth =
+        new StoreGrowth(
+            settings,
+            file,
+            pending,
+            maxAge,
+            counters,
+            faults,
+            lock,
+            threads,
+            budget,
+            this::writeSoon);
+    this.writer =
+        new StoreWriter(settings, file, pending, tickets, counters, growth, lock, threads);
   }
 
-  private final class Host implements StoreGrowth.Host, StoreWriter.Host, DiskBudget.Owner {
-    @Override
-    public long maxBytes() {
-      return settings.maxBytes();
-    }
+  private void writeSoon() {
+    writer.writeSoon();
+  }
 
-    @Override
-    public void shrink() {
-      Store.this.shrink();
-    }
-
-    @Override
-    public boolean resize(long bytes) {
-      // A growth may end after the file it was for, when nothing is taken any more.
-      return !isOver() && budget.resize(host, bytes);
-    }
-
-    @Override
-    public Generations file() {
-      return file;
-    }
-
-    @Override
-    public boolean writeInBackground(Runnable task) {
-      return threads.write(task);
-    }
-
-    @Override
-    public boolean maintain(Runnable task) {
-      return threads.maintain(task);
-    }
-
-    @Override
-    public long waiting() {
-      return pending.bytes();
-    }
-
-    @Override
-    public boolean uses(Generations generations) {
-      return file == generations;
-    }
-
-    @Override
-    public Generation install(Generations generations) throws IOException {
-      // Or else who gives the files up deletes those there were, and this makes another.
-      synchronized (switching) {
-        return file == generations ? generations.finishRebuild() : null;
-      }
-    }
-
-    @Override
-    public void giveWay() {
-      writer.giveWay();
-    }
-
-    @Override
-    public long minCreated() {
-      return Store.this.minCreated();
-    }
-
-    @Override
-    public void grown() {
-      writer.writeSoon();
-    }
-
-    @Override
-    public void notStored(int length) {
-      countNotStored(length);
-    }
-
-    @Override
-    public void fail(Throwable cause) {
-      Store.this.fail(file, cause);
-    }
+  private void fileFailed(Generations failed) {
+    // Not here: the caller may be a reader inside the gate, or in the middle of a change.
+    var unused = threads.write(() -> unmapAndHeal(failed));
   }
 
   /** Name of the cache. */
@@ -272,46 +188,27 @@ public final class Store {
     } catch (IOException | RuntimeException | Error e) {
       giveUp(e);
     } finally {
-      opened.countDown();
+      file.openingEnded();
     }
-    return start;
+    return file.report();
   }
 
   private StoreOpener opener() {
     return new StoreOpener(
-        settings, files, usage, counters, faults, budget, host, sameBoot, discarded);
+        settings, files, usage, counters, faults, budget, growth, sameBoot, discarded);
   }
 
   private void takeOver(StoreOpener.Opened result) {
     lock.lock();
     try {
-      Generations opening =
-          new Generations(settings, files, usage, counters, faults, result.generation());
-      if (clearWhenOpen) {
-        clearOrUnmap(opening);
-        clearWhenOpen = false;
-      }
-      synchronized (switching) {
-        start = result.report();
-        file = opening;
-        state = StoreState.READY;
-      }
+      file.use(result.generations(), result.report());
       // Applied before anyone else writes: after that the marker is not needed any more.
       var unused = writer.writeAll();
-      if (state == StoreState.READY) {
-        removeDiscardMarker();
+      if (file.state() == StoreState.READY) {
+        file.removeDiscardMarker();
       }
     } finally {
       lock.unlock();
-    }
-  }
-
-  private static void clearOrUnmap(Generations opening) {
-    try {
-      opening.clear();
-    } catch (RuntimeException | Error e) {
-      opening.unmap();
-      throw e;
     }
   }
 
@@ -321,15 +218,7 @@ public final class Store {
     try {
       // Who opened the store tells of it.
       faults.count(cause);
-      synchronized (switching) {
-        forget();
-        start = new StartReport(StartReport.Kind.NONE, StoreOpener.reasonOf(cause), 0, 0, 0);
-        state = StoreState.FAILED;
-        if (file != null) {
-          givenUp = file;
-          file = null;
-        }
-      }
+      file.giveUp(cause);
       pending.clear();
     } finally {
       lock.unlock();
@@ -338,31 +227,9 @@ public final class Store {
     healLater();
   }
 
-  private void removeDiscardMarker() {
-    try {
-      files.unmarkForDiscard();
-    } catch (IOException e) {
-      faults.warn(e, "will start empty: cannot delete", files.discardMarker());
-    }
-  }
-
   /** Returns when the file is open, or opening it has failed. */
   public void awaitOpened() throws InterruptedException {
-    opened.await();
-  }
-
-  /** Waits for the file to be opened, for a short while after the store was made. */
-  private void awaitOpen() {
-    if (state == StoreState.OPENING) {
-      try {
-        long nanos = openDeadline - System.nanoTime();
-        if (nanos > 0) {
-          var unused = opened.await(nanos, TimeUnit.NANOSECONDS);
-        }
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-      }
-    }
+    file.awaitOpened();
   }
 
   // ---- reading
@@ -385,14 +252,14 @@ public final class Store {
   }
 
   private Value find(byte[] key) {
-    awaitOpen();
-    if (isOver()) {
+    file.awaitOpenBriefly();
+    if (file.isOver()) {
       // What still waits was changed since, perhaps: those changes are not noted any more.
       return null;
     }
     long now = clock.getAsLong();
     Value value = findNewest(key, now);
-    if (value != null && now - value.created() > maxAgeMillis) {
+    if (value != null && now - value.created() > maxAge.millis()) {
       counters.expired.increment();
       var unused = threads.write(() -> removeIf(key, this::isExpired));
       return null;
@@ -417,7 +284,7 @@ public final class Store {
   }
 
   private Value findInFile(byte[] key, long now) {
-    Generations generations = file;
+    Generations generations = file.generations();
     if (generations == null) {
       return null;
     }
@@ -431,10 +298,10 @@ public final class Store {
     } catch (StoreBusyException e) {
       // A miss; unless it goes on, then the lock is held for ever.
       if (busy.isTooMuch(System.nanoTime())) {
-        fail(generations, e);
+        file.fail(generations, e);
       }
     } catch (RuntimeException | InternalError e) {
-      fail(generations, e);
+      file.fail(generations, e);
     }
     return null;
   }
@@ -445,7 +312,7 @@ public final class Store {
 
   private boolean isExpired(Generations generations, byte[] key) throws DamagedEntryException {
     Value value = generations.read(key, clock.getAsLong());
-    return value != null && !value.isVoid() && value.created() < minCreated();
+    return value != null && !value.isVoid() && value.created() < maxAge.minCreated();
   }
 
   private void countDamaged(DamagedEntryException e) {
@@ -471,12 +338,12 @@ public final class Store {
   private void removeIf(byte[] key, FileCheck check) {
     lock.lock();
     try {
-      Generations generations = file;
+      Generations generations = file.generations();
       if (generations != null && holds(check, generations, key)) {
         generations.remove(key);
       }
     } catch (RuntimeException | InternalError e) {
-      fail(file, e);
+      file.fail(file.generations(), e);
     } finally {
       lock.unlock();
     }
@@ -518,7 +385,7 @@ public final class Store {
   public long put(byte[] keyBytes, byte[] value, long created) {
     boolean fits = fits(keyBytes, value);
     if (!fits) {
-      countNotStored(value.length);
+      writer.notStored(value.length);
     }
     return change(
         new HashedKey(keyBytes), fits ? PendingWrite.put(value, created) : PendingWrite.remove());
@@ -539,11 +406,11 @@ public final class Store {
   }
 
   private long change(HashedKey key, PendingWrite write) {
-    awaitOpen();
+    file.awaitOpenBriefly();
     boolean roomLeft = writer.hasRoom();
-    boolean early = state == StoreState.OPENING;
+    boolean early = file.isOpening();
     if (early && !roomLeft && write.value() != null) {
-      countNotStored(write.value().length);
+      writer.notStored(write.value().length);
     }
     PendingWrite waiting = early && !roomLeft ? PendingWrite.remove() : write;
     long[] ticket = new long[1];
@@ -556,7 +423,7 @@ public final class Store {
             ticket[0] = tickets.begin(k.hash);
             isVoid[0] = markVoid(k);
             // Asked here, and after that: a file that came or went since is seen.
-            isOver[0] = isOver();
+            isOver[0] = file.isOver();
             // What was left waiting when a file failed must not be found in the next one.
             return isOver[0] ? null : waiting;
           });
@@ -566,7 +433,7 @@ public final class Store {
       }
     }
     if (isOver[0]) {
-      forgetIfClosed();
+      file.forgetIfClosed();
     } else if (early) {
       forgetOlderAfterCrash(key);
     } else if (roomLeft && isVoid[0]) {
@@ -577,16 +444,9 @@ public final class Store {
     return ticket[0];
   }
 
-  /** What is changed after the store was closed is in its file as it was. */
-  private void forgetIfClosed() {
-    if (state == StoreState.CLOSED && !superseded) {
-      markForDiscard();
-    }
-  }
-
   /** Makes the value of a key void in the file; returns false if that has to be done otherwise. */
   private boolean markVoid(HashedKey key) {
-    Generations generations = file;
+    Generations generations = file.generations();
     try {
       if (generations != null) {
         generations.markVoid(key.bytes);
@@ -595,7 +455,7 @@ public final class Store {
     } catch (StoreBusyException e) {
       return false;
     } catch (RuntimeException | InternalError e) {
-      fail(generations, e);
+      file.fail(generations, e);
       return true;
     }
   }
@@ -608,12 +468,12 @@ public final class Store {
    */
   public void putIfCurrent(byte[] keyBytes, byte[] value, long created, long ticket) {
     boolean roomLeft = writer.hasRoom();
-    boolean early = state == StoreState.OPENING;
-    if (isOver()) {
+    boolean early = file.isOpening();
+    if (file.isOver()) {
       return;
     }
     if (!fits(keyBytes, value) || (early && !roomLeft)) {
-      countNotStored(value.length);
+      writer.notStored(value.length);
       return;
     }
     HashedKey key = new HashedKey(keyBytes);
@@ -634,31 +494,26 @@ public final class Store {
 
   /** Removes all values. On return they are not in the file any more. */
   public void clear() {
-    awaitOpen();
+    file.awaitOpenBriefly();
     counters.invalidated.increment();
     lock.lock();
     try {
-      Generations generations = file;
+      Generations generations = file.generations();
       if (generations != null) {
         generations.clear();
-      } else if (state == StoreState.OPENING) {
-        clearWhenOpen = true;
-        markForDiscard();
+      } else if (file.isOpening()) {
+        file.clearWhenOpen();
       } else {
-        forgetIfClosed();
+        file.forgetIfClosed();
       }
       pending.clear();
     } catch (RuntimeException | InternalError e) {
-      fail(file, e);
+      file.fail(file.generations(), e);
     } finally {
       // Last, and under the lock, so that no writer takes a write for valid that this makes void.
       tickets.advanceAll();
       lock.unlock();
     }
-  }
-
-  private boolean isOver() {
-    return state == StoreState.FAILED || state == StoreState.CLOSED;
   }
 
   /**
@@ -668,8 +523,8 @@ public final class Store {
   private void forgetOlderAfterCrash(HashedKey key) {
     lock.lock();
     try {
-      if (state == StoreState.OPENING) {
-        markForDiscard();
+      if (file.isOpening()) {
+        file.markForDiscard();
       } else {
         writer.writeNow(key);
       }
@@ -678,41 +533,9 @@ public final class Store {
     }
   }
 
-  private void markForDiscard() {
-    try {
-      files.markForDiscard();
-    } catch (IOException e) {
-      mayComeBack(e);
-    }
-  }
-
-  /** Makes sure that nobody uses what is in the files. */
-  private void forget() {
-    try {
-      files.discard();
-    } catch (IOException | RuntimeException e) {
-      mayComeBack(e);
-    }
-  }
-
-  private void mayComeBack(Exception cause) {
-    faults.warn(
-        cause,
-        "its files can neither be deleted nor marked: delete them before the next start, or entries"
-            + " that were invalidated may come back");
-  }
-
   /** Writes what waited when this was called; returns when it is in the file. */
   public void flush() {
     writer.flush();
-  }
-
-  private void countNotStored(int length) {
-    counters.notStored.increment();
-    logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
-        "Cache %s has no room for a value of %d bytes and keeps it in memory only;"
-            + " cache.%s.diskLimit is %d bytes, or the disk is full",
-        settings.name(), length, settings.name(), settings.maxBytes());
   }
 
   // ---- upkeep
@@ -726,9 +549,9 @@ public final class Store {
    */
   public VerifyReport verify(boolean repair, Progress progress) throws InterruptedException {
     long begun = System.nanoTime();
-    opened.await();
+    file.awaitOpened();
     VerifyCounts counts = new VerifyCounts();
-    Generations generations = file;
+    Generations generations = file.generations();
     boolean complete = generations != null && verifyAll(generations, progress, counts);
     boolean repaired =
         complete
@@ -749,7 +572,7 @@ public final class Store {
       SegmentReader reader = checked.values().file().reader(channel);
       int segments = generations.segments();
       for (int i = 0; i < segments; i++) {
-        writer.giveWay();
+        lock.giveWay();
         if (!verifySegment(generations, checked, reader, i, progress, counts)) {
           return false;
         }
@@ -758,7 +581,7 @@ public final class Store {
       return true;
     } catch (IOException | StoreBusyException e) {
       // A file that is not in use any more was deleted by whoever saw to that.
-      if (file == generations && generations.current() == checked) {
+      if (file.uses(generations) && generations.current() == checked) {
         faults.warn(e, "cannot be checked");
       }
       return false;
@@ -776,7 +599,7 @@ public final class Store {
     lock.lock();
     try {
       if (progress.isCancelled()
-          || file != generations
+          || !file.uses(generations)
           || generations.isRebuilding()
           || generations.current() != checked) {
         return false;
@@ -786,7 +609,7 @@ public final class Store {
     } catch (StoreBusyException e) {
       throw e;
     } catch (RuntimeException | InternalError e) {
-      fail(generations, e);
+      file.fail(generations, e);
       return false;
     } finally {
       lock.unlock();
@@ -799,11 +622,11 @@ public final class Store {
    */
   public CompactReport compact(Progress progress) throws InterruptedException {
     long begun = System.nanoTime();
-    opened.await();
+    file.awaitOpened();
     writer.flush();
     sweepExpired();
     growth.await();
-    Generations generations = file;
+    Generations generations = file.generations();
     if (generations == null) {
       return new CompactReport(CompactReport.Outcome.NO_FILE, 0, 0, 0, millisSince(begun));
     }
@@ -850,25 +673,9 @@ public final class Store {
     return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - nanos);
   }
 
-  /** Values made before are too old; milliseconds since the epoch. */
-  private long minCreated() {
-    return maxAgeMillis == Long.MAX_VALUE ? Long.MIN_VALUE : clock.getAsLong() - maxAgeMillis;
-  }
-
-  /** Gives half of the file back if it can; another store has a better right to it. */
-  private void shrink() {
-    Generations generations = file;
-    if (generations != null) {
-      long half = generations.current().name().bytes() / 2;
-      if (half >= Geometry.MIN_FILE_BYTES) {
-        var unused = growth.rebuild(generations, half, Progress.NONE);
-      }
-    }
-  }
-
   /** As {@link #sweepExpired}, if the last time was long ago for the age that values may reach. */
   void sweepIfDue() {
-    long interval = Math.clamp(maxAgeMillis / 10, MIN_SWEEP_MILLIS, MAX_SWEEP_MILLIS);
+    long interval = Math.clamp(maxAge.millis() / 10, MIN_SWEEP_MILLIS, MAX_SWEEP_MILLIS);
     long now = clock.getAsLong();
     if (now - lastSweep >= interval) {
       lastSweep = now;
@@ -878,21 +685,21 @@ public final class Store {
 
   /** Takes away the values that are too old, segment by segment. */
   void sweepExpired() {
-    Generations generations = file;
-    if (maxAgeMillis == Long.MAX_VALUE || generations == null) {
+    Generations generations = file.generations();
+    if (maxAge.isUnlimited() || generations == null) {
       return;
     }
     for (int i = 0; i < generations.segments(); i++) {
-      writer.giveWay();
+      lock.giveWay();
       lock.lock();
       try {
         // What is being rebuilt leaves them out itself; what was rebuilt may have fewer segments.
-        if (file != generations || generations.isRebuilding() || i >= generations.segments()) {
+        if (!file.uses(generations) || generations.isRebuilding() || i >= generations.segments()) {
           return;
         }
-        counters.expired.add(generations.removeOlder(i, minCreated()));
+        counters.expired.add(generations.removeOlder(i, maxAge.minCreated()));
       } catch (RuntimeException | InternalError e) {
-        fail(generations, e);
+        file.fail(generations, e);
         return;
       } finally {
         lock.unlock();
@@ -901,32 +708,6 @@ public final class Store {
   }
 
   // ---- the end
-
-  /** Gives the file up after an error that Chronicle-Map should not have thrown. */
-  private void fail(Generations generations, Throwable cause) {
-    synchronized (switching) {
-      if (generations == null || file != generations) {
-        return;
-      }
-      // First: whoever sees that there is no file takes a removal for done.
-      forget();
-      start =
-          new StartReport(
-              start.kind(),
-              StoreOpener.reasonOf(cause),
-              start.entries(),
-              start.damaged(),
-              start.millis());
-      state = StoreState.FAILED;
-      file = null;
-      givenUp = generations;
-    }
-    faults.warn(
-        cause,
-        "its file failed and was given up; it is kept in memory only until there is another");
-    // Not here: the caller may be a reader inside the gate, or in the middle of a change.
-    var unused = threads.write(() -> unmapAndHeal(generations));
-  }
 
   private void unmapAndHeal(Generations generations) {
     unmap(generations);
@@ -937,8 +718,8 @@ public final class Store {
   /** Leaves the disk to the other stores until there is a file again. */
   private void releaseDisk() {
     synchronized (healing) {
-      if (state == StoreState.FAILED) {
-        budget.release(host);
+      if (file.state() == StoreState.FAILED) {
+        growth.releaseDisk();
       }
     }
   }
@@ -946,7 +727,7 @@ public final class Store {
   private void unmap(Generations generations) {
     lock.lock();
     try {
-      if (isOver()) {
+      if (file.isOver()) {
         pending.clear();
       }
       generations.unmap();
@@ -968,18 +749,18 @@ public final class Store {
   /** Makes a new file if the last one failed or none could be made. */
   void heal() {
     synchronized (healing) {
-      if (closed || state != StoreState.FAILED) {
+      if (closed || file.state() != StoreState.FAILED) {
         return;
       }
       try {
         if (growth.isRunning()) {
           throw new IOException("the growth of the old file has not ended");
         }
-        if (givenUp != null) {
+        if (file.givenUp() != null) {
           // Its name may be used again.
-          unmap(givenUp);
+          unmap(file.givenUp());
         }
-        takeOver(opener().openEmpty("its file failed: " + start.detail()));
+        takeOver(opener().openEmpty("its file failed: " + file.report().detail()));
         logger.atInfo().log("Cache %s has a file again", settings.name());
       } catch (IOException | RuntimeException | InternalError e) {
         faults.count(e);
@@ -991,13 +772,13 @@ public final class Store {
 
   /** As {@link #close}, for another store of the same files that is about to be opened. */
   void closeForAnother() {
-    superseded = true;
+    file.supersede();
     close();
   }
 
   /** Writes what waits, unmaps the file and says on disk that it is in order. */
   void close() {
-    boolean interrupted = awaitOpenForever();
+    boolean interrupted = file.awaitOpenForever();
     synchronized (healing) {
       closed = true;
     }
@@ -1031,19 +812,12 @@ public final class Store {
       faults.warn(e, "could not be closed properly and will be recovered at the next start");
     } finally {
       lock.unlock();
-      budget.release(host);
+      growth.releaseDisk();
     }
   }
 
   private void letGoOfFile(boolean inOrder) throws IOException {
-    Generations generations;
-    synchronized (switching) {
-      generations = file;
-      if (state != StoreState.FAILED) {
-        state = StoreState.CLOSED;
-      }
-      file = null;
-    }
+    Generations generations = file.letGo();
     pending.clear();
     if (generations == null) {
       return;
@@ -1055,28 +829,15 @@ public final class Store {
     }
   }
 
-  /** Returns whether the thread was interrupted meanwhile. */
-  private boolean awaitOpenForever() {
-    boolean interrupted = false;
-    while (true) {
-      try {
-        opened.await();
-        return interrupted;
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
-  }
-
   // ---- figures
 
   /** The store's figures. */
   public StoreStats stats() {
-    Generations generations = file;
+    Generations generations = file.generations();
     return new StoreStats(
         settings.name(),
-        state,
-        start,
+        file.state(),
+        file.report(),
         generations == null ? 0 : generations.entries(),
         generations == null ? 0 : generations.liveBytes(),
         generations == null ? 0 : generations.diskBytes(),

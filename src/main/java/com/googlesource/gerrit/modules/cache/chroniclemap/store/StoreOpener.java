@@ -27,7 +27,7 @@ final class StoreOpener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** An open file and how it was found. */
-  record Opened(Generation generation, StartReport report) {}
+  record Opened(Generations generations, StartReport report) {}
 
   private final StoreSettings settings;
   private final StoreFiles files;
@@ -139,7 +139,7 @@ final class StoreOpener {
     }
     ChronicleFile file = ChronicleFile.open(disk, found.path(), found.geometry());
     Generation generation = generation(found, file, marker.entries(), marker.liveBytes());
-    return new Opened(generation, report(StartReport.Kind.CLEAN, "", marker.entries(), 0));
+    return opened(generation, report(StartReport.Kind.CLEAN, "", marker.entries(), 0));
   }
 
   private Opened openUnclean(long bytes, StoreFiles.GenerationFile found) throws IOException {
@@ -168,7 +168,7 @@ final class StoreOpener {
       }
       Generation generation = generation(found, file, 0, 0);
       ValueFile.Sweep sweep = generation.values().settle(census, damaged);
-      return new Opened(
+      return opened(
           generation, report(StartReport.Kind.RECOVERED, detail, sweep.kept(), sweep.damaged()));
     } catch (IOException | RuntimeException | Error e) {
       file.close();
@@ -218,7 +218,7 @@ final class StoreOpener {
       ValueFile.Sweep sweep = fresh.values().sweep();
       Generations.install(disk, fresh);
       deleteAllBut(fresh.name());
-      return new Opened(fresh, report(kind, detail, sweep.kept(), damaged + sweep.damaged()));
+      return opened(fresh, report(kind, detail, sweep.kept(), damaged + sweep.damaged()));
     } catch (IOException | RuntimeException | InternalError e) {
       Generations.discard(disk, fresh, faults);
       throw e;
@@ -234,7 +234,7 @@ final class StoreOpener {
     long bytes = take(budget.first(new GrowthPlan(settings.maxBytes()).first()));
     StoreFiles.GenerationFile first = files.generation(1, bytes, Geometry.DEFAULT_BYTES_PER_SLOT);
     ChronicleFile file = ChronicleFile.create(disk, first.path(), first.geometry());
-    return new Opened(generation(first, file, 0, 0), report(kind, detail, 0, 0));
+    return opened(generation(first, file, 0, 0), report(kind, detail, 0, 0));
   }
 
   /** Takes a share of the disk of all stores: this much, or what there is. */
@@ -251,6 +251,11 @@ final class StoreOpener {
       StoreFiles.GenerationFile name, ChronicleFile file, long entries, long liveBytes) {
     return new Generation(
         disk, name, new ValueFile(file, maxValue(settings), usage, counters, entries, liveBytes));
+  }
+
+  private Opened opened(Generation generation, StartReport report) {
+    return new Opened(
+        new Generations(settings, files, usage, counters, faults, generation), report);
   }
 
   private StartReport report(StartReport.Kind kind, String detail, long entries, long damaged) {
