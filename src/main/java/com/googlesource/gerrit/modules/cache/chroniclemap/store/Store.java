@@ -81,7 +81,7 @@ public final class Store {
     MaxAge maxAge = new MaxAge(settings.maxAge(), clock);
     this.settings = settings;
     this.faults = new FaultLog(settings.name());
-    this.file = new StoreFile(files, faults, this::fileFailed);
+    this.file = new StoreFile(settings.name(), files, faults, this::fileFailed);
     StoreGrowth growth =
         new StoreGrowth(
             settings,
@@ -109,7 +109,8 @@ public final class Store {
             growth,
             writer,
             lock,
-            threads);
+            threads,
+            clock);
     this.reads =
         new StoreReads(settings, file, pending, tickets, counters, usage, maxAge, lock, threads);
     this.changes = new StoreChanges(settings, file, pending, tickets, counters, writer, lock);
@@ -221,6 +222,13 @@ public final class Store {
     file.awaitOpened();
   }
 
+  /** As {@link #awaitOpened}; an interrupt is kept for later. */
+  void awaitOpenedForever() {
+    if (file.awaitOpenForever()) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
   /** Makes a new file if the last one failed or none could be made. */
   void heal() {
     life.heal();
@@ -231,9 +239,13 @@ public final class Store {
     life.close();
   }
 
-  /** As {@link #close}, for another store of the same files that is about to be opened. */
-  void closeForAnother() {
-    life.closeForAnother();
+  /**
+   * As {@link #close}, for another store of the same files that is about to be opened: what is
+   * changed here from then on is changed there.
+   */
+  void closeFor(Store other) {
+    changes.forwardTo(other.changes);
+    life.close();
   }
 
   // ---- upkeep

@@ -30,6 +30,9 @@ final class StoreChanges {
   private final long maxValue;
   private final int maxKey;
 
+  /** The changes of the store that has the files now; null if none has. */
+  private volatile StoreChanges successor;
+
   StoreChanges(
       StoreSettings settings,
       StoreFile file,
@@ -50,12 +53,16 @@ final class StoreChanges {
 
   /** Stores a value in place of any older one; returns a ticket. */
   long put(byte[] keyBytes, byte[] value, long created) {
-    boolean fits = fits(keyBytes, value);
-    if (!fits) {
-      writer.notStored(value.length);
-    }
-    return change(
-        new HashedKey(keyBytes), fits ? PendingWrite.put(value, created) : PendingWrite.remove());
+    return change(new HashedKey(keyBytes), PendingWrite.put(value, created));
+  }
+
+  /**
+   * Has another store, which is about to have the files, make what changes are made here when this
+   * one is over: whoever still uses it, such as the old one of a plugin that is being replaced,
+   * invalidates what both read.
+   */
+  void forwardTo(StoreChanges other) {
+    successor = other;
   }
 
   private boolean fits(byte[] key, byte[] value) {
@@ -72,10 +79,12 @@ final class StoreChanges {
     file.awaitOpenBriefly();
     boolean roomLeft = writer.hasRoom();
     boolean early = file.isOpening();
-    if (early && !roomLeft && write.value() != null) {
+    PendingWrite waiting = write;
+    if (write.value() != null && (!fits(key.bytes, write.value()) || (early && !roomLeft))) {
       writer.notStored(write.value().length);
+      waiting = PendingWrite.remove();
     }
-    PendingWrite waiting = early && !roomLeft ? PendingWrite.remove() : write;
+    PendingWrite stored = waiting;
     long[] ticket = new long[1];
     boolean[] isVoid = new boolean[1];
     boolean[] isOver = new boolean[1];
@@ -88,7 +97,7 @@ final class StoreChanges {
             // Asked here, and after that: a file that came or went since is seen.
             isOver[0] = file.isOver();
             // What was left waiting when a file failed must not be found in the next one.
-            return isOver[0] ? null : waiting;
+            return isOver[0] ? null : stored;
           });
     } finally {
       if (ticket[0] != 0) {
@@ -96,7 +105,12 @@ final class StoreChanges {
       }
     }
     if (isOver[0]) {
-      file.forgetIfClosed();
+      StoreChanges next = successor;
+      if (next == null) {
+        file.forgetIfClosed();
+      } else {
+        var unused = next.change(key, write);
+      }
     } else if (early) {
       forgetOlderAfterCrash(key);
     } else if (roomLeft && isVoid[0]) {
@@ -154,6 +168,7 @@ final class StoreChanges {
   void clear() {
     file.awaitOpenBriefly();
     counters.invalidated.increment();
+    StoreChanges next = null;
     lock.lock();
     try {
       Generations generations = file.generations();
@@ -161,8 +176,10 @@ final class StoreChanges {
         generations.clear();
       } else if (file.isOpening()) {
         file.clearWhenOpen();
-      } else {
+      } else if (successor == null) {
         file.forgetIfClosed();
+      } else {
+        next = successor;
       }
       pending.clear();
     } catch (RuntimeException | InternalError e) {
@@ -171,6 +188,9 @@ final class StoreChanges {
       // Last, and under the lock, so that no writer takes a write for valid that this makes void.
       tickets.advanceAll();
       lock.unlock();
+    }
+    if (next != null) {
+      next.clear();
     }
   }
 

@@ -14,9 +14,11 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 /**
@@ -25,9 +27,12 @@ import java.util.function.Consumer;
  * <p>Safe for any thread, but for what says that it is called under the {@link WriterLock}.
  */
 final class StoreFile {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
   /** How long, from the store's making, a caller may wait for the file to be opened. */
   private static final long OPEN_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
+  private final String name;
   private final StoreFiles files;
   private final FaultLog faults;
   private final Consumer<Generations> failed;
@@ -49,8 +54,7 @@ final class StoreFile {
   /** The last file that failed; null if none has. */
   private volatile Generations givenUp;
 
-  /** Whether another store has the files now: it is not for this one to have them discarded. */
-  private volatile boolean superseded;
+  private final AtomicBoolean toldOfChange = new AtomicBoolean();
 
   /** Whether all values were removed before the file was open. Guarded by the writer's lock. */
   private boolean clearWhenOpen;
@@ -61,7 +65,8 @@ final class StoreFile {
    * @param failed told of a file that failed when it is not in use any more; by any thread, a
    *     reader inside the gate or in the middle of a change too
    */
-  StoreFile(StoreFiles files, FaultLog faults, Consumer<Generations> failed) {
+  StoreFile(String name, StoreFiles files, FaultLog faults, Consumer<Generations> failed) {
+    this.name = name;
     this.files = files;
     this.faults = faults;
     this.failed = failed;
@@ -231,11 +236,6 @@ final class StoreFile {
     }
   }
 
-  /** Another store is about to have the files. */
-  void supersede() {
-    superseded = true;
-  }
-
   // ---- what must not be found again
 
   /** Has all values removed when the file is open, or before. Under the writer's lock. */
@@ -246,8 +246,14 @@ final class StoreFile {
 
   /** What is changed after the store was closed is in its file as it was. */
   void forgetIfClosed() {
-    if (state == StoreState.CLOSED && !superseded) {
+    if (state == StoreState.CLOSED) {
       markForDiscard();
+      if (toldOfChange.compareAndSet(false, true)) {
+        logger.atInfo().log(
+            "Cache %s was changed after it was closed and begins empty at the next start: its file"
+                + " still holds what was invalidated",
+            name);
+      }
     }
   }
 

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
@@ -27,12 +28,6 @@ import java.util.function.Supplier;
  */
 final class StoreLife {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
-
-  /** How long after a failure a new file is tried; twice that after the next one, and so on. */
-  private static final long HEAL_SECONDS = 60;
-
-  /** How often a new file is tried: twelve times take more than a day. */
-  private static final int MAX_HEALS = 12;
 
   /** Bytes from which a file takes a while to open: it is read whole, and after a crash copied. */
   private static final long LARGE_FILE_BYTES = 32 << 20;
@@ -47,6 +42,7 @@ final class StoreLife {
   private final StoreWriter writer;
   private final WriterLock lock;
   private final StoreThreads threads;
+  private final LongSupplier clock;
 
   /**
    * Held while a new file is made in place of one that failed, and while that is ruled out. See
@@ -54,12 +50,17 @@ final class StoreLife {
    */
   private final Object healing = new Object();
 
-  /** How often a new file was tried. Guarded by {@link #healing}. */
-  private int heals;
+  /** Guarded by {@link #healing}. */
+  private final HealTimes times = new HealTimes();
 
   /** Whether the store was closed. Guarded by {@link #healing}. */
   private boolean closed;
 
+  /**
+   * Begins before the file is opened.
+   *
+   * @param clock milliseconds since the epoch
+   */
   StoreLife(
       StoreSettings settings,
       StoreFiles files,
@@ -70,7 +71,8 @@ final class StoreLife {
       StoreGrowth growth,
       StoreWriter writer,
       WriterLock lock,
-      StoreThreads threads) {
+      StoreThreads threads,
+      LongSupplier clock) {
     this.settings = settings;
     this.files = files;
     this.faults = faults;
@@ -81,6 +83,7 @@ final class StoreLife {
     this.writer = writer;
     this.lock = lock;
     this.threads = threads;
+    this.clock = clock;
   }
 
   // ---- opening
@@ -100,12 +103,19 @@ final class StoreLife {
   StartReport open() {
     try {
       takeOver(openers.get().open());
+      noteOpened();
     } catch (IOException | RuntimeException | Error e) {
       giveUp(e);
     } finally {
       file.openingEnded();
     }
     return file.report();
+  }
+
+  private void noteOpened() {
+    synchronized (healing) {
+      times.opened(clock.getAsLong());
+    }
   }
 
   private void takeOver(StoreOpener.Opened result) {
@@ -176,8 +186,8 @@ final class StoreLife {
 
   private void healLater() {
     synchronized (healing) {
-      if (!closed && heals < MAX_HEALS) {
-        threads.later(this::heal, HEAL_SECONDS << heals++);
+      if (!closed) {
+        times.failed(clock.getAsLong()).ifPresent(seconds -> threads.later(this::heal, seconds));
       }
     }
   }
@@ -197,8 +207,10 @@ final class StoreLife {
           unmap(file.givenUp());
         }
         takeOver(openers.get().openEmpty("its file failed: " + file.report().detail()));
+        times.opened(clock.getAsLong());
         logger.atInfo().log("Cache %s has a file again", settings.name());
-      } catch (IOException | RuntimeException | InternalError e) {
+      } catch (IOException | RuntimeException | Error e) {
+        // Of any kind: whatever keeps this one from being made, there is a next time.
         faults.count(e);
         releaseDisk();
         healLater();
@@ -207,12 +219,6 @@ final class StoreLife {
   }
 
   // ---- the end
-
-  /** As {@link #close}, for another store of the same files that is about to be opened. */
-  void closeForAnother() {
-    file.supersede();
-    close();
-  }
 
   /** Writes what waits, unmaps the file and says on disk that it is in order. */
   void close() {

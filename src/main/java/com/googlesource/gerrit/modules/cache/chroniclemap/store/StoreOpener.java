@@ -212,16 +212,30 @@ final class StoreOpener {
       FileLayout layout =
           found.geometry().equals(fresh.name().geometry())
               ? fresh.values().file().layout()
-              : ChronicleFile.layoutOf(found.geometry());
+              : layoutOf(found);
       long damaged =
           SegmentReader.readAll(disk, found.path(), layout, fresh.values()::putUncounted);
       ValueFile.Sweep sweep = fresh.values().sweep();
       Generations.install(disk, fresh);
       deleteAllBut(fresh.name());
       return opened(fresh, report(kind, detail, sweep.kept(), damaged + sweep.damaged()));
-    } catch (IOException | RuntimeException | InternalError e) {
+    } catch (IOException | RuntimeException | Error e) {
       Generations.discard(disk, fresh, faults);
       throw e;
+    }
+  }
+
+  /** Where things are in a file: its header says so, or else a file made like it in memory. */
+  private FileLayout layoutOf(StoreFiles.GenerationFile found) throws IOException {
+    try {
+      return FileHeader.read(disk, found.path(), found.geometry()).layout();
+    } catch (IOException e) {
+      faults.warn(e, "its header can't be read; its values are looked for where they should be");
+    }
+    try {
+      return ChronicleFile.layoutOf(found.geometry());
+    } catch (OutOfMemoryError e) {
+      throw new IOException("no memory to learn how a file of its size is laid out", e);
     }
   }
 

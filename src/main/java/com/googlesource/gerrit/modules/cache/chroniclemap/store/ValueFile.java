@@ -457,8 +457,9 @@ final class ValueFile {
     return before;
   }
 
-  /** Returns whether anything went. */
+  /** Returns whether anything went, or may go when more of the segment should. */
   private boolean evict(int segment, double share) {
+    long before = records.get();
     List<byte[]> victims =
         eviction.victims(
             segment,
@@ -475,7 +476,8 @@ final class ValueFile {
         remove(StoredKey.keyOf(victim));
       }
     }
-    return !victims.isEmpty();
+    // What is not where its key belongs can't be removed: asked for it all, that would never end.
+    return !victims.isEmpty() && (share < 1 || records.get() < before);
   }
 
   /** A value is of no use without one of its parts. */
@@ -506,7 +508,8 @@ final class ValueFile {
   }
 
   private void removeParts(byte[] key, PartList list) {
-    if (list != null && list.length() <= maxValue) {
+    // By what a file can hold, not by the longest value: that may be less than when it was put.
+    if (list != null && list.parts() <= file.slots()) {
       for (int i = 0; i < list.parts(); i++) {
         removeRecord(StoredKey.ofPart(key, list.id(), i));
       }
