@@ -135,7 +135,7 @@ final class StoreOpener {
 
   private Opened openClean(StoreFiles.GenerationFile found, CleanMarker marker) throws IOException {
     if (!marker.isUntouched(disk, found.path(), faults)) {
-      ChronicleFile.fillHoles(disk, found.path());
+      Holes.fill(disk, found.path());
     }
     ChronicleFile file = ChronicleFile.open(disk, found.path(), found.geometry());
     Generation generation = generation(found, file, marker.entries(), marker.liveBytes());
@@ -159,7 +159,7 @@ final class StoreOpener {
     }
     Census census = new Census();
     FileHeader header = FileHeader.read(disk, found.path(), found.geometry());
-    ChronicleFile.fillHoles(disk, found.path());
+    Holes.fill(disk, found.path());
     long damaged = FileRepair.repair(disk, found.path(), header, census);
     ChronicleFile file = ChronicleFile.open(disk, found.path(), found.geometry());
     try {

@@ -19,6 +19,8 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.google.common.util.concurrent.Uninterruptibles;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -607,5 +609,44 @@ class StoreTest {
     }
     assertThat(said).hasSize(1);
     assertThat(said.get(0)).contains("Cache cache was changed after it was closed");
+  }
+
+  @Test
+  void whatIsRemovedByWayOfTheOldStoreWhileTheNewOneOpensIsGone() throws Exception {
+    directory.close();
+    AtomicBoolean slow = new AtomicBoolean();
+    CountDownLatch goOn = new CountDownLatch(1);
+    Disk disk =
+        new ForwardingDisk(Disk.REAL) {
+          @Override
+          void called() {}
+
+          @Override
+          public void mapping(Path file) throws IOException {
+            if (slow.get()) {
+              Uninterruptibles.awaitUninterruptibly(goOn);
+            }
+            super.mapping(file);
+          }
+        };
+    directory =
+        StoreDirectory.open(
+            temp.resolve("stores"), OptionalLong.empty(), disk, System::currentTimeMillis);
+    Store old = TestStores.open(directory, settings(1));
+    old.put(bytes("k"), bytes("v"), now());
+    old.put(bytes("l"), bytes("v"), now());
+    slow.set(true);
+    store = directory.openStore(half());
+    old.remove(bytes("k"));
+    assertThat(store.stats().state()).isEqualTo(StoreState.OPENING);
+    assertThat(readText("k")).isNull();
+    goOn.countDown();
+    store.awaitOpened();
+    assertThat(readText("k")).isNull();
+    assertThat(readText("l")).isEqualTo("v");
+    reopen(half());
+    assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
+    assertThat(readText("k")).isNull();
+    assertThat(readText("l")).isEqualTo("v");
   }
 }
