@@ -541,7 +541,7 @@ class UpkeepTest {
             Disk.REAL,
             () -> {
               if (failing.get()) {
-                throw new OutOfMemoryError("a test");
+                throw new LinkageError("a test");
               }
               return clock.get();
             });
@@ -584,7 +584,7 @@ class UpkeepTest {
           @Override
           public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
             if (copying.get() && file.toString().endsWith(".chm")) {
-              throw new OutOfMemoryError("a test");
+              throw new LinkageError("a test");
             }
             return super.open(file, options);
           }
