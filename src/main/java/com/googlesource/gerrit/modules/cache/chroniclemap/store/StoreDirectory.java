@@ -247,6 +247,7 @@ public final class StoreDirectory implements AutoCloseable {
     try {
       synchronized (this) {
         closed = true;
+        budget.closing();
         stores.values().forEach(shared -> closeAlone(shared.store));
         stores.clear();
       }

@@ -602,4 +602,31 @@ class UpkeepTest {
     store.heal();
     assertThat(store.stats().state()).isEqualTo(StoreState.READY);
   }
+
+  @Test
+  void aStoreDoesNotGrowIntoWhatTheOthersGiveBackWhenAllAreClosed() {
+    DiskBudget budget = new DiskBudget(100);
+    DiskBudget.Owner first = owner();
+    DiskBudget.Owner second = owner();
+    assertThat(budget.take(first, 50, 1)).isEqualTo(50);
+    assertThat(budget.take(second, 40, 1)).isEqualTo(40);
+    budget.closing();
+    budget.release(first);
+    assertThat(budget.resize(second, 80)).isFalse();
+    assertThat(budget.resize(second, 20)).isTrue();
+    // One that is still being opened has a file to keep.
+    assertThat(budget.take(owner(), 50, 1)).isEqualTo(50);
+  }
+
+  private static DiskBudget.Owner owner() {
+    return new DiskBudget.Owner() {
+      @Override
+      public long maxBytes() {
+        return 100;
+      }
+
+      @Override
+      public void shrink() {}
+    };
+  }
 }
