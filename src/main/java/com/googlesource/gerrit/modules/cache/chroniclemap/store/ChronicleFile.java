@@ -18,8 +18,6 @@ import static java.util.Objects.checkIndex;
 
 import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
-import java.io.RandomAccessFile;
-import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -30,7 +28,6 @@ import net.openhft.chronicle.bytes.RandomDataInput;
 import net.openhft.chronicle.bytes.RandomDataOutput;
 import net.openhft.chronicle.hash.Data;
 import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
-import net.openhft.chronicle.hash.impl.util.jna.PosixFallocate;
 import net.openhft.chronicle.hash.locks.InterProcessDeadLockException;
 import net.openhft.chronicle.hash.locks.InterProcessLock;
 import net.openhft.chronicle.map.ChronicleMap;
@@ -58,8 +55,6 @@ final class ChronicleFile {
 
   /** What one pause counts for at most, however long it really took. */
   private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
-
-  private static final int ALLOCATE_BYTES = 1 << 20;
 
   private final ChronicleMap<byte[], byte[]> map;
 
@@ -142,43 +137,13 @@ final class ChronicleFile {
     }
   }
 
-  /**
-   * Takes the disk of the holes of a file that nobody maps: a copy of it may have some where it is
-   * full of zeros.
-   */
-  static void fillHoles(Disk disk, Path path) throws IOException {
-    disk.allocating(path);
-    if (!ChronicleRuntime.allocatesDisk()) {
-      allocate(disk, path);
-      return;
-    }
-    try (RandomAccessFile file = new RandomAccessFile(path.toFile(), "rw")) {
-      PosixFallocate.fallocate(file.getFD(), 0, file.length());
-    }
-  }
-
   private static void allocateOrClose(Disk disk, Path path, ChronicleFile file) throws IOException {
     try {
-      allocate(disk, path);
+      Holes.rewrite(disk, path);
     } catch (IOException | RuntimeException | Error e) {
       // A file that is deleted while it is mapped keeps its disk.
       file.close();
       throw e;
-    }
-  }
-
-  /** Takes the disk of a sparse file by writing what it holds, before anyone else writes to it. */
-  private static void allocate(Disk disk, Path path) throws IOException {
-    ByteBuffer buffer = ByteBuffer.allocateDirect(ALLOCATE_BYTES);
-    try (FileChannel channel =
-        disk.open(path, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE))) {
-      long position = 0;
-      while (channel.read(buffer.clear(), position) > 0) {
-        buffer.flip();
-        while (buffer.hasRemaining()) {
-          position += channel.write(buffer, position);
-        }
-      }
     }
   }
 

@@ -46,6 +46,9 @@ final class DiskBudget {
   private final long total;
   private final Map<Owner, Long> sizes = new HashMap<>();
 
+  /** Whether what is given back may still be on disk. Guarded by this. */
+  private boolean closing;
+
   /**
    * A bound that nobody has taken anything of.
    *
@@ -61,6 +64,23 @@ final class DiskBudget {
    * @return whether that is within the bound; if not, nothing has changed
    */
   boolean resize(Owner owner, long bytes) {
+    synchronized (this) {
+      if (closing && bytes > sizes.getOrDefault(owner, 0L)) {
+        return false;
+      }
+    }
+    return take(owner, bytes);
+  }
+
+  /**
+   * All stores are about to be closed, one after the other: each gives back what it took, but its
+   * file stays, so those that are still open must not grow into that.
+   */
+  synchronized void closing() {
+    closing = total != Long.MAX_VALUE;
+  }
+
+  private boolean take(Owner owner, long bytes) {
     Owner over = null;
     synchronized (this) {
       long before = sizes.getOrDefault(owner, 0L);
@@ -91,7 +111,7 @@ final class DiskBudget {
     long deadline = System.nanoTime() + TAKE_WAIT_NANOS;
     while (true) {
       for (long size = bytes; size >= least; size /= 2) {
-        if (resize(owner, size)) {
+        if (take(owner, size)) {
           return size;
         }
       }

@@ -41,8 +41,8 @@ final class Generations {
   private volatile Generation current;
   private volatile Generation next;
 
-  /** Reads the current file past its mapping while it is copied. */
-  private SegmentReader reader;
+  /** From the current generation to the next; null unless there is one. */
+  private ValueCopy copy;
 
   /** What is still to be copied to the next generation, about. Guarded by the writer's lock. */
   private long bytesToCopy;
@@ -109,7 +109,7 @@ final class Generations {
   /**
    * Makes a value void in whatever file holds it or comes to hold it by being copied.
    *
-   * <p>The old file goes first: {@link ValueFile#copySegment} looks into it again after each copy.
+   * <p>The old file goes first: {@link ValueCopy} looks into it again after each copy.
    */
   void markVoid(byte[] key) {
     while (true) {
@@ -186,7 +186,7 @@ final class Generations {
   void beginRebuild(Generation made) {
     bytesToCopy = liveBytes();
     next = made;
-    reader = current.values().file().reader();
+    copy = new ValueCopy(current.values(), made.values(), counters);
   }
 
   /** Segments to copy. */
@@ -201,7 +201,7 @@ final class Generations {
    */
   long copySegment(int index, long minCreated) throws IOException {
     ValueFile source = current.values();
-    long lost = next.values().copySegment(source, reader, index, minCreated);
+    long lost = copy.copySegment(index, minCreated);
     bytesToCopy = source.liveBytes() * (segments() - index - 1) / segments();
     return lost;
   }
@@ -219,7 +219,7 @@ final class Generations {
     install(files.disk(), made);
     current = made;
     next = null;
-    reader = null;
+    copy = null;
     try {
       files.disk().delete(old.name().path());
     } catch (IOException e) {
@@ -253,7 +253,7 @@ final class Generations {
     Generation abandoned = next;
     if (abandoned != null) {
       next = null;
-      reader = null;
+      copy = null;
       discard(abandoned);
     }
   }

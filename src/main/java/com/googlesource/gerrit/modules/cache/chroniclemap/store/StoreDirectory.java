@@ -24,6 +24,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -51,6 +52,9 @@ public final class StoreDirectory implements AutoCloseable {
   /** Open stores, each with the number of its users. Guarded by this. */
   private final Map<StoreSettings, Shared> stores = new HashMap<>();
 
+  /** Guarded by this. */
+  private boolean closed;
+
   private static final class Shared {
     final Store store;
     int users;
@@ -70,12 +74,13 @@ public final class StoreDirectory implements AutoCloseable {
     threads.repeat(this::sweep, SWEEP_SECONDS);
   }
 
-  private void sweep() {
+  /** Takes what is too old out of all stores. */
+  void sweep() {
     for (Store store : snapshot()) {
       try {
         store.sweepIfDue();
-      } catch (RuntimeException e) {
-        // Thrown on, it would be the last time.
+      } catch (RuntimeException | Error e) {
+        // The other stores are swept even so.
         logger.atSevere().withCause(e).log("Cache %s: cannot look for old values", store.name());
       }
     }
@@ -134,32 +139,42 @@ public final class StoreDirectory implements AutoCloseable {
    * replaced has its caches open twice for a moment.
    *
    * @param onOpened told, by a background thread, how the file was found; not for a shared store
-   * @throws StoreUnavailableException if its bound is too small for any file
+   * @throws StoreUnavailableException if its bound is too small for any file, or the folder was
+   *     closed
    */
   public synchronized Store openStore(StoreSettings settings, Consumer<StartReport> onOpened)
       throws StoreUnavailableException {
+    if (closed) {
+      // Another process may have the folder by now.
+      throw new StoreUnavailableException(path + " was closed: the server is being stopped");
+    }
     if (settings.maxBytes() < Geometry.MIN_FILE_BYTES) {
       throw new StoreUnavailableException(
           "cache.%s.diskLimit is %d bytes; a store needs %d at least"
               .formatted(settings.name(), settings.maxBytes(), Geometry.MIN_FILE_BYTES));
     }
-    closeOthers(settings);
-    StoreFiles files = new StoreFiles(disk, path, lock, settings);
-    Shared shared =
-        stores.computeIfAbsent(
-            settings,
-            opened -> {
-              Store store = new Store(settings, files, lock.isSameBoot(), threads, budget, clock);
-              Runnable opening = () -> onOpened.accept(store.open());
-              boolean begun =
-                  store.hasLargeFile() ? threads.openLarge(opening) : threads.write(opening);
-              if (!begun) {
-                var unused = store.open();
-              }
-              return new Shared(store);
-            });
+    Shared shared = stores.get(settings);
+    if (shared == null) {
+      shared = new Shared(begin(settings, onOpened));
+      stores.put(settings, shared);
+    }
     shared.users++;
     return shared.store;
+  }
+
+  private Store begin(StoreSettings settings, Consumer<StartReport> onOpened) {
+    Optional<Store> other = takeOther(settings);
+    // What waits for the other one to be opened may be marked for being discarded until then.
+    other.ifPresent(Store::awaitOpenedForever);
+    StoreFiles files = new StoreFiles(disk, path, lock, settings);
+    Store store = new Store(settings, files, lock.isSameBoot(), threads, budget, clock);
+    other.ifPresent(old -> old.closeFor(store));
+    Runnable opening = () -> onOpened.accept(store.open());
+    boolean begun = store.hasLargeFile() ? threads.openLarge(opening) : threads.write(opening);
+    if (!begun) {
+      var unused = store.open();
+    }
+    return store;
   }
 
   /** Opens a store as above, for a caller who does not mind how its file was found. */
@@ -168,23 +183,20 @@ public final class StoreDirectory implements AutoCloseable {
   }
 
   /**
-   * Closes a store of the same files that was opened with another bound or age: a file must not be
-   * mapped twice, and who comes later knows better.
+   * A store of the same files that is open with another bound or age, which nobody finds here any
+   * more: a file must not be mapped twice, and who comes later knows better. There is one at most.
+   *
+   * <p>A store of another version is none: it has files of its own, though the new one deletes
+   * them. Its keys and values mean nothing to the new one, so what is removed there stays here, as
+   * it does in the memory of the new cache.
    */
-  private void closeOthers(StoreSettings settings) {
-    stores
-        .entrySet()
-        .removeIf(
-            open -> {
-              StoreSettings other = open.getKey();
-              if (!other.name().equals(settings.name())
-                  || other.version() != settings.version()
-                  || other.equals(settings)) {
-                return false;
-              }
-              open.getValue().store.closeForAnother();
-              return true;
-            });
+  private Optional<Store> takeOther(StoreSettings settings) {
+    Optional<StoreSettings> other =
+        stores.keySet().stream()
+            .filter(
+                open -> open.name().equals(settings.name()) && open.version() == settings.version())
+            .findAny();
+    return other.map(open -> stores.remove(open).store);
   }
 
   /**
@@ -234,6 +246,8 @@ public final class StoreDirectory implements AutoCloseable {
   public void close() {
     try {
       synchronized (this) {
+        closed = true;
+        budget.closing();
         stores.values().forEach(shared -> closeAlone(shared.store));
         stores.clear();
       }

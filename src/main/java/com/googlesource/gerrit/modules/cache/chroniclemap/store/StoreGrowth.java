@@ -22,58 +22,30 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.Lock;
 
 /**
  * Replaces a store's file by a larger one when it fills, or by one of another size on request, in
  * the background: {@link Generations} tells how. The writer's lock is taken for one segment at a
  * time, so that others wait for it for milliseconds at most.
  */
-final class StoreGrowth {
+final class StoreGrowth implements DiskBudget.Owner {
   /** After a growth failed, the next one is tried no earlier. */
   private static final long RETRY_NANOS = TimeUnit.MINUTES.toNanos(1);
 
   /** How long a putter may wait for a growth when no more writes can wait. */
   private static final long BRIEF_MILLIS = 500;
 
-  /** What growth needs of its store. */
-  interface Host {
-    /** Changes what the store takes of the disk of all; returns false if there is too little. */
-    boolean resize(long bytes);
-
-    /** Does a task that takes long in the background; returns false if that was stopped. */
-    boolean maintain(Runnable task);
-
-    /** Bytes that wait for being written. */
-    long waiting();
-
-    /** Whether the store still uses these files. Under the writer's lock. */
-    boolean uses(Generations generations);
-
-    /**
-     * Puts the next generation in the old one's place. Under the writer's lock.
-     *
-     * @return the old one; null if the store has given its files up
-     */
-    Generation install(Generations generations) throws IOException;
-
-    /** Lets those go first who wait for the writer's lock. */
-    void giveWay();
-
-    /** Values made before are too old to be kept; milliseconds since the epoch. */
-    long minCreated();
-
-    /** There is more room, or there will be none. */
-    void grown();
-
-    void fail(Throwable cause);
-  }
-
+  private final StoreSettings settings;
+  private final StoreFile file;
+  private final PendingWrites pending;
   private final FaultLog faults;
   private final GrowthPlan plan;
-  private final Lock writer;
-  private final Host host;
+  private final WriterLock lock;
   private final StoreCounters counters;
+  private final MaxAge maxAge;
+  private final StoreThreads threads;
+  private final DiskBudget budget;
+  private final Runnable grown;
 
   /** Done unless a growth is running or about to. */
   private final AtomicReference<CompletableFuture<Boolean>> run =
@@ -81,13 +53,33 @@ final class StoreGrowth {
 
   private volatile long refusedUntil = System.nanoTime();
 
+  /**
+   * Begins with nothing to do.
+   *
+   * @param grown told when there is more room, or there will be none
+   */
   StoreGrowth(
-      StoreSettings settings, Lock writer, StoreCounters counters, FaultLog faults, Host host) {
+      StoreSettings settings,
+      StoreFile file,
+      PendingWrites pending,
+      MaxAge maxAge,
+      StoreCounters counters,
+      FaultLog faults,
+      WriterLock lock,
+      StoreThreads threads,
+      DiskBudget budget,
+      Runnable grown) {
+    this.settings = settings;
+    this.file = file;
+    this.pending = pending;
+    this.maxAge = maxAge;
+    this.counters = counters;
     this.faults = faults;
     this.plan = new GrowthPlan(settings.maxBytes());
-    this.writer = writer;
-    this.counters = counters;
-    this.host = host;
+    this.lock = lock;
+    this.threads = threads;
+    this.budget = budget;
+    this.grown = grown;
   }
 
   /** Whether the file is growing, or about to. */
@@ -123,7 +115,7 @@ final class StoreGrowth {
       return plan.next(generations.nextBytes(), valueLength, 0).isPresent();
     }
     long current = generations.current().name().bytes();
-    OptionalLong bytes = plan.next(current, valueLength, generations.liveBytes() + host.waiting());
+    OptionalLong bytes = plan.next(current, valueLength, generations.liveBytes() + pending.bytes());
     if (bytes.isEmpty() && generations.isShortOfSlots()) {
       // Values are far smaller than when the file was made: it has room but no slots for them. At
       // its limit it can only be made anew by way of a smaller one.
@@ -147,6 +139,28 @@ final class StoreGrowth {
     return begin(generations, bytes, progress, mine) ? Optional.of(mine) : Optional.empty();
   }
 
+  @Override
+  public long maxBytes() {
+    return settings.maxBytes();
+  }
+
+  /** Gives half of the file back if it can; another store has a better right to it. */
+  @Override
+  public void shrink() {
+    Generations generations = file.generations();
+    if (generations != null) {
+      long half = generations.current().name().bytes() / 2;
+      if (half >= Geometry.MIN_FILE_BYTES) {
+        var unused = rebuild(generations, half, Progress.NONE);
+      }
+    }
+  }
+
+  /** Leaves the disk to the other stores. */
+  void releaseDisk() {
+    budget.release(this);
+  }
+
   /** Returns false if another rebuild is running or the background threads were stopped. */
   private boolean begin(
       Generations generations, long bytes, Progress progress, CompletableFuture<Boolean> mine) {
@@ -154,7 +168,7 @@ final class StoreGrowth {
     if (!last.isDone() || !run.compareAndSet(last, mine)) {
       return false;
     }
-    if (!host.maintain(() -> run(generations, bytes, progress, mine))) {
+    if (!threads.maintain(() -> run(generations, bytes, progress, mine))) {
       mine.complete(false);
       return false;
     }
@@ -168,13 +182,13 @@ final class StoreGrowth {
       done = rebuildNow(generations, bytes, progress);
     } finally {
       mine.complete(done);
-      host.grown();
+      grown.run();
     }
   }
 
   private boolean rebuildNow(Generations generations, long bytes, Progress progress) {
     long before = generations.current().name().bytes();
-    if (bytes > before && !host.resize(bytes)) {
+    if (bytes > before && !resize(bytes)) {
       // As at its own limit: nothing is wrong.
       refusedUntil = System.nanoTime() + RETRY_NANOS;
       return false;
@@ -185,7 +199,7 @@ final class StoreGrowth {
       made = make(generations, bytes);
     } catch (IOException | RuntimeException | Error e) {
       // The file in use is not concerned; if it failed meanwhile, that was said.
-      if (host.uses(generations)) {
+      if (file.uses(generations)) {
         refuse(e);
       }
     }
@@ -196,24 +210,30 @@ final class StoreGrowth {
       abandon(generations);
     } catch (RuntimeException | Error e) {
       // First: what follows may fail like this.
-      host.fail(e);
+      file.fail(file.generations(), e);
       abandon(generations);
     }
-    var unused = host.resize(done ? bytes : before);
+    var unused = resize(done ? bytes : before);
     return done;
+  }
+
+  /** Changes what the store takes of the disk of all; returns false if there is too little. */
+  private boolean resize(long bytes) {
+    // A growth may end after the file it was for, when nothing is taken any more.
+    return !file.isOver() && budget.resize(this, bytes);
   }
 
   /** Returns null if the store has given its file up. */
   private Generation make(Generations generations, long bytes) throws IOException {
     StoreFiles.GenerationFile name;
-    writer.lock();
+    lock.lock();
     try {
-      if (!host.uses(generations)) {
+      if (!file.uses(generations)) {
         return null;
       }
       name = generations.nextName(bytes);
     } finally {
-      writer.unlock();
+      lock.unlock();
     }
     return generations.make(name);
   }
@@ -225,7 +245,7 @@ final class StoreGrowth {
         abandon(generations);
         return false;
       }
-      host.giveWay();
+      lock.giveWay();
       copy(generations, i);
       progress.step(i + 1, segments);
     }
@@ -233,50 +253,50 @@ final class StoreGrowth {
   }
 
   private void abandon(Generations generations) {
-    writer.lock();
+    lock.lock();
     try {
       generations.abandonRebuild();
     } finally {
-      writer.unlock();
+      lock.unlock();
     }
   }
 
   private boolean take(Generations generations, Generation made) {
-    writer.lock();
+    lock.lock();
     try {
-      if (!host.uses(generations)) {
+      if (!file.uses(generations)) {
         generations.discard(made);
         return false;
       }
       generations.beginRebuild(made);
       return true;
     } finally {
-      writer.unlock();
+      lock.unlock();
     }
   }
 
   private void copy(Generations generations, int segment) throws IOException {
-    writer.lock();
+    lock.lock();
     try {
-      if (host.uses(generations)) {
-        counters.notStored.add(generations.copySegment(segment, host.minCreated()));
+      if (file.uses(generations)) {
+        counters.notStored.add(generations.copySegment(segment, maxAge.minCreated()));
       }
     } finally {
-      writer.unlock();
+      lock.unlock();
     }
   }
 
   private boolean finish(Generations generations) throws IOException {
     Generation old;
-    writer.lock();
+    lock.lock();
     try {
-      old = host.install(generations);
+      old = file.install(generations);
       if (old == null) {
         return false;
       }
       counters.growths.increment();
     } finally {
-      writer.unlock();
+      lock.unlock();
     }
     // Waits for readers; writers need not.
     old.unmap();

@@ -27,7 +27,7 @@ final class StoreOpener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** An open file and how it was found. */
-  record Opened(Generation generation, StartReport report) {}
+  record Opened(Generations generations, StartReport report) {}
 
   private final StoreSettings settings;
   private final StoreFiles files;
@@ -135,11 +135,11 @@ final class StoreOpener {
 
   private Opened openClean(StoreFiles.GenerationFile found, CleanMarker marker) throws IOException {
     if (!marker.isUntouched(disk, found.path(), faults)) {
-      ChronicleFile.fillHoles(disk, found.path());
+      Holes.fill(disk, found.path());
     }
     ChronicleFile file = ChronicleFile.open(disk, found.path(), found.geometry());
     Generation generation = generation(found, file, marker.entries(), marker.liveBytes());
-    return new Opened(generation, report(StartReport.Kind.CLEAN, "", marker.entries(), 0));
+    return opened(generation, report(StartReport.Kind.CLEAN, "", marker.entries(), 0));
   }
 
   private Opened openUnclean(long bytes, StoreFiles.GenerationFile found) throws IOException {
@@ -162,7 +162,7 @@ final class StoreOpener {
     }
     Census census = new Census();
     FileHeader header = FileHeader.read(disk, found.path(), found.geometry());
-    ChronicleFile.fillHoles(disk, found.path());
+    Holes.fill(disk, found.path());
     long damaged = FileRepair.repair(disk, found.path(), header, census);
     ChronicleFile file = ChronicleFile.open(disk, found.path(), found.geometry());
     try {
@@ -171,7 +171,7 @@ final class StoreOpener {
       }
       Generation generation = generation(found, file, 0, 0);
       ValueFile.Sweep sweep = generation.values().settle(census, damaged);
-      return new Opened(
+      return opened(
           generation, report(StartReport.Kind.RECOVERED, detail, sweep.kept(), sweep.damaged()));
     } catch (IOException | RuntimeException | Error e) {
       file.close();
@@ -215,16 +215,30 @@ final class StoreOpener {
       FileLayout layout =
           found.geometry().equals(fresh.name().geometry())
               ? fresh.values().file().layout()
-              : ChronicleFile.layoutOf(found.geometry());
+              : layoutOf(found);
       long damaged =
           SegmentReader.readAll(disk, found.path(), layout, fresh.values()::putUncounted);
       ValueFile.Sweep sweep = fresh.values().sweep();
       Generations.install(disk, fresh);
       deleteAllBut(fresh.name());
-      return new Opened(fresh, report(kind, detail, sweep.kept(), damaged + sweep.damaged()));
-    } catch (IOException | RuntimeException | InternalError e) {
+      return opened(fresh, report(kind, detail, sweep.kept(), damaged + sweep.damaged()));
+    } catch (IOException | RuntimeException | Error e) {
       Generations.discard(disk, fresh, faults);
       throw e;
+    }
+  }
+
+  /** Where things are in a file: its header says so, or else a file made like it in memory. */
+  private FileLayout layoutOf(StoreFiles.GenerationFile found) throws IOException {
+    try {
+      return FileHeader.read(disk, found.path(), found.geometry()).layout();
+    } catch (IOException e) {
+      faults.warn(e, "its header can't be read; its values are looked for where they should be");
+    }
+    try {
+      return ChronicleFile.layoutOf(found.geometry());
+    } catch (OutOfMemoryError e) {
+      throw new IOException("no memory to learn how a file of its size is laid out", e);
     }
   }
 
@@ -237,7 +251,7 @@ final class StoreOpener {
     long bytes = take(budget.first(new GrowthPlan(settings.maxBytes()).first()));
     StoreFiles.GenerationFile first = files.generation(1, bytes, Geometry.DEFAULT_BYTES_PER_SLOT);
     ChronicleFile file = ChronicleFile.create(disk, first.path(), first.geometry());
-    return new Opened(generation(first, file, 0, 0), report(kind, detail, 0, 0));
+    return opened(generation(first, file, 0, 0), report(kind, detail, 0, 0));
   }
 
   /** Takes a share of the disk of all stores: this much, or what there is. */
@@ -254,6 +268,11 @@ final class StoreOpener {
       StoreFiles.GenerationFile name, ChronicleFile file, long entries, long liveBytes) {
     return new Generation(
         disk, name, new ValueFile(file, maxValue(settings), usage, counters, entries, liveBytes));
+  }
+
+  private Opened opened(Generation generation, StartReport report) {
+    return new Opened(
+        new Generations(settings, files, usage, counters, faults, generation), report);
   }
 
   private StartReport report(StartReport.Kind kind, String detail, long entries, long damaged) {

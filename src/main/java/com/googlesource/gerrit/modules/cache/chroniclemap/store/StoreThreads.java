@@ -107,7 +107,17 @@ final class StoreThreads {
 
   /** Does a task now and then until the threads are stopped. */
   void repeat(Runnable task, long seconds) {
-    var unused = upkeep.scheduleWithFixedDelay(task, seconds, seconds, TimeUnit.SECONDS);
+    var unused =
+        upkeep.scheduleWithFixedDelay(() -> doOnce(task), seconds, seconds, TimeUnit.SECONDS);
+  }
+
+  private static void doOnce(Runnable task) {
+    try {
+      task.run();
+    } catch (RuntimeException | Error e) {
+      // Thrown on, it would be the last time.
+      logger.atSevere().withCause(e).log("a task that is done now and then failed");
+    }
   }
 
   /** Stops the threads; returns when they have, or after a while. */

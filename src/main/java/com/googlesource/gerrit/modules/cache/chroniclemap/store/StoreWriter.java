@@ -14,9 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import com.google.common.flogger.FluentLogger;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.LockSupport;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Brings what waits in {@link PendingWrites} into the file. The writers of one store take turns,
@@ -30,52 +30,39 @@ import java.util.concurrent.locks.ReentrantLock;
  * <p>All methods are for any thread.
  */
 final class StoreWriter {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
   /** Heap that waiting writes of one store may take; beyond it, putters write themselves. */
   private static final long MAX_PENDING_BYTES = 16 << 20;
 
-  private static final long GIVE_WAY_NANOS = 20_000;
-
-  /** What the writer needs of its store. */
-  interface Host {
-    /** The open file; null if there is none. */
-    Generations file();
-
-    /** Runs a task on a background thread; returns false if those were stopped. */
-    boolean writeInBackground(Runnable task);
-
-    /** Counts a value that did not fit. */
-    void notStored(int length);
-
-    /** Gives the file up. */
-    void fail(Throwable cause);
-  }
-
+  private final StoreSettings settings;
+  private final StoreFile file;
   private final PendingWrites pending;
   private final Tickets tickets;
   private final StoreCounters counters;
   private final StoreGrowth growth;
-  private final Host host;
+  private final StoreThreads threads;
   private final AtomicBoolean draining = new AtomicBoolean();
 
-  /**
-   * Held by whoever writes to the file. Not fair: handing it over in order costs a switch of
-   * threads for each write, several times the write itself.
-   */
-  private final ReentrantLock lock;
+  private final WriterLock lock;
 
   StoreWriter(
+      StoreSettings settings,
+      StoreFile file,
       PendingWrites pending,
       Tickets tickets,
       StoreCounters counters,
       StoreGrowth growth,
-      ReentrantLock lock,
-      Host host) {
+      WriterLock lock,
+      StoreThreads threads) {
+    this.settings = settings;
+    this.file = file;
     this.pending = pending;
     this.tickets = tickets;
     this.counters = counters;
     this.growth = growth;
     this.lock = lock;
-    this.host = host;
+    this.threads = threads;
   }
 
   /** Whether more may wait. */
@@ -85,8 +72,8 @@ final class StoreWriter {
 
   /** Has a background thread write what waits. */
   void writeSoon() {
-    if (host.file() != null && !pending.isEmpty() && draining.compareAndSet(false, true)) {
-      if (!host.writeInBackground(this::drain)) {
+    if (file.generations() != null && !pending.isEmpty() && draining.compareAndSet(false, true)) {
+      if (!threads.write(this::drain)) {
         draining.set(false);
       }
     }
@@ -137,20 +124,10 @@ final class StoreWriter {
   boolean writeAll() {
     boolean all = true;
     for (HashedKey key : pending.keys()) {
-      giveWay();
+      lock.giveWay();
       all &= write(key, /* mayWait= */ true);
     }
     return all;
-  }
-
-  /**
-   * Lets others go first who wait for the lock. It is not fair: a loop that takes it again and
-   * again would keep them waiting for its end.
-   */
-  void giveWay() {
-    if (lock.hasQueuedThreads() && !lock.isHeldByCurrentThread()) {
-      LockSupport.parkNanos(GIVE_WAY_NANOS);
-    }
   }
 
   /**
@@ -170,7 +147,7 @@ final class StoreWriter {
   private boolean write(HashedKey key, boolean mayWait) {
     lock.lock();
     try {
-      Generations generations = host.file();
+      Generations generations = file.generations();
       if (generations == null) {
         return true;
       }
@@ -212,11 +189,20 @@ final class StoreWriter {
       if (generations.put(key.bytes, write.value(), write.created(), /* evict= */ true)) {
         counters.puts.increment();
       } else {
-        host.notStored(length);
+        notStored(length);
       }
     } catch (RuntimeException | InternalError e) {
-      host.fail(e);
+      file.fail(file.generations(), e);
     }
     return true;
+  }
+
+  /** Counts a value that did not fit. */
+  void notStored(int length) {
+    counters.notStored.increment();
+    logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
+        "Cache %s has no room for a value of %d bytes and keeps it in memory only;"
+            + " cache.%s.diskLimit is %d bytes, or the disk is full",
+        settings.name(), length, settings.name(), settings.maxBytes());
   }
 }

@@ -187,7 +187,8 @@ final class ValueFile {
     return put(key, value, created, usage.now(), evict);
   }
 
-  private boolean put(byte[] key, byte[] value, long created, long accessed, boolean evict) {
+  /** As above, of a value whose last access is known: milliseconds since the epoch. */
+  boolean put(byte[] key, byte[] value, long created, long accessed, boolean evict) {
     PartList oldParts = partListOf(key);
     if (putOnce(key, value, created, accessed, evict)) {
       removeParts(key, oldParts);
@@ -270,90 +271,19 @@ final class ValueFile {
     return old.size();
   }
 
-  /**
-   * Copies the values of one segment of another file, but for those that are here already: they are
-   * newer. A split value is copied with its head, wherever its parts are. Where there is no room,
-   * values of less use go.
-   *
-   * @param minCreated values made before are left out; milliseconds since the epoch
-   * @return how many values did not fit
-   */
-  long copySegment(ValueFile source, SegmentReader reader, int segment, long minCreated)
-      throws IOException {
-    List<byte[]> heads = new ArrayList<>();
-    long[] lost = {0};
-    long damaged =
-        reader.read(
-            segment,
-            record -> {
-              if (record.isPart() || record.created() < minCreated) {
-                return;
-              }
-              if (record.kind() == Envelope.HEAD) {
-                heads.add(record.storedKey());
-              } else if (!copyRecord(source, record.storedKey(), record.record())) {
-                lost[0]++;
-              }
-            });
-    counters.damaged.add(damaged);
-    for (byte[] head : heads) {
-      if (!file.contains(head) && !copySplit(source, head)) {
-        lost[0]++;
-      }
-    }
-    return lost[0];
-  }
-
-  private boolean copyRecord(ValueFile source, byte[] storedKey, byte[] record) {
-    if (file.contains(storedKey)) {
-      return true;
-    }
-    boolean fitted =
-        isTooLong(record)
-            ? putWhole(storedKey, record)
-            : putRecord(storedKey, record, /* evict= */ true);
-    dropIfVoid(source, storedKey);
-    return fitted;
-  }
-
   /** Whether a record of a larger file has to be split in this one. */
-  private boolean isTooLong(byte[] record) {
+  boolean isTooLong(byte[] record) {
     return record.length - Envelope.HEADER_LENGTH > file.maxPayload();
   }
 
-  private boolean putWhole(byte[] storedKey, byte[] record) {
+  /** Stores the value that stands in one record of a larger file. */
+  boolean putWhole(byte[] storedKey, byte[] record) {
     return put(
         StoredKey.keyOf(storedKey),
         Arrays.copyOfRange(record, Envelope.HEADER_LENGTH, record.length),
         Envelope.createdOf(record),
         Envelope.accessedOf(record),
         /* evict= */ true);
-  }
-
-  private boolean copySplit(ValueFile source, byte[] head) {
-    byte[] key = StoredKey.keyOf(head);
-    try {
-      Value value = source.read(key, 0);
-      if (value == null || value.isVoid()) {
-        return true;
-      }
-      boolean fitted =
-          put(key, value.bytes(), value.created(), source.file.accessed(head), /* evict= */ true);
-      dropIfVoid(source, head);
-      return fitted;
-    } catch (DamagedEntryException e) {
-      return false;
-    }
-  }
-
-  /**
-   * Whoever makes a value void looks into the old file first and into this one second; what was
-   * made void after it was read for being copied, and before the copy could be found, shows here.
-   */
-  private void dropIfVoid(ValueFile source, byte[] storedKey) {
-    if (source.file.isVoid(storedKey)) {
-      remove(StoredKey.keyOf(storedKey));
-    }
   }
 
   /** Checks a segment; the writer's lock keeps it as it is meanwhile. */
@@ -432,7 +362,8 @@ final class ValueFile {
     return new Sweep(entries.get(), damaged + census.misplaced().size());
   }
 
-  private boolean putRecord(byte[] storedKey, byte[] record, boolean evict) {
+  /** Stores a record and counts it; returns false if there was no room. */
+  boolean putRecord(byte[] storedKey, byte[] record, boolean evict) {
     long before = store(storedKey, record, evict);
     boolean stored = before >= 0;
     account(
@@ -457,8 +388,9 @@ final class ValueFile {
     return before;
   }
 
-  /** Returns whether anything went. */
+  /** Returns whether anything went, or may go when more of the segment should. */
   private boolean evict(int segment, double share) {
+    long before = records.get();
     List<byte[]> victims =
         eviction.victims(
             segment,
@@ -475,7 +407,8 @@ final class ValueFile {
         remove(StoredKey.keyOf(victim));
       }
     }
-    return !victims.isEmpty();
+    // What is not where its key belongs can't be removed: asked for it all, that would never end.
+    return !victims.isEmpty() && (share < 1 || records.get() < before);
   }
 
   /** A value is of no use without one of its parts. */
@@ -506,7 +439,8 @@ final class ValueFile {
   }
 
   private void removeParts(byte[] key, PartList list) {
-    if (list != null && list.length() <= maxValue) {
+    // By what a file can hold, not by the longest value: that may be less than when it was put.
+    if (list != null && list.parts() <= file.slots()) {
       for (int i = 0; i < list.parts(); i++) {
         removeRecord(StoredKey.ofPart(key, list.id(), i));
       }

@@ -16,6 +16,7 @@
  * A persistent map of byte strings: bytes in, bytes out, off-heap and on disk.
  *
  * <p>This package knows Chronicle-Map and is the only one that does. It knows no Gerrit and no Git.
- * Start reading at {@link com.googlesource.gerrit.modules.cache.chroniclemap.store.Store}.
+ * Start reading at {@link com.googlesource.gerrit.modules.cache.chroniclemap.store.Store}, which
+ * names the parts it is made of.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;

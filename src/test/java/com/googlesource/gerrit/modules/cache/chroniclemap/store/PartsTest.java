@@ -25,9 +25,11 @@ import java.nio.file.Files;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -447,5 +449,88 @@ class PartsTest {
     }
     assertThat(Files.exists(path)).isFalse();
     assertThat(Files.readString(Path.of("/proc/self/maps"))).doesNotContain(path.toString());
+  }
+
+  // ---- ValueFile
+
+  @Test
+  void aPutEndsWhereWhatIsInItsWayCanNotBeRemoved() throws Exception {
+    Geometry geometry =
+        Geometry.forFileOf(Geometry.MIN_FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
+    ChronicleFile file = ChronicleFile.create(Disk.REAL, temp.resolve("file"), geometry);
+    try {
+      byte[] payload = new byte[file.maxPayload()];
+      for (int i = 0; i < 1000; i++) {
+        // No value is stored like this, so none that is removed is this one.
+        byte[] key = {(byte) i, (byte) (i >> 8), 7};
+        var unused =
+            file.put(key, Envelope.wrap(key, Envelope.WHOLE, 1, 1, payload, 0, payload.length));
+      }
+      long records = file.records();
+      assertThat(records).isAtLeast(10);
+      ValueFile values = values(file, file.dataBytes());
+      assertThat(values.put(new byte[] {1}, payload, 2, /* evict= */ true)).isFalse();
+      assertThat(file.records()).isEqualTo(records);
+    } finally {
+      file.close();
+    }
+  }
+
+  @Test
+  void thePartsOfAValueThatIsTooLongByNowGoWithIt() throws Exception {
+    Geometry geometry = Geometry.forFileOf(4 << 20, Geometry.DEFAULT_BYTES_PER_SLOT);
+    ChronicleFile file = ChronicleFile.create(Disk.REAL, temp.resolve("file"), geometry);
+    try {
+      byte[] key = {1};
+      assertThat(values(file, 2 << 20).put(key, new byte[1 << 20], 2, /* evict= */ true)).isTrue();
+      assertThat(file.records()).isAtLeast(10);
+      ValueFile after = values(file, 100_000);
+      assertThrows(DamagedEntryException.class, () -> after.read(key, 3));
+      after.remove(key);
+      assertThat(file.records()).isEqualTo(0);
+    } finally {
+      file.close();
+    }
+  }
+
+  private static ValueFile values(ChronicleFile file, long maxValue) {
+    return new ValueFile(file, maxValue, new Usage(() -> 2), new StoreCounters(), 0, 0);
+  }
+
+  // ---- HealTimes
+
+  @Test
+  void aDiskThatIsGoneIsLetAloneInTheEnd() {
+    HealTimes times = new HealTimes();
+    long now = 1_700_000_000_000L;
+    times.opened(now);
+    long seconds = 0;
+    for (int i = 0; i < 12; i++) {
+      long wait = times.failed(now).getAsLong();
+      assertThat(wait).isEqualTo(60L << i);
+      now += TimeUnit.SECONDS.toMillis(wait);
+      seconds += wait;
+    }
+    assertThat(Duration.ofSeconds(seconds)).isGreaterThan(Duration.ofDays(2));
+    assertThat(times.failed(now)).isEqualTo(OptionalLong.empty());
+    // No file was made since, so the time that went by says nothing for the disk.
+    now += TimeUnit.DAYS.toMillis(100);
+    assertThat(times.failed(now)).isEqualTo(OptionalLong.empty());
+  }
+
+  @Test
+  void aFileThatWorksForADayTakesTheFailuresBack() {
+    HealTimes times = new HealTimes();
+    long now = 1_700_000_000_000L;
+    for (int i = 0; i < 12; i++) {
+      times.opened(now);
+      now += TimeUnit.HOURS.toMillis(23);
+      assertThat(times.failed(now)).isEqualTo(OptionalLong.of(60L << i));
+    }
+    times.opened(now);
+    assertThat(times.failed(now)).isEqualTo(OptionalLong.empty());
+    times.opened(now);
+    now += TimeUnit.HOURS.toMillis(24);
+    assertThat(times.failed(now)).isEqualTo(OptionalLong.of(60));
   }
 }

@@ -19,6 +19,8 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.google.common.util.concurrent.Uninterruptibles;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -29,8 +31,12 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
+import org.apache.log4j.AppenderSkeleton;
+import org.apache.log4j.Logger;
+import org.apache.log4j.spi.LoggingEvent;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -498,5 +504,149 @@ class StoreTest {
           .isEqualTo(i == 3 ? StartReport.Kind.RECOVERED : StartReport.Kind.CLEAN);
       assertThat(new String(each.read(bytes("k")).bytes(), UTF_8)).isEqualTo("v");
     }
+  }
+
+  @Test
+  void aFolderThatWasClosedOpensNoStore() throws Exception {
+    directory.close();
+    assertThrows(StoreUnavailableException.class, () -> directory.openStore(settings(1)));
+    reopen();
+    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+  }
+
+  // ---- a store of the same files in place of another one
+
+  private static StoreSettings half() {
+    return new StoreSettings("cache", 1, LIMIT / 2, Optional.empty());
+  }
+
+  @Test
+  void whatIsChangedByWayOfTheOldStoreIsChangedInTheNewOne() throws Exception {
+    for (String key : List.of("k", "l", "m", "n")) {
+      store.put(bytes(key), bytes("v"), now());
+    }
+    Store old = store;
+    store = TestStores.open(directory, half());
+    assertThat(store).isNotSameInstanceAs(old);
+    assertThat(readText("k")).isEqualTo("v");
+    long ticket = store.ticket(bytes("k"));
+    old.remove(bytes("k"));
+    assertThat(readText("k")).isNull();
+    assertThat(store.isCurrent(ticket)).isFalse();
+    old.put(bytes("l"), bytes("w"), now());
+    assertThat(readText("l")).isEqualTo("w");
+    old.put(bytes("m"), new byte[(int) LIMIT], now());
+    assertThat(readText("m")).isNull();
+    assertThat(readText("n")).isEqualTo("v");
+    // Over two steps as well.
+    store = TestStores.open(directory, settings(1));
+    old.remove(bytes("l"));
+    assertThat(readText("l")).isNull();
+    old.clear();
+    assertThat(readText("n")).isNull();
+    store.put(bytes("k"), bytes("x"), now());
+    reopen();
+    assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
+    assertThat(readText("k")).isEqualTo("x");
+    assertThat(readText("n")).isNull();
+  }
+
+  @Test
+  void whatIsRemovedWhileAnotherStoreTakesTheFilesIsGone() throws Exception {
+    int keys = 3000;
+    for (int i = 0; i < keys; i++) {
+      store.put(bytes("k" + i), bytes("v"), now());
+    }
+    store.flush();
+    Store old = store;
+    CountDownLatch begun = new CountDownLatch(1);
+    Thread remover =
+        new Thread(
+            () -> {
+              for (int i = 0; i < keys; i++) {
+                old.remove(bytes("k" + i));
+                begun.countDown();
+              }
+            });
+    remover.start();
+    begun.await();
+    store = TestStores.open(directory, half());
+    remover.join();
+    for (int i = 0; i < keys; i++) {
+      assertThat(readText("k" + i)).isNull();
+    }
+    reopen(half());
+    assertThat(store.stats().entries()).isEqualTo(0);
+  }
+
+  @Test
+  void theLogSaysOnceThatAChangeCameAfterTheClose() {
+    List<String> said = new ArrayList<>();
+    AppenderSkeleton log =
+        new AppenderSkeleton() {
+          @Override
+          protected void append(LoggingEvent event) {
+            said.add(event.getRenderedMessage());
+          }
+
+          @Override
+          public void close() {}
+
+          @Override
+          public boolean requiresLayout() {
+            return false;
+          }
+        };
+    directory.close();
+    Logger logger = Logger.getLogger(StoreFile.class);
+    logger.addAppender(log);
+    try {
+      store.put(bytes("k"), bytes("v"), now());
+      store.remove(bytes("k"));
+      store.clear();
+    } finally {
+      logger.removeAppender(log);
+    }
+    assertThat(said).hasSize(1);
+    assertThat(said.get(0)).contains("Cache cache was changed after it was closed");
+  }
+
+  @Test
+  void whatIsRemovedByWayOfTheOldStoreWhileTheNewOneOpensIsGone() throws Exception {
+    directory.close();
+    AtomicBoolean slow = new AtomicBoolean();
+    CountDownLatch goOn = new CountDownLatch(1);
+    Disk disk =
+        new ForwardingDisk(Disk.REAL) {
+          @Override
+          void called() {}
+
+          @Override
+          public void mapping(Path file) throws IOException {
+            if (slow.get()) {
+              Uninterruptibles.awaitUninterruptibly(goOn);
+            }
+            super.mapping(file);
+          }
+        };
+    directory =
+        StoreDirectory.open(
+            temp.resolve("stores"), OptionalLong.empty(), disk, System::currentTimeMillis);
+    Store old = TestStores.open(directory, settings(1));
+    old.put(bytes("k"), bytes("v"), now());
+    old.put(bytes("l"), bytes("v"), now());
+    slow.set(true);
+    store = directory.openStore(half());
+    old.remove(bytes("k"));
+    assertThat(store.stats().state()).isEqualTo(StoreState.OPENING);
+    assertThat(readText("k")).isNull();
+    goOn.countDown();
+    store.awaitOpened();
+    assertThat(readText("k")).isNull();
+    assertThat(readText("l")).isEqualTo("v");
+    reopen(half());
+    assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
+    assertThat(readText("k")).isNull();
+    assertThat(readText("l")).isEqualTo("v");
   }
 }

@@ -18,8 +18,11 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
@@ -27,6 +30,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -523,5 +528,105 @@ class UpkeepTest {
       }
     }
     throw new AssertionError("not found");
+  }
+
+  @Test
+  void anErrorDoesNotEndTheSweeps() throws Exception {
+    directory.close();
+    AtomicBoolean failing = new AtomicBoolean();
+    directory =
+        StoreDirectory.open(
+            temp.resolve("stores"),
+            OptionalLong.empty(),
+            Disk.REAL,
+            () -> {
+              if (failing.get()) {
+                throw new LinkageError("a test");
+              }
+              return clock.get();
+            });
+    Store store =
+        TestStores.open(
+            directory, new StoreSettings("old", 1, 4 * MB, Optional.of(Duration.ofHours(1))));
+    put(store, 1, 100);
+    store.flush();
+    clock.addAndGet(Duration.ofHours(2).toMillis());
+    failing.set(true);
+    directory.sweep();
+    assertThat(store.stats().entries()).isEqualTo(1);
+    failing.set(false);
+    directory.sweep();
+    assertThat(store.stats().entries()).isEqualTo(0);
+  }
+
+  /** As where there is no memory to learn how the old file is laid out. */
+  @Test
+  void anErrorWhileAFileIsCopiedLeavesNothingMapped() throws Exception {
+    Store store = store("lower", 16 * MB);
+    for (int i = 0; i < 5000; i++) {
+      put(store, i, 1000);
+    }
+    store.flush();
+    assertThat(store.stats().diskBytes()).isGreaterThan(4 * MB);
+    directory.close();
+    AtomicBoolean copying = new AtomicBoolean();
+    Disk disk =
+        new ForwardingDisk(Disk.REAL) {
+          @Override
+          void called() {}
+
+          @Override
+          public void create(Path file) throws IOException {
+            copying.compareAndSet(false, file.toString().endsWith(".growing"));
+            super.create(file);
+          }
+
+          @Override
+          public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
+            if (copying.get() && file.toString().endsWith(".chm")) {
+              throw new LinkageError("a test");
+            }
+            return super.open(file, options);
+          }
+        };
+    directory = StoreDirectory.open(temp.resolve("stores"), OptionalLong.empty(), disk, clock::get);
+    store = store("lower", 4 * MB);
+    assertThat(copying.get()).isTrue();
+    assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
+    assertThat(Files.readString(Path.of("/proc/self/maps")))
+        .doesNotContain(temp.toRealPath().toString());
+    try (Stream<Path> files = Files.list(temp.resolve("stores"))) {
+      assertThat(files.filter(file -> file.toString().contains(".chm")).count()).isEqualTo(0);
+    }
+    copying.set(false);
+    store.heal();
+    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+  }
+
+  @Test
+  void aStoreDoesNotGrowIntoWhatTheOthersGiveBackWhenAllAreClosed() {
+    DiskBudget budget = new DiskBudget(100);
+    DiskBudget.Owner first = owner();
+    DiskBudget.Owner second = owner();
+    assertThat(budget.take(first, 50, 1)).isEqualTo(50);
+    assertThat(budget.take(second, 40, 1)).isEqualTo(40);
+    budget.closing();
+    budget.release(first);
+    assertThat(budget.resize(second, 80)).isFalse();
+    assertThat(budget.resize(second, 20)).isTrue();
+    // One that is still being opened has a file to keep.
+    assertThat(budget.take(owner(), 50, 1)).isEqualTo(50);
+  }
+
+  private static DiskBudget.Owner owner() {
+    return new DiskBudget.Owner() {
+      @Override
+      public long maxBytes() {
+        return 100;
+      }
+
+      @Override
+      public void shrink() {}
+    };
   }
 }

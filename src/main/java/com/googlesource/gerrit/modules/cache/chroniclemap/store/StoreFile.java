@@ -1,0 +1,293 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import com.google.common.flogger.FluentLogger;
+import java.io.IOException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+
+/**
+ * Which file a store has, and the state that follows from it. Nobody else sets either.
+ *
+ * <p>Safe for any thread, but for what says that it is called under the {@link WriterLock}.
+ */
+final class StoreFile {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /** How long, from the store's making, a caller may wait for the file to be opened. */
+  private static final long OPEN_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  private final String name;
+  private final StoreFiles files;
+  private final FaultLog faults;
+  private final Consumer<Generations> failed;
+  private final long openDeadline = System.nanoTime() + OPEN_WAIT_NANOS;
+  private final CountDownLatch opened = new CountDownLatch(1);
+
+  /**
+   * Held while the file comes into use, is replaced by another one or fails: whoever sees it fail
+   * goes on when nobody can use it any more. Nothing but the disk is waited for while it is held.
+   */
+  private final Object switching = new Object();
+
+  private volatile StoreState state = StoreState.OPENING;
+  private volatile StartReport start = StartReport.PENDING;
+
+  /** Null unless the state is READY, or just about to be. */
+  private volatile Generations generations;
+
+  /** The last file that failed; null if none has. */
+  private volatile Generations givenUp;
+
+  private final AtomicBoolean toldOfChange = new AtomicBoolean();
+
+  /** Whether all values were removed before the file was open. Guarded by the writer's lock. */
+  private boolean clearWhenOpen;
+
+  /**
+   * Begins without a file.
+   *
+   * @param failed told of a file that failed when it is not in use any more; by any thread, a
+   *     reader inside the gate or in the middle of a change too
+   */
+  StoreFile(String name, StoreFiles files, FaultLog faults, Consumer<Generations> failed) {
+    this.name = name;
+    this.files = files;
+    this.faults = faults;
+    this.failed = failed;
+  }
+
+  // ---- what there is
+
+  /** The open file; null if there is none. */
+  Generations generations() {
+    return generations;
+  }
+
+  /** Whether the store still uses these files. */
+  boolean uses(Generations asked) {
+    return generations == asked;
+  }
+
+  /** The last file that failed; null if none has. */
+  Generations givenUp() {
+    return givenUp;
+  }
+
+  StoreState state() {
+    return state;
+  }
+
+  /** How the file was found. */
+  StartReport report() {
+    return start;
+  }
+
+  boolean isOpening() {
+    return state == StoreState.OPENING;
+  }
+
+  /** Whether nothing is found and nothing stored, for now or for ever. */
+  boolean isOver() {
+    return state == StoreState.FAILED || state == StoreState.CLOSED;
+  }
+
+  // ---- waiting for the first file
+
+  /** The first file is open, or opening it has failed. */
+  void openingEnded() {
+    opened.countDown();
+  }
+
+  /** Returns when the file is open, or opening it has failed. */
+  void awaitOpened() throws InterruptedException {
+    opened.await();
+  }
+
+  /** Waits for the file to be opened, for a short while after the store was made. */
+  void awaitOpenBriefly() {
+    if (isOpening()) {
+      try {
+        long nanos = openDeadline - System.nanoTime();
+        if (nanos > 0) {
+          var unused = opened.await(nanos, TimeUnit.NANOSECONDS);
+        }
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /** As {@link #awaitOpened}; returns whether the thread was interrupted meanwhile. */
+  boolean awaitOpenForever() {
+    boolean interrupted = false;
+    while (true) {
+      try {
+        opened.await();
+        return interrupted;
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+  }
+
+  // ---- files that come and go
+
+  /** Takes a file into use. Under the writer's lock. */
+  void use(Generations opening, StartReport report) {
+    if (clearWhenOpen) {
+      clearOrUnmap(opening);
+      clearWhenOpen = false;
+    }
+    synchronized (switching) {
+      start = report;
+      generations = opening;
+      state = StoreState.READY;
+    }
+  }
+
+  private static void clearOrUnmap(Generations opening) {
+    try {
+      opening.clear();
+    } catch (RuntimeException | Error e) {
+      opening.unmap();
+      throw e;
+    }
+  }
+
+  /**
+   * Puts the next generation in the old one's place. Under the writer's lock.
+   *
+   * @return the old one; null if the store has given its files up
+   */
+  Generation install(Generations rebuilt) throws IOException {
+    // Or else who gives the files up deletes those there were, and this makes another.
+    synchronized (switching) {
+      return generations == rebuilt ? rebuilt.finishRebuild() : null;
+    }
+  }
+
+  /** There is no file for now: it could not be opened. Under the writer's lock. */
+  void giveUp(Throwable cause) {
+    synchronized (switching) {
+      forget();
+      start = new StartReport(StartReport.Kind.NONE, StoreOpener.reasonOf(cause), 0, 0, 0);
+      state = StoreState.FAILED;
+      if (generations != null) {
+        givenUp = generations;
+        generations = null;
+      }
+    }
+  }
+
+  /** Gives the file up after an error that Chronicle-Map should not have thrown. */
+  void fail(Generations failing, Throwable cause) {
+    synchronized (switching) {
+      if (failing == null || generations != failing) {
+        return;
+      }
+      // First: whoever sees that there is no file takes a removal for done.
+      forget();
+      start =
+          new StartReport(
+              start.kind(),
+              StoreOpener.reasonOf(cause),
+              start.entries(),
+              start.damaged(),
+              start.millis());
+      state = StoreState.FAILED;
+      generations = null;
+      givenUp = failing;
+    }
+    faults.warn(
+        cause,
+        "its file failed and was given up; it is kept in memory only until there is another");
+    failed.accept(failing);
+  }
+
+  /**
+   * Nothing is found and stored any more. Under the writer's lock.
+   *
+   * @return the file there was, for the caller to close; null if there was none
+   */
+  Generations letGo() {
+    synchronized (switching) {
+      Generations last = generations;
+      if (state != StoreState.FAILED) {
+        state = StoreState.CLOSED;
+      }
+      generations = null;
+      return last;
+    }
+  }
+
+  // ---- what must not be found again
+
+  /** Has all values removed when the file is open, or before. Under the writer's lock. */
+  void clearWhenOpen() {
+    clearWhenOpen = true;
+    markForDiscard();
+  }
+
+  /** What is changed after the store was closed is in its file as it was. */
+  void forgetIfClosed() {
+    if (state == StoreState.CLOSED) {
+      markForDiscard();
+      if (toldOfChange.compareAndSet(false, true)) {
+        logger.atInfo().log(
+            "Cache %s was changed after it was closed and begins empty at the next start: its file"
+                + " still holds what was invalidated",
+            name);
+      }
+    }
+  }
+
+  /** Makes sure that the next start does not use what the files hold now. */
+  void markForDiscard() {
+    try {
+      files.markForDiscard();
+    } catch (IOException e) {
+      mayComeBack(e);
+    }
+  }
+
+  /** What was removed before the file was open is removed: it may be used again. */
+  void removeDiscardMarker() {
+    try {
+      files.unmarkForDiscard();
+    } catch (IOException e) {
+      faults.warn(e, "will start empty: cannot delete", files.discardMarker());
+    }
+  }
+
+  /** Makes sure that nobody uses what is in the files. */
+  private void forget() {
+    try {
+      files.discard();
+    } catch (IOException | RuntimeException e) {
+      mayComeBack(e);
+    }
+  }
+
+  private void mayComeBack(Exception cause) {
+    faults.warn(
+        cause,
+        "its files can neither be deleted nor marked: delete them before the next start, or entries"
+            + " that were invalidated may come back");
+  }
+}

@@ -1,0 +1,178 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import com.google.common.flogger.FluentLogger;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Finds values: in the writes that wait, or else in the file. What is found there too old or
+ * damaged is taken away later, if it still is when the writer's lock is held.
+ *
+ * <p>Safe for any thread.
+ */
+final class StoreReads {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /** How often a read looks again when the key is being changed. */
+  private static final int READ_ATTEMPTS = 3;
+
+  private final StoreSettings settings;
+  private final StoreFile file;
+  private final PendingWrites pending;
+  private final Tickets tickets;
+  private final StoreCounters counters;
+  private final Usage usage;
+  private final MaxAge maxAge;
+  private final WriterLock lock;
+  private final StoreThreads threads;
+  private final BusyCount busy = new BusyCount();
+
+  StoreReads(
+      StoreSettings settings,
+      StoreFile file,
+      PendingWrites pending,
+      Tickets tickets,
+      StoreCounters counters,
+      Usage usage,
+      MaxAge maxAge,
+      WriterLock lock,
+      StoreThreads threads) {
+    this.settings = settings;
+    this.file = file;
+    this.pending = pending;
+    this.tickets = tickets;
+    this.counters = counters;
+    this.usage = usage;
+    this.maxAge = maxAge;
+    this.lock = lock;
+    this.threads = threads;
+  }
+
+  /** Reads a value and counts that; returns null if there is none. */
+  Value read(byte[] key) {
+    Value value = find(key);
+    usage.asked(key);
+    (value != null ? counters.hits : counters.misses).increment();
+    return value;
+  }
+
+  /** As {@link #read}, for a caller whose read a moment ago was counted. */
+  Value find(byte[] key) {
+    file.awaitOpenBriefly();
+    if (file.isOver()) {
+      // What still waits was changed since, perhaps: those changes are not noted any more.
+      return null;
+    }
+    long now = usage.now();
+    Value value = findNewest(key, now);
+    if (value != null && now - value.created() > maxAge.millis()) {
+      counters.expired.increment();
+      var unused = threads.write(() -> removeIf(key, this::isExpired));
+      return null;
+    }
+    return value;
+  }
+
+  private Value findNewest(byte[] key, long now) {
+    for (int i = 0; i < READ_ATTEMPTS; i++) {
+      PendingWrite waiting = pending.isEmpty() ? null : pending.get(new HashedKey(key));
+      if (waiting != null && !waiting.isVoid(tickets)) {
+        return waiting.value() == null ? null : new Value(waiting.value(), waiting.created());
+      }
+      Value value = findInFile(key, now);
+      if (value == null || !value.isVoid()) {
+        return value;
+      }
+      // The key is just being changed; the new value can be found in a moment.
+      pending.await(new HashedKey(key));
+    }
+    return null;
+  }
+
+  private Value findInFile(byte[] key, long now) {
+    Generations generations = file.generations();
+    if (generations == null) {
+      return null;
+    }
+    try {
+      return generations.read(key, now);
+    } catch (DamagedEntryException e) {
+      if (e.isCertain()) {
+        countDamaged(e);
+      }
+      var unused = threads.write(() -> removeIf(key, this::isDamaged));
+    } catch (StoreBusyException e) {
+      // A miss; unless it goes on, then the lock is held for ever.
+      if (busy.isTooMuch(System.nanoTime())) {
+        file.fail(generations, e);
+      }
+    } catch (RuntimeException | InternalError e) {
+      file.fail(generations, e);
+    }
+    return null;
+  }
+
+  private interface FileCheck {
+    boolean holds(Generations generations, byte[] key) throws DamagedEntryException;
+  }
+
+  private boolean isExpired(Generations generations, byte[] key) throws DamagedEntryException {
+    Value value = generations.read(key, usage.now());
+    return value != null && !value.isVoid() && value.created() < maxAge.minCreated();
+  }
+
+  private void countDamaged(DamagedEntryException e) {
+    counters.damaged.increment();
+    logger.atWarning().atMostEvery(1, TimeUnit.MINUTES).log(
+        "Cache %s: a damaged entry was found and is dropped: %s", settings.name(), e.getMessage());
+  }
+
+  private boolean isDamaged(Generations generations, byte[] key) {
+    try {
+      var unused = generations.read(key, usage.now());
+      return false;
+    } catch (DamagedEntryException e) {
+      if (!e.isCertain()) {
+        // Now that nobody replaces it, it is. What was certain was counted by the reader.
+        countDamaged(e);
+      }
+      return true;
+    }
+  }
+
+  /** Removes a value from the file, if under the writer's lock it still is what a reader saw. */
+  private void removeIf(byte[] key, FileCheck check) {
+    lock.lock();
+    try {
+      Generations generations = file.generations();
+      if (generations != null && holds(check, generations, key)) {
+        generations.remove(key);
+      }
+    } catch (RuntimeException | InternalError e) {
+      file.fail(file.generations(), e);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private static boolean holds(FileCheck check, Generations generations, byte[] key) {
+    try {
+      return check.holds(generations, key);
+    } catch (DamagedEntryException e) {
+      return true;
+    }
+  }
+}

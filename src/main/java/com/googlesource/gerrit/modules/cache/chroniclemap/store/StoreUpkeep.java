@@ -1,0 +1,245 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+
+/**
+ * What is done to a file now and then while requests go on: it is checked, made smaller, and rid of
+ * what is too old.
+ *
+ * <p>Safe for any thread.
+ */
+final class StoreUpkeep {
+  private static final long MIN_SWEEP_MILLIS = TimeUnit.MINUTES.toMillis(1);
+  private static final long MAX_SWEEP_MILLIS = TimeUnit.HOURS.toMillis(1);
+
+  /** How full a file may be that a store is compacted into, so that it does not grow at once. */
+  private static final double COMPACT_FILL = 0.6;
+
+  private final StoreSettings settings;
+  private final StoreFile file;
+  private final StoreGrowth growth;
+  private final StoreWriter writer;
+  private final StoreCounters counters;
+  private final FaultLog faults;
+  private final MaxAge maxAge;
+  private final LongSupplier clock;
+  private final WriterLock lock;
+
+  /** When values that are too old were last taken away; milliseconds since the epoch. */
+  private volatile long lastSweep;
+
+  /**
+   * Begins with nothing done.
+   *
+   * @param clock milliseconds since the epoch
+   */
+  StoreUpkeep(
+      StoreSettings settings,
+      StoreFile file,
+      StoreGrowth growth,
+      StoreWriter writer,
+      StoreCounters counters,
+      FaultLog faults,
+      MaxAge maxAge,
+      LongSupplier clock,
+      WriterLock lock) {
+    this.settings = settings;
+    this.file = file;
+    this.growth = growth;
+    this.writer = writer;
+    this.counters = counters;
+    this.faults = faults;
+    this.maxAge = maxAge;
+    this.clock = clock;
+    this.lock = lock;
+    this.lastSweep = clock.getAsLong();
+  }
+
+  /**
+   * Reads all entries from the file and checks them. Requests go on meanwhile; writes wait for
+   * milliseconds at most. Where the thread is interrupted meanwhile, not all is checked.
+   *
+   * @param repair whether to rebuild the file without what is damaged, if anything is
+   * @throws InterruptedException if the thread is interrupted while it waits
+   */
+  VerifyReport verify(boolean repair, Progress progress) throws InterruptedException {
+    long begun = System.nanoTime();
+    file.awaitOpened();
+    VerifyCounts counts = new VerifyCounts();
+    Generations generations = file.generations();
+    boolean complete = generations != null && verifyAll(generations, progress, counts);
+    boolean repaired =
+        complete
+            && repair
+            && counts.damaged > 0
+            && rebuild(generations, generations.current().name().bytes(), progress)
+                == CompactReport.Outcome.REBUILT;
+    return new VerifyReport(
+        counts.values, counts.bytes, counts.damaged, repaired, complete, millisSince(begun));
+  }
+
+  /** Returns whether all was checked. */
+  private boolean verifyAll(Generations generations, Progress progress, VerifyCounts counts) {
+    growth.await();
+    Generation checked = generations.current();
+    // Not the channel that a growth reads with: an interrupt of this thread closes it.
+    try (FileChannel channel = checked.openChannel()) {
+      SegmentReader reader = checked.values().file().reader(channel);
+      int segments = generations.segments();
+      for (int i = 0; i < segments; i++) {
+        lock.giveWay();
+        if (!verifySegment(generations, checked, reader, i, progress, counts)) {
+          return false;
+        }
+        progress.step(i + 1, segments);
+      }
+      return true;
+    } catch (IOException | StoreBusyException e) {
+      // A file that is not in use any more was deleted by whoever saw to that.
+      if (file.uses(generations) && generations.current() == checked) {
+        faults.warn(e, "cannot be checked");
+      }
+      return false;
+    }
+  }
+
+  private boolean verifySegment(
+      Generations generations,
+      Generation checked,
+      SegmentReader reader,
+      int index,
+      Progress progress,
+      VerifyCounts counts)
+      throws IOException {
+    lock.lock();
+    try {
+      if (progress.isCancelled()
+          || !file.uses(generations)
+          || generations.isRebuilding()
+          || generations.current() != checked) {
+        return false;
+      }
+      generations.verifySegment(index, reader, counts);
+      return true;
+    } catch (StoreBusyException e) {
+      throw e;
+    } catch (RuntimeException | InternalError e) {
+      file.fail(generations, e);
+      return false;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Makes the file as small as what it holds allows, without what is too old. Requests go on
+   * meanwhile.
+   */
+  CompactReport compact(Progress progress) throws InterruptedException {
+    long begun = System.nanoTime();
+    file.awaitOpened();
+    writer.flush();
+    sweepExpired();
+    growth.await();
+    Generations generations = file.generations();
+    if (generations == null) {
+      return new CompactReport(CompactReport.Outcome.NO_FILE, 0, 0, 0, millisSince(begun));
+    }
+    long before = generations.diskBytes();
+    long bytes = smallestFor(generations);
+    CompactReport.Outcome outcome =
+        bytes >= generations.current().name().bytes()
+            ? CompactReport.Outcome.NOTHING_TO_GAIN
+            : rebuild(generations, bytes, progress);
+    return new CompactReport(
+        outcome, before, generations.diskBytes(), generations.entries(), millisSince(begun));
+  }
+
+  private long smallestFor(Generations generations) {
+    GrowthPlan plan = new GrowthPlan(settings.maxBytes());
+    long bytes = generations.current().name().bytes();
+    for (OptionalLong next = plan.previous(bytes);
+        next.isPresent() && generations.liveBytes() < next.getAsLong() * COMPACT_FILL;
+        next = plan.previous(bytes)) {
+      bytes = next.getAsLong();
+    }
+    return bytes;
+  }
+
+  private CompactReport.Outcome rebuild(Generations generations, long bytes, Progress progress)
+      throws InterruptedException {
+    Optional<CompletableFuture<Boolean>> running = growth.rebuild(generations, bytes, progress);
+    if (running.isEmpty()) {
+      return CompactReport.Outcome.BUSY;
+    }
+    try {
+      if (running.get().get()) {
+        return CompactReport.Outcome.REBUILT;
+      }
+    } catch (ExecutionException e) {
+      throw new IllegalStateException(e);
+    }
+    return progress.isCancelled()
+        ? CompactReport.Outcome.CANCELLED
+        : CompactReport.Outcome.ABANDONED;
+  }
+
+  private static long millisSince(long nanos) {
+    return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - nanos);
+  }
+
+  /** As {@link #sweepExpired}, if the last time was long ago for the age that values may reach. */
+  void sweepIfDue() {
+    long interval = Math.clamp(maxAge.millis() / 10, MIN_SWEEP_MILLIS, MAX_SWEEP_MILLIS);
+    long now = clock.getAsLong();
+    if (now - lastSweep >= interval) {
+      lastSweep = now;
+      sweepExpired();
+    }
+  }
+
+  /** Takes away the values that are too old, segment by segment. */
+  void sweepExpired() {
+    Generations generations = file.generations();
+    if (maxAge.isUnlimited() || generations == null) {
+      return;
+    }
+    for (int i = 0; i < generations.segments(); i++) {
+      lock.giveWay();
+      lock.lock();
+      try {
+        // What is being rebuilt leaves them out itself; what was rebuilt may have fewer segments.
+        if (!file.uses(generations) || generations.isRebuilding() || i >= generations.segments()) {
+          return;
+        }
+        counters.expired.add(generations.removeOlder(i, maxAge.minCreated()));
+      } catch (RuntimeException | InternalError e) {
+        file.fail(generations, e);
+        return;
+      } finally {
+        lock.unlock();
+      }
+    }
+  }
+}

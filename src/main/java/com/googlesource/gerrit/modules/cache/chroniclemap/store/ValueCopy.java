@@ -1,0 +1,109 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Copies the values of a file into the one that is to take its place, while both are read and
+ * written. Under the writer's lock.
+ */
+final class ValueCopy {
+  private final ValueFile source;
+  private final ValueFile target;
+  private final SegmentReader reader;
+  private final StoreCounters counters;
+
+  ValueCopy(ValueFile source, ValueFile target, StoreCounters counters) {
+    this.source = source;
+    this.target = target;
+    this.reader = source.file().reader();
+    this.counters = counters;
+  }
+
+  /**
+   * Copies the values of one segment, but for those that are there already: they are newer. A split
+   * value is copied with its head, wherever its parts are. Where there is no room, values of less
+   * use go.
+   *
+   * @param minCreated values made before are left out; milliseconds since the epoch
+   * @return how many values did not fit
+   */
+  long copySegment(int segment, long minCreated) throws IOException {
+    List<byte[]> heads = new ArrayList<>();
+    long[] lost = {0};
+    long damaged =
+        reader.read(
+            segment,
+            record -> {
+              if (record.isPart() || record.created() < minCreated) {
+                return;
+              }
+              if (record.kind() == Envelope.HEAD) {
+                heads.add(record.storedKey());
+              } else if (!copyRecord(record.storedKey(), record.record())) {
+                lost[0]++;
+              }
+            });
+    counters.damaged.add(damaged);
+    for (byte[] head : heads) {
+      if (!target.file().contains(head) && !copySplit(head)) {
+        lost[0]++;
+      }
+    }
+    return lost[0];
+  }
+
+  private boolean copyRecord(byte[] storedKey, byte[] record) {
+    if (target.file().contains(storedKey)) {
+      return true;
+    }
+    boolean fitted =
+        target.isTooLong(record)
+            ? target.putWhole(storedKey, record)
+            : target.putRecord(storedKey, record, /* evict= */ true);
+    dropIfVoid(storedKey);
+    return fitted;
+  }
+
+  private boolean copySplit(byte[] head) {
+    byte[] key = StoredKey.keyOf(head);
+    try {
+      Value value = source.read(key, 0);
+      if (value == null || value.isVoid()) {
+        return true;
+      }
+      boolean fitted =
+          target.put(
+              key, value.bytes(), value.created(), source.file().accessed(head), /* evict= */ true);
+      dropIfVoid(head);
+      return fitted;
+    } catch (DamagedEntryException e) {
+      return false;
+    }
+  }
+
+  /**
+   * Whoever makes a value void looks into the old file first and into the new one second; what was
+   * made void after it was read for being copied, and before the copy could be found, shows here.
+   */
+  private void dropIfVoid(byte[] storedKey) {
+    if (source.file().isVoid(storedKey)) {
+      target.remove(StoredKey.keyOf(storedKey));
+    }
+  }
+}

@@ -1,0 +1,67 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Held by whoever writes to a store's file, and while it comes, goes or is replaced. Not fair:
+ * handing it over in order costs a switch of threads for each write, several times the write
+ * itself.
+ *
+ * <p>The order of a store's locks, outermost first; whoever holds one takes none that stands before
+ * it:
+ *
+ * <ol>
+ *   <li>the one of {@link StoreLife}, under which a new file is made
+ *   <li>this one
+ *   <li>that of a key in {@link PendingWrites}, held while its write is changed
+ *   <li>the one of {@link StoreFile}, under which the file and the state change
+ * </ol>
+ *
+ * <p>The end of a {@link StoreGrowth} is waited for under none of them: it takes them itself.
+ */
+final class WriterLock {
+  private static final long GIVE_WAY_NANOS = 20_000;
+
+  private final ReentrantLock lock = new ReentrantLock();
+
+  void lock() {
+    lock.lock();
+  }
+
+  boolean tryLock() {
+    return lock.tryLock();
+  }
+
+  void unlock() {
+    lock.unlock();
+  }
+
+  boolean isHeldByCurrentThread() {
+    return lock.isHeldByCurrentThread();
+  }
+
+  /**
+   * Lets others go first who wait for the lock. It is not fair: a loop that takes it again and
+   * again would keep them waiting for its end.
+   */
+  void giveWay() {
+    if (lock.hasQueuedThreads() && !lock.isHeldByCurrentThread()) {
+      LockSupport.parkNanos(GIVE_WAY_NANOS);
+    }
+  }
+}
