@@ -102,7 +102,9 @@ final class Gerrit {
     admin.put("/accounts/" + encode(name), input.toString());
   }
 
-  /** Lets only administrators read or, by the permission's name, do something else with refs. */
+  /**
+   * Lets administrators, and nobody else, do with some refs what a permission such as read says.
+   */
   void grantToAdministratorsOnly(String project, String refs, String permission)
       throws IOException {
     String administrators =

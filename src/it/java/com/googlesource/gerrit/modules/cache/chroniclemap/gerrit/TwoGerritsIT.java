@@ -167,9 +167,15 @@ class TwoGerritsIT {
     }
   }
 
+  private void createProject(String name) throws IOException {
+    Gerrit one = servers.get(0).gerrit;
+    one.createProject(name);
+    one.grantToAdministratorsOnly(name, "refs/heads/*", "push");
+  }
+
   @Test
   void whatOneDoesTheOtherSees() throws Exception {
-    servers.get(0).gerrit.createProject("seen");
+    createProject("seen");
     assertAllAgree("seen");
     for (int round = 0; round < 6; round++) {
       Server one = servers.get(round % 2);
@@ -215,7 +221,7 @@ class TwoGerritsIT {
 
   @Test
   void bothArePushedToWhileGitPacks() throws Exception {
-    servers.get(0).gerrit.createProject("busy");
+    createProject("busy");
     Map<String, String> stable = new HashMap<>();
     String master = git("busy", "rev-parse", "refs/heads/master").trim();
     for (int i = 0; i < STABLE_REFS; i++) {

@@ -29,14 +29,14 @@ import java.util.TreeSet;
  * A packed-refs file as a busy Gerrit project has it: 95 % refs of changes, 2 % branches, 3 %
  * annotated tags with their peeled line.
  */
-final class RefsFile {
+public final class RefsFile {
   private static final String HEADER = "# pack-refs with: peeled fully-peeled sorted \n";
   private static final HexFormat HEX = HexFormat.of();
 
   private RefsFile() {}
 
   /** Names in order. */
-  static String[] names(int count) {
+  public static String[] names(int count) {
     TreeSet<String> names = new TreeSet<>();
     for (int change = 1; names.size() < count * 95L / 100; change++) {
       String folder = "refs/changes/%02d/%d/".formatted(change % 100, change);
