@@ -124,7 +124,7 @@ abstract class PackedRefsScenario {
     gerrit
         .rest()
         .put(
-            "/projects/" + project + "/branches/" + branch,
+            "/projects/" + project + "/branches/" + branch.replace("/", "%2F"),
             "{\"revision\": \"refs/heads/master\"}");
   }
 
@@ -262,6 +262,7 @@ abstract class PackedRefsScenario {
       git("mirrored", "pack-refs", "--all");
       git("mirrored", "update-ref", "refs/heads/native", "refs/heads/master");
       git("mirrored", "update-ref", "-d", "refs/heads/b");
+      team.approve(team.changes().subList(0, 1));
       team.submit(team.changes().subList(0, 1));
       assertThat(lines(mirror.mirror())).isEqualTo(refsOfGit("mirrored"));
     }
