@@ -48,8 +48,8 @@ final class RefsSoakMain {
 
   private static final int READERS = 3;
   private static final int ODD_STEPS = 3;
-  private static final int MIN_BUSY_MILLIS = 50;
-  private static final int MAX_BUSY_MILLIS = 400;
+  private static final int MIN_BUSY_MILLIS = 100;
+  private static final int MAX_BUSY_MILLIS = 2000;
 
   private static final long[] MEMORY_LIMITS = {1, 64 << 10, 256 << 20};
   private static final long[] DISK_LIMITS = {0, 256 << 10, 16 << 20, 16 << 20};
