@@ -19,20 +19,32 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.MapDifference;
 import com.google.common.collect.Maps;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /**
- * Shows the module at work in a real Gerrit: caches that survive a restart and a SIGKILL. Started
- * by {@code bin/demo}.
+ * Shows the module at work in a real Gerrit: caches that survive a restart and a SIGKILL, and
+ * lookups in many refs. Started by {@code bin/demo}.
  */
 final class Demo {
   private static final String PROJECT = "demo";
   private static final int CHANGES = 30;
+
+  /** Two repositories with that many refs. */
+  private static final int REFS = 500_000;
+
+  private static final String TRUSTING = "many-refs";
+  private static final String DISTRUSTING = "many-refs-on-nfs";
+
+  private static final int WARM_UP = 300;
 
   /** The caches of the story: what the requests of {@link Workload} ask most. */
   private static final ImmutableList<String> WATCHED =
@@ -52,6 +64,8 @@ final class Demo {
   private Gerrit gerrit;
   private Workload team;
   private H2Files h2;
+  private ManyRefs trusting;
+  private ManyRefs distrusting;
 
   private Demo(Story story, boolean keep) {
     this.story = story;
@@ -77,6 +91,7 @@ final class Demo {
       answers = moreWork(signedIn);
       kill(answers, signedIn, signedOut);
       look();
+      lookUpRefs(signedIn);
       end();
     } catch (Exception e) {
       story.failed(e.toString());
@@ -203,8 +218,13 @@ final class Demo {
 
   private void kill(Map<String, String> answers, String signedIn, String signedOut)
       throws Exception {
+    gerrit.createProject(TRUSTING);
+    gerrit.createProject(DISTRUSTING);
     daemon.kill();
     story.passed("killed with SIGKILL");
+    // While no daemon runs: it reads a repository's settings once.
+    trusting = ManyRefs.fill(repository(TRUSTING), REFS, null);
+    distrusting = ManyRefs.fill(repository(DISTRUSTING), REFS, "never");
     startDaemon();
     compare(answers, signedIn, signedOut);
   }
@@ -251,6 +271,106 @@ final class Demo {
   private void look() throws IOException {
     story.chapter("ssh -p PORT admin@HOST cache-chroniclemap show");
     gerrit.ssh().run("cache-chroniclemap show").lines().forEach(story::line);
+  }
+
+  private Path repository(String project) {
+    return site.path().resolve("git").resolve(project + ".git");
+  }
+
+  /** Figures of both repositories. */
+  private record BothTimes(LookupTimes trusting, LookupTimes distrusting) {}
+
+  /** JGit alone, then parsed ref lists, then the same lists after a restart. */
+  private void lookUpRefs(String cookie) throws Exception {
+    story.chapter(String.format("%,d refs: GET /projects/NAME/branches/BRANCH", REFS));
+    story.line(
+        String.format(
+            "Two repositories with %,d packed refs (packed-refs: %d MB), one with core.trustStat = never,",
+            REFS, trusting.bytes() >> 20));
+    story.line("as is usual on NFS: then the times of a file do not tell whether it was changed.");
+    BothTimes jgit = lookUp("JGit alone", cookie);
+
+    daemon.stop();
+    site.installRefsModule();
+    story.line("one more line in etc/gerrit.config, and a restart:");
+    story.line("  [gerrit]    installDbModule = " + GerritSite.REFS_MODULE);
+    startDaemon();
+    BothTimes parsed = lookUp("with the module", cookie);
+    long parses = parses();
+    story.check(parses == 1, parses + " parse for the two repositories, whose refs are the same");
+
+    daemon.stop();
+    startDaemon();
+    BothTimes again = lookUp("with the module, restarted", cookie);
+    parses = parses();
+    story.check(parses == 0, parses + " parses since this start, says cache-chroniclemap refs");
+
+    story.line(String.format("%-28s %17s   %22s", "", "times trusted", "core.trustStat = never"));
+    story.line(
+        String.format(
+            "%-28s %8s %8s   %11s %10s", "ms a request", "first", "median", "first", "median"));
+    tell("JGit alone", jgit);
+    tell("with the module", parsed);
+    tell("with the module, restarted", again);
+    story.line("A request is more than its look at refs, and most of it where times are trusted.");
+    double faster = jgit.distrusting.median() / again.distrusting.median();
+    story.check(
+        faster > 2,
+        String.format(
+            Locale.ROOT, "where times are not trusted, a request is %.0f times faster", faster));
+    gerrit.ssh().run("cache-chroniclemap refs").lines().forEach(story::line);
+  }
+
+  private BothTimes lookUp(String what, String cookie) throws Exception {
+    RestClient reader = RestClient.withCookie(site.url(), cookie);
+    return story.slowly(
+        "looking up branches",
+        () -> {
+          // A Java that has just started is slow at all it does.
+          for (int i = 0; i < WARM_UP; i++) {
+            reader.get("/projects/" + PROJECT + "/branches/master");
+          }
+          BothTimes times =
+              new BothTimes(
+                  LookupTimes.measure(reader, TRUSTING, trusting),
+                  LookupTimes.measure(reader, DISTRUSTING, distrusting));
+          int wrong = times.trusting.wrong() + times.distrusting.wrong();
+          int asked = times.trusting.asked() + times.distrusting.asked();
+          story.check(
+              wrong == 0,
+              String.format("%s: %d branches looked up, %d wrong answers", what, asked, wrong));
+          return times;
+        });
+  }
+
+  private void tell(String what, BothTimes times) {
+    story.line(
+        String.format(
+            Locale.ROOT,
+            "  %-26s %8.1f %8.1f   %11.1f %10.1f",
+            what,
+            times.trusting.first(),
+            times.trusting.median(),
+            times.distrusting.first(),
+            times.distrusting.median()));
+  }
+
+  /** Of the two repositories, since the start. */
+  private long parses() throws IOException {
+    JsonObject answer =
+        JsonParser.parseString(gerrit.ssh().run("cache-chroniclemap refs --json"))
+            .getAsJsonObject();
+    long failures = answer.getAsJsonObject("totals").get("failures").getAsLong();
+    story.check(failures == 0, failures + " questions that only JGit could answer");
+    long parses = 0;
+    for (JsonElement element : answer.getAsJsonArray("projects")) {
+      JsonObject project = element.getAsJsonObject();
+      String name = project.get("name").getAsString();
+      if (name.equals(TRUSTING) || name.equals(DISTRUSTING)) {
+        parses += project.get("parses").getAsLong();
+      }
+    }
+    return parses;
   }
 
   private void end() throws Exception {

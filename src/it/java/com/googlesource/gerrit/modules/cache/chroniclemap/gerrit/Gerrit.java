@@ -88,6 +88,35 @@ final class Gerrit {
     return new GitUser(site.url(), project, ADMIN, ADMIN_EMAIL, ADMIN_PASSWORD);
   }
 
+  /** A user who may use Git with the password {@code secret}. */
+  GitUser git(String project, String user) throws IOException {
+    return new GitUser(site.url(), project, user, user + "@example.com", ADMIN_PASSWORD);
+  }
+
+  /** Creates a user who is in no group, with that password. */
+  void createUserWithPassword(String name) throws IOException {
+    JsonObject input = new JsonObject();
+    input.addProperty("name", name);
+    input.addProperty("email", name + "@example.com");
+    input.addProperty("http_password", ADMIN_PASSWORD);
+    admin.put("/accounts/" + encode(name), input.toString());
+  }
+
+  /**
+   * Lets administrators, and nobody else, do with some refs what a permission such as read says.
+   */
+  void grantToAdministratorsOnly(String project, String refs, String permission)
+      throws IOException {
+    String administrators =
+        admin.get("/groups/Administrators").json().getAsJsonObject().get("id").getAsString();
+    String access =
+        """
+        {"add": {"%s": {"permissions": {"%s": {"exclusive": true, "rules": {"%s": {"action": "ALLOW"}}}}}}}
+        """
+            .formatted(refs, permission, administrators);
+    admin.post("/projects/" + encode(project) + "/access", access);
+  }
+
   void review(int change, int vote, String message) throws IOException {
     JsonObject labels = new JsonObject();
     labels.addProperty("Code-Review", vote);

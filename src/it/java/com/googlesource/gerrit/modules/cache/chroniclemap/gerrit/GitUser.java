@@ -22,6 +22,7 @@ import java.time.ZoneOffset;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.dircache.DirCache;
 import org.eclipse.jgit.dircache.DirCacheBuilder;
 import org.eclipse.jgit.dircache.DirCacheEntry;
@@ -140,19 +141,53 @@ final class GitUser implements AutoCloseable {
     return index.writeTree(inserter);
   }
 
+  /** Fetches all refs that the server shows, as a mirror does; answers with what is here then. */
+  Map<String, ObjectId> mirror() throws IOException {
+    try (Transport transport = open()) {
+      transport.setRemoveDeletedRefs(true);
+      transport.fetch(NullProgressMonitor.INSTANCE, List.of(new RefSpec("+refs/*:refs/*")));
+    } catch (org.eclipse.jgit.errors.TransportException e) {
+      throw new IOException("fetch all refs", e);
+    }
+    Map<String, ObjectId> refs = new HashMap<>();
+    for (Ref ref : repository.getRefDatabase().getRefsByPrefix(Constants.R_REFS)) {
+      refs.put(ref.getName(), ref.getObjectId());
+    }
+    return refs;
+  }
+
   /** Pushes a commit, and fails if the server refuses it; answers with what the server said. */
   String push(ObjectId commit, String ref) throws IOException {
-    RemoteRefUpdate update = new RemoteRefUpdate(repository, null, commit, ref, false, null, null);
+    Pushed pushed = tryPush(commit, ref);
+    if (pushed.status() != RemoteRefUpdate.Status.OK) {
+      throw new IOException("push to " + ref + " -> " + pushed);
+    }
+    return pushed.messages();
+  }
+
+  /**
+   * What came of a push.
+   *
+   * @param reason of a refusal; may be null
+   * @param messages that the server has for the user
+   */
+  record Pushed(RemoteRefUpdate.Status status, @Nullable String reason, String messages) {}
+
+  /** Pushes a commit, or deletes the ref where the commit is null; the server may refuse it. */
+  Pushed tryPush(@Nullable ObjectId commit, String ref) throws IOException {
+    RemoteRefUpdate update =
+        new RemoteRefUpdate(
+            repository,
+            null,
+            commit == null ? ObjectId.zeroId() : commit,
+            ref,
+            /* forceUpdate= */ commit == null,
+            null,
+            null);
     try (Transport transport = open()) {
       PushResult result = transport.push(NullProgressMonitor.INSTANCE, List.of(update));
       RemoteRefUpdate done = result.getRemoteUpdate(ref);
-      if (done.getStatus() != RemoteRefUpdate.Status.OK) {
-        throw new IOException(
-            String.format(
-                "push to %s -> %s %s %s",
-                ref, done.getStatus(), done.getMessage(), result.getMessages()));
-      }
-      return result.getMessages();
+      return new Pushed(done.getStatus(), done.getMessage(), result.getMessages());
     }
   }
 

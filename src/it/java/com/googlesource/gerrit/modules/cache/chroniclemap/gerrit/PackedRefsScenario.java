@@ -27,8 +27,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import org.eclipse.jgit.lib.ObjectId;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -93,11 +95,16 @@ abstract class PackedRefsScenario {
 
   /** What Gerrit says to an administrator who fetches. */
   Set<String> refsOfGerrit(String project) throws Exception {
-    Set<String> refs = new TreeSet<>();
     try (GitUser user = gerrit.git(project)) {
-      user.refs().forEach((name, id) -> refs.add(id.name() + " " + name));
+      return lines(user.refs());
     }
-    return refs;
+  }
+
+  /** As {@link #refsOfGit} has them. */
+  private static Set<String> lines(Map<String, ObjectId> refs) {
+    Set<String> lines = new TreeSet<>();
+    refs.forEach((name, id) -> lines.add(id.name() + " " + name));
+    return lines;
   }
 
   void assertSameRefs(String project) throws Exception {
@@ -117,7 +124,7 @@ abstract class PackedRefsScenario {
     gerrit
         .rest()
         .put(
-            "/projects/" + project + "/branches/" + branch,
+            "/projects/" + project + "/branches/" + branch.replace("/", "%2F"),
             "{\"revision\": \"refs/heads/master\"}");
   }
 
@@ -212,6 +219,55 @@ abstract class PackedRefsScenario {
     team.submit(team.changes().subList(0, 3));
     assertSameRefs("work");
     assertThat(team.changes()).hasSize(9);
+  }
+
+  @Test
+  void refsThatAUserMayNotReadAreNotShown() throws Exception {
+    gerrit.createProject("guarded");
+    createBranch("guarded", "open/1");
+    createBranch("guarded", "closed/1");
+    createBranch("guarded", "closed/2");
+    new Workload(gerrit, "guarded").push(3);
+    gerrit.grantToAdministratorsOnly("guarded", "refs/heads/closed/*", "read");
+    gerrit.createUserWithPassword("guest");
+    for (String arguments : new String[] {"--all --no-prune", "--all"}) {
+      git("guarded", ("pack-refs " + arguments).split(" "));
+      Set<String> expected = refsOfGit("guarded");
+      assertThat(refsOfGerrit("guarded")).isEqualTo(expected);
+      expected.removeIf(
+          ref -> ref.contains(" refs/meta/config") || ref.contains(" refs/heads/closed/"));
+      assertThat(expected.stream().filter(ref -> ref.contains(" refs/changes/")).count())
+          .isAtLeast(6);
+      try (GitUser guest = gerrit.git("guarded", "guest")) {
+        assertThat(lines(guest.refs())).isEqualTo(expected);
+        assertThat(lines(guest.mirror())).isEqualTo(expected);
+      }
+    }
+  }
+
+  /** As a replica fetches: all there is at first, then what has changed, deletions too. */
+  @Test
+  void aMirrorFetchesAllRefs() throws Exception {
+    gerrit.createProject("mirrored");
+    Workload team = new Workload(gerrit, "mirrored");
+    team.push(3);
+    createBranch("mirrored", "a");
+    createBranch("mirrored", "b");
+    git("mirrored", "pack-refs", "--all");
+    try (GitUser mirror = gerrit.git("mirrored")) {
+      assertThat(lines(mirror.mirror())).isEqualTo(refsOfGit("mirrored"));
+      team.push(3);
+      deleteBranch("mirrored", "a");
+      assertThat(lines(mirror.mirror())).isEqualTo(refsOfGit("mirrored"));
+      git("mirrored", "pack-refs", "--all");
+      git("mirrored", "update-ref", "refs/heads/native", "refs/heads/master");
+      git("mirrored", "update-ref", "-d", "refs/heads/b");
+      team.approve(team.changes().subList(0, 1));
+      team.submit(team.changes().subList(0, 1));
+      assertThat(lines(mirror.mirror())).isEqualTo(refsOfGit("mirrored"));
+    }
+    assertThat(refsOfGit("mirrored").stream().filter(ref -> ref.contains("refs/changes/")).count())
+        .isAtLeast(12);
   }
 
   @Test

@@ -93,6 +93,11 @@ final class RestClient {
     return send(request(path).GET());
   }
 
+  /** Deletes; the answer may be a refusal. */
+  Reply tryDelete(String path) throws IOException {
+    return send(request(path).DELETE());
+  }
+
   private HttpRequest.Builder request(String path) {
     return HttpRequest.newBuilder(URI.create(base + path))
         .timeout(Duration.ofMinutes(1))

@@ -34,7 +34,7 @@ final class EmptyRefFolders {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** Who has just made a folder is going to make a ref in it. */
-  private static final Duration MIN_AGE = Duration.ofSeconds(30);
+  static final Duration MIN_AGE = Duration.ofSeconds(30);
 
   /** Folders such as {@code refs/heads} stay. */
   private static final int KEPT_LEVELS = 1;

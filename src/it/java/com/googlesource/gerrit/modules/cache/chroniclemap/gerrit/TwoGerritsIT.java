@@ -1,0 +1,411 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.transport.RemoteRefUpdate;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestInstance.Lifecycle;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Two Gerrits on one folder of repositories, each with its own caches and index, as behind a load
+ * balancer: what one does to refs is there for the other's next look. The first trusts the times of
+ * files, the second does not ({@code core.trustStat = never}), as on NFS.
+ *
+ * <p>{@code -Dtwo.gerrits.seconds=N} pushes for longer; {@code -Dtwo.gerrits.plain=true} runs
+ * without the module, to see what Gerrit itself refuses.
+ */
+@TestInstance(Lifecycle.PER_CLASS)
+class TwoGerritsIT {
+  private static final int SECONDS = Integer.getInteger("two.gerrits.seconds", 20);
+  private static final boolean PLAIN = Boolean.getBoolean("two.gerrits.plain");
+
+  /** How often something is tried while {@code git pack-refs} holds locks. */
+  private static final int TRIES = 200;
+
+  private static final int STABLE_REFS = 100;
+
+  private record Server(String name, GerritSite site, GerritDaemon daemon, Gerrit gerrit) {
+    JsonObject figures() throws IOException {
+      return JsonParser.parseString(gerrit.ssh().run("cache-chroniclemap refs --json"))
+          .getAsJsonObject()
+          .getAsJsonObject("totals");
+    }
+  }
+
+  private final List<Server> servers = new ArrayList<>();
+  private GerritSite first;
+  private GerritSite second;
+
+  @BeforeAll
+  void start(@TempDir Path tmp) throws Exception {
+    first = site(tmp.resolve("first"));
+    second = site(tmp.resolve("second"));
+    second.edit(config -> config.setString("gerrit", null, "basePath", repositories().toString()));
+    Files.writeString(
+        second.path().resolve("etc/jgit.config"),
+        "[core]\n\ttrustStat = never\n",
+        StandardOpenOption.CREATE,
+        StandardOpenOption.APPEND);
+    servers.add(new Server("a", first, GerritDaemon.start(first), new Gerrit(first)));
+    servers.add(new Server("b", second, GerritDaemon.start(second), new Gerrit(second)));
+  }
+
+  private static GerritSite site(Path folder) throws Exception {
+    GerritSite site = SiteTemplate.plainSite(folder);
+    if (!PLAIN) {
+      site.installModule(BuildFolder.moduleJar());
+      site.installRefsModule();
+    }
+    return site;
+  }
+
+  private Path repositories() {
+    return first.path().resolve("git");
+  }
+
+  @AfterAll
+  void stop() throws Exception {
+    for (Server server : servers) {
+      server.daemon.close();
+    }
+    for (GerritSite site : new GerritSite[] {first, second}) {
+      if (site != null) {
+        site.saveLogs("TwoGerritsIT-" + site.path().getParent().getFileName());
+        site.close();
+      }
+    }
+  }
+
+  private String git(String project, String... args) throws Exception {
+    List<String> command =
+        new ArrayList<>(List.of("git", "--git-dir=" + repositories().resolve(project + ".git")));
+    command.addAll(List.of(args));
+    Process process = first.clean(new ProcessBuilder(command)).redirectErrorStream(true).start();
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertWithMessage("%s: %s", command, output).that(process.waitFor()).isEqualTo(0);
+    return output;
+  }
+
+  private Map<String, String> refsOfGit(String project) throws Exception {
+    Map<String, String> refs = new TreeMap<>();
+    git(project, "for-each-ref", "--format=%(objectname) %(refname)")
+        .lines()
+        .forEach(line -> refs.put(line.substring(41), line.substring(0, 40)));
+    return refs;
+  }
+
+  /** What {@code git ls-remote} shows. */
+  private static Map<String, String> refsOf(Server server, String project) throws IOException {
+    Map<String, String> refs = new TreeMap<>();
+    try (GitUser user = server.gerrit.git(project)) {
+      user.refs().forEach((name, id) -> refs.put(name, id.name()));
+    }
+    return refs;
+  }
+
+  private static Set<String> branches(Server server, String project) throws IOException {
+    Set<String> names = new TreeSet<>();
+    for (JsonElement branch :
+        server.gerrit.rest().get("/projects/" + project + "/branches/").json().getAsJsonArray()) {
+      names.add(branch.getAsJsonObject().get("ref").getAsString());
+    }
+    return names;
+  }
+
+  private void assertAllAgree(String project) throws Exception {
+    Map<String, String> expected = refsOfGit(project);
+    for (Server server : servers) {
+      assertWithMessage("refs of %s", server.name)
+          .that(refsOf(server, project))
+          .isEqualTo(expected);
+    }
+  }
+
+  private void createProject(String name) throws IOException {
+    Gerrit one = servers.get(0).gerrit;
+    one.createProject(name);
+    one.grantToAdministratorsOnly(name, "refs/heads/*", "push");
+  }
+
+  @Test
+  void whatOneDoesTheOtherSees() throws Exception {
+    createProject("seen");
+    assertAllAgree("seen");
+    for (int round = 0; round < 6; round++) {
+      Server one = servers.get(round % 2);
+      Server other = servers.get((round + 1) % 2);
+      String branch = "refs/heads/b" + round;
+
+      one.gerrit
+          .rest()
+          .put("/projects/seen/branches/b" + round, "{\"revision\": \"refs/heads/master\"}");
+      assertThat(branches(other, "seen")).contains(branch);
+
+      try (GitUser user = one.gerrit.git("seen")) {
+        ObjectId master = user.fetch("refs/heads/master");
+        ObjectId commit = user.commit(master, "round " + round, List.of());
+        user.push(commit, branch);
+        assertThat(refsOf(other, "seen")).containsEntry(branch, commit.name());
+
+        ObjectId change = user.commit(master, "change " + round, List.of());
+        user.push(change, "refs/for/master");
+        assertThat(refsOf(other, "seen").values()).contains(change.name());
+      }
+      if (round % 3 == 1) {
+        git("seen", "pack-refs", "--all");
+      } else if (round % 3 == 2) {
+        assertThat(other.gerrit.ssh().run("gerrit gc --show-progress seen")).contains("done");
+      }
+      assertAllAgree("seen");
+
+      other
+          .gerrit
+          .rest()
+          .post("/projects/seen/branches:delete", "{\"branches\": [\"b" + round + "\"]}");
+      assertThat(branches(one, "seen")).doesNotContain(branch);
+      assertAllAgree("seen");
+
+      git("seen", "update-ref", "refs/heads/native" + round, "refs/heads/master");
+      assertThat(branches(one, "seen")).contains("refs/heads/native" + round);
+      assertThat(branches(other, "seen")).contains("refs/heads/native" + round);
+    }
+    git("seen", "fsck", "--no-progress");
+    nothingFailed();
+  }
+
+  @Test
+  void bothArePushedToWhileGitPacks() throws Exception {
+    createProject("busy");
+    Map<String, String> stable = new HashMap<>();
+    String master = git("busy", "rev-parse", "refs/heads/master").trim();
+    for (int i = 0; i < STABLE_REFS; i++) {
+      String name = "refs/heads/stable/" + i;
+      git("busy", "update-ref", name, master);
+      stable.put(name, master);
+    }
+
+    AtomicBoolean done = new AtomicBoolean();
+    AtomicInteger packs = new AtomicInteger();
+    List<Pusher> pushers = new ArrayList<>();
+    ExecutorService executor = Executors.newCachedThreadPool();
+    try {
+      Future<?> packer =
+          executor.submit(
+              () -> {
+                while (!done.get()) {
+                  git("busy", "pack-refs", "--all");
+                  packs.incrementAndGet();
+                }
+                return null;
+              });
+      List<Future<?>> pushing = new ArrayList<>();
+      Deadline end = Deadline.in(Duration.ofSeconds(SECONDS));
+      for (int i = 0; i < servers.size(); i++) {
+        Pusher pusher = new Pusher(servers.get(i), servers.get(1 - i), stable, i);
+        pushers.add(pusher);
+        pushing.add(executor.submit(() -> pusher.pushUntil(end)));
+      }
+      for (Future<?> future : pushing) {
+        future.get();
+      }
+      done.set(true);
+      packer.get();
+    } finally {
+      done.set(true);
+      executor.shutdownNow();
+    }
+    Map<String, Integer> refusals = new TreeMap<>();
+    for (Pusher pusher : pushers) {
+      assertThat(pusher.steps).isGreaterThan(0);
+      pusher.refusals.forEach((reason, count) -> refusals.merge(reason, count, Integer::sum));
+    }
+    System.out.printf(
+        "two Gerrits: %d and %d steps, %d runs of git pack-refs, refused for locks: %s%n",
+        pushers.get(0).steps, pushers.get(1).steps, packs.get(), refusals);
+    assertAllAgree("busy");
+    git("busy", "pack-refs", "--all");
+    assertAllAgree("busy");
+    for (Pusher pusher : pushers) {
+      pusher.assertSeen(refsOfGit("busy"));
+    }
+    git("busy", "fsck", "--no-progress");
+    nothingFailed();
+  }
+
+  private void nothingFailed() throws IOException {
+    for (Server server : servers) {
+      if (!PLAIN) {
+        JsonObject figures = server.figures();
+        assertWithMessage(server.name).that(figures.get("failures").getAsLong()).isEqualTo(0);
+        assertWithMessage(server.name).that(figures.get("left_to_jgit").getAsLong()).isEqualTo(0);
+        assertWithMessage(server.name).that(figures.get("lookups").getAsLong()).isGreaterThan(0);
+      }
+    }
+  }
+
+  /** Pushes to one server, and looks at each push through the other. */
+  private static final class Pusher {
+    private final Server one;
+    private final Server other;
+    private final Map<String, String> stable;
+    private final Random random;
+
+    /** Branches of this one, as they must be. */
+    private final Map<String, String> expected = new TreeMap<>();
+
+    /** Branches of this one that there must not be. */
+    private final Set<String> deleted = new TreeSet<>();
+
+    /** Commits under review. */
+    private final Set<String> changes = new TreeSet<>();
+
+    final Map<String, Integer> refusals = new ConcurrentHashMap<>();
+    int steps;
+
+    Pusher(Server one, Server other, Map<String, String> stable, int seed) {
+      this.one = one;
+      this.other = other;
+      this.stable = stable;
+      this.random = new Random(seed);
+    }
+
+    private String anyBranch() {
+      return "refs/heads/" + one.name + "/" + random.nextInt(8);
+    }
+
+    @Nullable
+    Void pushUntil(Deadline end) throws Exception {
+      Duration limit = Duration.ofSeconds(SECONDS);
+      try (GitUser user = one.gerrit.git("busy")) {
+        ObjectId master = user.fetch("refs/heads/master");
+        Map<String, ObjectId> tips = new HashMap<>();
+        while (end.elapsed().compareTo(limit) < 0) {
+          steps++;
+          String branch = anyBranch();
+          switch (random.nextInt(4)) {
+            case 0, 1 -> {
+              // A new branch, or one commit more on it.
+              ObjectId commit = commit(user, tips.getOrDefault(branch, master));
+              push(user, commit, branch);
+              tips.put(branch, commit);
+              expected.put(branch, commit.name());
+              deleted.remove(branch);
+            }
+            case 2 -> {
+              if (expected.remove(branch) != null) {
+                delete(branch);
+                tips.remove(branch);
+                deleted.add(branch);
+              }
+            }
+            default -> {
+              ObjectId commit = commit(user, master);
+              push(user, commit, "refs/for/master");
+              changes.add(commit.name());
+            }
+          }
+          assertSeen(refsOf(other, "busy"));
+          if (steps % 4 == 0) {
+            assertSeen(refsOf(one, "busy"));
+          }
+        }
+      }
+      return null;
+    }
+
+    private ObjectId commit(GitUser user, ObjectId parent) throws IOException {
+      return user.commit(parent, one.name + " " + steps, List.of());
+    }
+
+    private void push(GitUser user, ObjectId commit, String ref) throws Exception {
+      retry(
+          () -> {
+            GitUser.Pushed pushed = user.tryPush(commit, ref);
+            return pushed.status() == RemoteRefUpdate.Status.OK
+                    || pushed.status() == RemoteRefUpdate.Status.UP_TO_DATE
+                ? null
+                : pushed.toString();
+          });
+    }
+
+    private void delete(String branch) throws Exception {
+      String path = "/projects/busy/branches/" + branch.replace("/", "%2F");
+      AtomicBoolean again = new AtomicBoolean();
+      retry(
+          () -> {
+            RestClient.Reply reply = one.gerrit.rest().tryDelete(path);
+            boolean gone = reply.isOk() || (again.getAndSet(true) && reply.status() == 404);
+            return gone ? null : "DELETE " + reply.status() + " " + reply.body();
+          });
+    }
+
+    /** Until it is not refused; git and Gerrit refuse only what is locked by others. */
+    private void retry(Callable<String> action) throws Exception {
+      for (int i = 0; i < TRIES; i++) {
+        String refusal = action.call();
+        if (refusal == null) {
+          return;
+        }
+        assertWithMessage("refused").that(refusal.toLowerCase(Locale.ROOT)).contains("lock");
+        refusals.merge(refusal.replaceAll("[0-9]+", "N"), 1, Integer::sum);
+      }
+      throw new AssertionError("refused " + TRIES + " times: " + refusals);
+    }
+
+    /** Whether a list of refs is as it must be after what this one did. */
+    void assertSeen(Map<String, String> refs) {
+      Map<String, String> own = new TreeMap<>(refs);
+      own.keySet().removeIf(name -> !name.startsWith("refs/heads/" + one.name + "/"));
+      assertWithMessage("branches of %s at step %s", one.name, steps).that(own).isEqualTo(expected);
+      assertThat(refs).containsAtLeastEntriesIn(stable);
+      assertThat(refs.values()).containsAtLeastElementsIn(changes);
+      assertThat(refs.keySet()).containsNoneIn(deleted);
+    }
+  }
+}

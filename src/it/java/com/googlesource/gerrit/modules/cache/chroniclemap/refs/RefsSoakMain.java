@@ -1,0 +1,240 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import static com.google.common.truth.Truth.assertThat;
+
+import com.google.common.base.Throwables;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.LongAdder;
+import org.eclipse.jgit.internal.storage.file.RefDirectory;
+
+/**
+ * One process of {@link RefsSoak}: threads change and read refs of some repositories, then all
+ * stop, and every way to ask is compared with JGit and native git; and again, with another start of
+ * the lists now and then.
+ */
+final class RefsSoakMain {
+  /** Repositories that threads share, by {@code core.trustStat}. */
+  static final List<String> SHARED = List.of("always", "after_open", "never");
+
+  /** The one in which all that is odd happens, by one thread. */
+  static final String ODD = "odd";
+
+  private static final int READERS = 3;
+  private static final int ODD_STEPS = 3;
+  private static final int MIN_BUSY_MILLIS = 100;
+  private static final int MAX_BUSY_MILLIS = 2000;
+
+  private static final long[] MEMORY_LIMITS = {1, 64 << 10, 256 << 20};
+  private static final long[] DISK_LIMITS = {0, 256 << 10, 16 << 20, 16 << 20};
+
+  private final Path folder;
+  private final Random random;
+  private final List<TestRefs> repositories = new ArrayList<>();
+  private final LongAdder writes = new LongAdder();
+  private final LongAdder packs = new LongAdder();
+  private final LongAdder reads = new LongAdder();
+  private final LongAdder refsRead = new LongAdder();
+  private long comparisons;
+  private TestRefs odd;
+
+  private RefsSoakMain(Path folder, long seed) {
+    this.folder = folder;
+    this.random = new Random(seed);
+  }
+
+  /** Makes the repositories that the processes use, one after the other. */
+  static void makeRepositories(Path folder) throws IOException {
+    for (String trust : SHARED) {
+      try (TestRefs refs = TestRefs.create(folder.resolve(trust + ".git"), trust)) {
+        SharedRefs.fill(refs);
+      }
+    }
+    TestRefs.create(folder.resolve(ODD + ".git"), null).close();
+  }
+
+  /** Folder, seed, milliseconds. */
+  public static void main(String[] args) throws Exception {
+    RefsSoakMain main = new RefsSoakMain(Path.of(args[0]), Long.parseLong(args[1]));
+    System.out.println("ready");
+    try {
+      main.run(TimeUnit.MILLISECONDS.toNanos(Long.parseLong(args[2])));
+    } catch (Exception | AssertionError e) {
+      Throwable cause = e instanceof ExecutionException ? e.getCause() : e;
+      System.out.println("WRONG: " + Throwables.getStackTraceAsString(cause));
+      System.out.flush();
+      Runtime.getRuntime().halt(1);
+    }
+  }
+
+  private void run(long nanos) throws Exception {
+    long begun = System.nanoTime();
+    for (String trust : SHARED) {
+      repositories.add(TestRefs.open(folder.resolve(trust + ".git")));
+    }
+    odd = TestRefs.open(folder.resolve(ODD + ".git"));
+    do {
+      long memory = MEMORY_LIMITS[random.nextInt(MEMORY_LIMITS.length)];
+      long disk = DISK_LIMITS[random.nextInt(DISK_LIMITS.length)];
+      try (PackedRefsCache cache =
+          new PackedRefsCache(
+              new RefsSettings(memory, disk, Optional.of(folder.resolve("stores"))))) {
+        cache.start();
+        for (int i = random.nextInt(4); i >= 0; i--) {
+          phase(cache, "memoryLimit " + memory + ", diskLimit " + disk);
+        }
+        RefsTotals totals = cache.totals();
+        assertThat(totals.failures()).isEqualTo(0);
+        assertThat(totals.memoryOnlyReason().isPresent()).isEqualTo(disk == 0);
+        report(totals);
+      }
+    } while (System.nanoTime() - begun < nanos);
+    odd.close();
+    repositories.forEach(TestRefs::close);
+  }
+
+  private void phase(PackedRefsCache cache, String settings) throws Exception {
+    List<SharedRefs> shared = new ArrayList<>();
+    for (TestRefs repository : repositories) {
+      shared.add(new SharedRefs(repository, cache));
+    }
+    busy(shared);
+    for (int i = 0; i < shared.size(); i++) {
+      shared.get(i).compare(SHARED.get(i) + ", " + settings);
+      comparisons++;
+    }
+    odd(cache, settings);
+  }
+
+  /** Threads do what they like for a while. */
+  private void busy(List<SharedRefs> shared) throws Exception {
+    AtomicBoolean done = new AtomicBoolean();
+    List<Callable<Void>> tasks = new ArrayList<>();
+    for (SharedRefs refs : shared) {
+      for (int i = 0; i < SharedRefs.WRITERS; i++) {
+        SharedRefs.Writer writer = refs.new Writer(i, new Random(random.nextLong()));
+        tasks.add(
+            () -> {
+              while (!done.get()) {
+                writer.step();
+                writes.increment();
+              }
+              return null;
+            });
+      }
+      Random packing = new Random(random.nextLong());
+      tasks.add(
+          () -> {
+            while (!done.get()) {
+              refs.pack(packing);
+              packs.increment();
+            }
+            return null;
+          });
+    }
+    for (int i = 0; i < READERS; i++) {
+      Random reading = new Random(random.nextLong());
+      tasks.add(
+          () -> {
+            while (!done.get()) {
+              refsRead.add(shared.get(reading.nextInt(shared.size())).read(reading));
+              reads.increment();
+            }
+            return null;
+          });
+    }
+    int millis = MIN_BUSY_MILLIS + random.nextInt(MAX_BUSY_MILLIS - MIN_BUSY_MILLIS);
+    ExecutorService executor = Executors.newFixedThreadPool(tasks.size());
+    try {
+      List<Future<Void>> running = new ArrayList<>();
+      for (Callable<Void> task : tasks) {
+        running.add(executor.submit(stopsAll(task, done)));
+      }
+      // Not for anything to happen: this is how long the threads have.
+      TimeUnit.MILLISECONDS.sleep(millis);
+      done.set(true);
+      for (Future<Void> task : running) {
+        task.get();
+      }
+    } finally {
+      done.set(true);
+      executor.shutdownNow();
+    }
+  }
+
+  private static Callable<Void> stopsAll(Callable<Void> task, AtomicBoolean done) {
+    return () -> {
+      try {
+        return task.call();
+      } finally {
+        done.set(true);
+      }
+    };
+  }
+
+  /** Odd names, symbolic refs, broken and edited files: compared after each step. */
+  private void odd(PackedRefsCache cache, String settings) throws Exception {
+    PackedRefsCache.RepositoryRefs refs =
+        cache.of(odd.repository(), (RefDirectory) odd.repository().getRefDatabase());
+    RefsOperations operations = new RefsOperations(odd, random);
+    RefsComparison comparison = new RefsComparison(odd);
+    for (int i = 0; i < ODD_STEPS; i++) {
+      String what = operations.operate(refs.current());
+      comparison.compare("odd, " + settings + ": " + what, refs.current());
+      comparison.compare("odd in a request, " + settings + ": " + what, refs.forRequest());
+      comparisons++;
+    }
+  }
+
+  /** So that the figures of a process that is killed count too. */
+  private void report(RefsTotals totals) {
+    System.out.printf(
+        "%d %d %d %d %d %d %d 1%n",
+        writes.sumThenReset(),
+        packs.sumThenReset(),
+        reads.sumThenReset(),
+        refsRead.sumThenReset(),
+        comparisons,
+        totals.parses(),
+        totals.loads());
+    System.out.flush();
+    comparisons = 0;
+  }
+
+  /** Locks of a process that was killed stay: an administrator deletes them. */
+  static void deleteLocks(Path folder) throws IOException {
+    try (var files = Files.walk(folder)) {
+      for (Path file : files.filter(f -> f.toString().endsWith(".lock")).toList()) {
+        if (file.toString().contains(".git")) {
+          Files.delete(file);
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,400 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+import org.eclipse.jgit.internal.storage.file.RefDirectory;
+import org.eclipse.jgit.lib.BatchRefUpdate;
+import org.eclipse.jgit.lib.NullProgressMonitor;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefDatabase;
+import org.eclipse.jgit.lib.RefUpdate;
+import org.eclipse.jgit.revwalk.RevWalk;
+import org.eclipse.jgit.transport.ReceiveCommand;
+
+/**
+ * A repository that threads use at the same time: each writer has refs of its own, and so knows
+ * what must be read; all readers know which refs there must be.
+ *
+ * <pre>
+ * refs/fixed/       never changed, packed
+ * refs/moving/      always there, with changing values
+ * refs/own/WRITER/  of one writer
+ * </pre>
+ */
+final class SharedRefs {
+  static final int WRITERS = 2;
+
+  private static final int FIXED = 2000;
+  private static final int MOVING = 20;
+  private static final int OWN = 30;
+  private static final int CHANGES = 5;
+
+  /** How often an update is tried whose locks others hold. */
+  private static final int TRIES = 1000;
+
+  private static final String HEADER = "# pack-refs with: peeled fully-peeled sorted \n";
+
+  private final TestRefs repository;
+  private final PackedRefsCache.RepositoryRefs refs;
+  private final ObjectId fixedId;
+
+  SharedRefs(TestRefs repository, PackedRefsCache cache) {
+    this.repository = repository;
+    this.refs =
+        cache.of(repository.repository(), (RefDirectory) repository.repository().getRefDatabase());
+    this.fixedId = repository.commits().get(0);
+  }
+
+  /** Makes the refs that are always there. */
+  static void fill(TestRefs repository) throws IOException {
+    TreeMap<String, String> lines = new TreeMap<>();
+    String id = repository.commits().get(0).name();
+    for (int i = 0; i < FIXED; i++) {
+      lines.put(fixed(i), id + " " + fixed(i) + "\n");
+    }
+    for (int i = 0; i < MOVING; i++) {
+      lines.put(moving(i), id + " " + moving(i) + "\n");
+    }
+    Files.writeString(
+        repository.folder().resolve("packed-refs"),
+        HEADER + String.join("", lines.values()),
+        UTF_8);
+  }
+
+  private static String fixed(int number) {
+    return "refs/fixed/%02d/%d".formatted(number % 100, number);
+  }
+
+  private static String moving(int number) {
+    return "refs/moving/" + number;
+  }
+
+  /**
+   * For one question. A request sees packed refs as they were at its first question and loose ones
+   * as they are, as with JGit's snapshots: so one that is packed meanwhile is not found by its next
+   * questions.
+   */
+  private RefDatabase anyDatabase(Random random) {
+    return random.nextBoolean() ? refs.current() : refs.forRequest();
+  }
+
+  // ---- reading
+
+  /** Asks one question whose answer is known whatever others do; returns how many refs it got. */
+  long read(Random random) throws IOException {
+    RefDatabase asked = anyDatabase(random);
+    String name = fixed(random.nextInt(FIXED));
+    String movingName = moving(random.nextInt(MOVING));
+    switch (random.nextInt(12)) {
+      case 0 -> assertThat(asked.exactRef(name).getObjectId()).isEqualTo(fixedId);
+      case 1 -> assertOneOfCommits(movingName, asked.exactRef(movingName));
+      case 2 -> assertThat(asked.exactRef(name + "x")).isNull();
+      case 3 -> {
+        Map<String, Ref> found = asked.exactRef(name, movingName, name + "x");
+        assertThat(found.keySet()).containsExactly(name, movingName);
+      }
+      case 4 ->
+          assertThat(asked.firstExactRef(name + "x", movingName, name).getName())
+              .isEqualTo(movingName);
+      case 5 -> {
+        List<Ref> all = asked.getRefsByPrefix("refs/moving/");
+        assertWithMessage("%s", all).that(all).hasSize(MOVING);
+        for (Ref ref : all) {
+          assertOneOfCommits(ref.getName(), ref);
+        }
+        return MOVING;
+      }
+      case 6 -> {
+        int found = 0;
+        for (Ref ref : asked.getRefs()) {
+          found += ref.getName().startsWith("refs/own/") ? 0 : 1;
+        }
+        assertThat(found).isEqualTo(FIXED + MOVING);
+        return found;
+      }
+      case 7 -> {
+        List<Ref> some = asked.getRefsByPrefix("refs/fixed/07/", "refs/moving/");
+        assertThat(some).hasSize(FIXED / 100 + MOVING);
+      }
+      case 8 -> assertThat(asked.hasRefs()).isTrue();
+      case 9 -> {
+        assertThat(asked.isNameConflicting(movingName + "/x")).isTrue();
+        assertThat(anyDatabase(random).getConflictingNames("refs/moving")).hasSize(MOVING);
+      }
+      case 10 -> {
+        long tips =
+            asked.getTipsWithSha1(fixedId).stream()
+                .filter(ref -> ref.getName().startsWith("refs/fixed/"))
+                .count();
+        assertThat(tips).isEqualTo(FIXED);
+        return FIXED;
+      }
+      default ->
+          assertThat(
+                  asked.getRefsByPrefixWithExclusions(
+                      "refs/", java.util.Set.of("refs/own/", "refs/fixed/")))
+              .hasSize(MOVING);
+    }
+    return 1;
+  }
+
+  private void assertOneOfCommits(String name, Ref ref) {
+    assertWithMessage(name).that(ref).isNotNull();
+    assertWithMessage(name).that(repository.commits()).contains(ref.getObjectId());
+  }
+
+  // ---- packing
+
+  /** Packs refs in one of the ways there are. */
+  void pack(Random random) throws IOException, InterruptedException {
+    switch (random.nextInt(10)) {
+      case 0 -> repository.tryGit("gc", "--quiet", "--no-prune");
+      case 1 -> repository.tryGit("pack-refs", "--all", "--no-prune");
+      case 2 -> {
+        List<String> names = new ArrayList<>();
+        for (int i = 0; i < MOVING; i++) {
+          names.add(moving(i));
+        }
+        try {
+          repository.peer().pack(names);
+        } catch (IOException e) {
+          // Locked by native git.
+        }
+      }
+      default -> repository.tryGit("pack-refs", "--all");
+    }
+  }
+
+  // ---- writing
+
+  /** Changes refs of its own, and looks for each change at once. For one thread. */
+  final class Writer {
+    private final String prefix;
+    private final Random random;
+
+    /** What must be there. */
+    private final TreeMap<String, ObjectId> expected = new TreeMap<>();
+
+    Writer(int number, Random random) throws IOException {
+      this.prefix = "refs/own/" + number + "/";
+      this.random = random;
+      // JGit's word, not ours: a process that was killed may or may not have written its last one.
+      for (Ref ref : repository.peer().getRefsByPrefix(prefix)) {
+        expected.put(ref.getName(), ref.getObjectId());
+      }
+    }
+
+    private String anyName() {
+      return prefix + random.nextInt(OWN);
+    }
+
+    private ObjectId anyCommit() {
+      return repository.commits().get(random.nextInt(repository.commits().size()));
+    }
+
+    void step() throws IOException, InterruptedException {
+      RefDatabase by = random.nextBoolean() ? refs.current() : repository.peer();
+      String what =
+          switch (random.nextInt(8)) {
+            case 0, 1 -> update(by, anyName(), anyCommit());
+            case 2 -> delete(by, anyName());
+            case 3 -> batch(by);
+            case 4 -> move(by);
+            case 5 -> native1();
+            default -> nativeBatch();
+          };
+      for (int i = 0; i < 2; i++) {
+        checkOne(anyDatabase(random), what);
+        checkAll(anyDatabase(random), what);
+      }
+    }
+
+    private void checkOne(RefDatabase asked, String what) throws IOException {
+      String name = anyName();
+      Ref one = asked.exactRef(name);
+      assertWithMessage("%s after %s", name, what)
+          .that(one == null ? null : one.getObjectId())
+          .isEqualTo(expected.get(name));
+    }
+
+    private void checkAll(RefDatabase asked, String what) throws IOException {
+      TreeMap<String, ObjectId> found = new TreeMap<>();
+      for (Ref ref : asked.getRefsByPrefix(prefix)) {
+        found.put(ref.getName(), ref.getObjectId());
+      }
+      assertWithMessage("after %s", what).that(found).isEqualTo(expected);
+    }
+
+    /**
+     * An update that may be refused because of the locks of others; returns whether it was done.
+     */
+    private interface Attempt {
+      boolean isDone() throws IOException, InterruptedException;
+    }
+
+    private void untilDone(String what, Attempt attempt) throws IOException, InterruptedException {
+      IOException last = null;
+      for (int i = 0; i < TRIES; i++) {
+        try {
+          if (attempt.isDone()) {
+            return;
+          }
+        } catch (IOException e) {
+          // Such as a folder that git has deleted because it was empty.
+          last = e;
+        }
+      }
+      throw new AssertionError("not done after " + TRIES + " times: " + what, last);
+    }
+
+    private String update(RefDatabase by, String name, ObjectId id)
+        throws IOException, InterruptedException {
+      untilDone(
+          "update " + name,
+          () -> {
+            RefUpdate update = by.newUpdate(name, false);
+            update.setNewObjectId(id);
+            update.setForceUpdate(true);
+            return switch (update.update()) {
+              case NEW, FORCED, FAST_FORWARD, NO_CHANGE -> true;
+              default -> false;
+            };
+          });
+      if (name.startsWith(prefix)) {
+        expected.put(name, id);
+      }
+      return "update " + name;
+    }
+
+    private String delete(RefDatabase by, String name) throws IOException, InterruptedException {
+      if (expected.containsKey(name)) {
+        untilDone(
+            "delete " + name,
+            () -> {
+              RefUpdate update = by.newUpdate(name, false);
+              update.setForceUpdate(true);
+              return switch (update.delete()) {
+                case FORCED, NEW -> true;
+                default -> false;
+              };
+            });
+        expected.remove(name);
+      }
+      return "delete " + name;
+    }
+
+    private String batch(RefDatabase by) throws IOException, InterruptedException {
+      TreeMap<String, ObjectId> wanted = new TreeMap<>();
+      for (int i = 0; i < CHANGES; i++) {
+        wanted.put(anyName(), random.nextInt(3) == 0 ? ObjectId.zeroId() : anyCommit());
+      }
+      untilDone(
+          "batch " + wanted,
+          () -> {
+            BatchRefUpdate batch = by.newBatchUpdate();
+            batch.setAtomic(true);
+            batch.setAllowNonFastForwards(true);
+            for (Map.Entry<String, ObjectId> change : wanted.entrySet()) {
+              ObjectId old = expected.getOrDefault(change.getKey(), ObjectId.zeroId());
+              if (!old.equals(change.getValue())) {
+                batch.addCommand(new ReceiveCommand(old, change.getValue(), change.getKey()));
+              }
+            }
+            try (RevWalk walk = new RevWalk(repository.repository())) {
+              batch.execute(walk, NullProgressMonitor.INSTANCE);
+            }
+            return batch.getCommands().stream()
+                .allMatch(command -> command.getResult() == ReceiveCommand.Result.OK);
+          });
+      set(wanted);
+      return "batch " + wanted;
+    }
+
+    private void set(Map<String, ObjectId> wanted) {
+      wanted.forEach(
+          (name, id) -> {
+            if (id.equals(ObjectId.zeroId())) {
+              expected.remove(name);
+            } else {
+              expected.put(name, id);
+            }
+          });
+    }
+
+    private String move(RefDatabase by) throws IOException, InterruptedException {
+      return update(by, moving(random.nextInt(MOVING)), anyCommit());
+    }
+
+    private String native1() throws IOException, InterruptedException {
+      String name = anyName();
+      boolean deletes = random.nextInt(3) == 0;
+      ObjectId id = deletes ? ObjectId.zeroId() : anyCommit();
+      untilDone(
+          "git update-ref " + name,
+          () ->
+              (deletes
+                          ? repository.tryGit("update-ref", "-d", name)
+                          : repository.tryGit("update-ref", name, id.name()))
+                      .status()
+                  == 0);
+      set(Map.of(name, id));
+      return "git update-ref " + name + " " + id.name();
+    }
+
+    private String nativeBatch() throws IOException, InterruptedException {
+      TreeMap<String, ObjectId> wanted = new TreeMap<>();
+      for (int i = 0; i < CHANGES; i++) {
+        wanted.put(anyName(), random.nextInt(3) == 0 ? ObjectId.zeroId() : anyCommit());
+      }
+      StringBuilder input = new StringBuilder();
+      wanted.forEach((name, id) -> input.append("update %s %s\n".formatted(name, id.name())));
+      untilDone(
+          "git update-ref --stdin",
+          () -> repository.tryGitWith(input.toString(), "update-ref", "--stdin").status() == 0);
+      set(wanted);
+      return "git update-ref --stdin " + wanted;
+    }
+  }
+
+  // ---- at a quiet moment
+
+  /** Compares with JGit and with native git while nobody writes. */
+  void compare(String when) throws IOException, InterruptedException {
+    RefsComparison comparison = new RefsComparison(repository);
+    comparison.compare(when, refs.current());
+    comparison.compare(when + ", in a request", refs.forRequest());
+    List<String> lines = new ArrayList<>();
+    for (Ref ref : refs.current().getRefs()) {
+      if (ref.getName().startsWith("refs/")) {
+        lines.add(ref.getObjectId().name() + " " + ref.getName());
+      }
+    }
+    TestRefs.Output git = repository.tryGit("for-each-ref", "--format=%(objectname) %(refname)");
+    assertThat(git.status()).isEqualTo(0);
+    assertWithMessage(when).that(lines).isEqualTo(git.text().lines().toList());
+  }
+}

@@ -1,0 +1,200 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import static com.google.common.truth.Truth.assertWithMessage;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.internal.storage.file.RefDirectory;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefDatabase;
+
+/** Holds each answer of a database against that of JGit's on the same repository. */
+final class RefsComparison {
+  static final String[] NAMES = {
+    "HEAD",
+    "refs/heads/a",
+    "refs/heads/a/b",
+    "refs/heads/a/b/c",
+    "refs/heads/a-b",
+    "refs/heads/master",
+    "refs/heads/\u00e9",
+    "refs/heads/\uff5e",
+    "refs/heads/\ud83d\ude00",
+    "refs/tags/t1",
+    "refs/tags/t2",
+    "refs/tags/t",
+    "refs/changes/01/1/meta",
+    "refs/changes/01/1/1",
+    "refs/changes/01/1/2",
+    "refs/meta/config",
+    "refs/sym/one",
+    "refs/sym/two",
+    "ORIG_HEAD",
+    "refs/x"
+  };
+
+  private static final String[] PREFIXES = {
+    "",
+    "refs/",
+    "refs/heads/",
+    "refs/heads/a",
+    "refs/heads/a/",
+    "refs/tags/t",
+    "refs/changes/01/",
+    "refs/changes/01/1/",
+    "refs/sym/",
+    "refs",
+    "HE",
+    "nothing/",
+    "refs/heads/\ud83d\ude00",
+    "refs/none/"
+  };
+
+  private final TestRefs repository;
+  private final RefDirectory peer;
+
+  RefsComparison(TestRefs repository) {
+    this.repository = repository;
+    this.peer = repository.peer();
+  }
+
+  /** An answer or a failure. */
+  interface Answer {
+    Object get() throws IOException;
+  }
+
+  static Object of(Answer answer) {
+    try {
+      return answer.get();
+    } catch (IOException e) {
+      return "IOException " + e.getMessage();
+    }
+  }
+
+  private static Object show(@Nullable Object answer) {
+    if (answer instanceof Ref ref) {
+      boolean isPacked = ref.getStorage() == Ref.Storage.PACKED && !ref.isSymbolic();
+      return ref.getName()
+          + "="
+          + (ref.isSymbolic() ? "->" + show(ref.getTarget()) : ref.getObjectId())
+          + " "
+          + ref.getStorage()
+          // Of loose refs JGit may remember what it peeled.
+          + (isPacked ? " " + ref.isPeeled() + " " + ref.getPeeledObjectId() : "");
+    }
+    if (answer instanceof Map<?, ?> map) {
+      Map<Object, Object> shown = new TreeMap<>();
+      map.forEach((key, value) -> shown.put(key, show(value)));
+      return shown;
+    }
+    if (answer instanceof Set<?> set) {
+      return set.stream().map(one -> show(one).toString()).sorted().toList();
+    }
+    if (answer instanceof Collection<?> list) {
+      List<Object> shown = new ArrayList<>();
+      list.forEach(one -> shown.add(show(one)));
+      return shown;
+    }
+    return answer;
+  }
+
+  private static void same(String when, Answer ours, Answer jgits) {
+    Object expected = of(() -> show(jgits.get()));
+    Object actual = of(() -> show(ours.get()));
+    assertWithMessage("%s", when).that(actual).isEqualTo(expected);
+  }
+
+  /** Compares at a moment when nobody changes refs. */
+  @SuppressWarnings("deprecation")
+  void compare(String after, RefDatabase refs) {
+    // What it keeps of its own writing is not always what it wrote: a ref that it has not peeled
+    // gets into a file that says all are.
+    peer.refresh();
+    for (String name : NAMES) {
+      String when = after + "; " + name;
+      same(when, () -> refs.exactRef(name), () -> peer.exactRef(name));
+      same(when, () -> refs.isNameConflicting(name), () -> peer.isNameConflicting(name));
+      same(when, () -> refs.getConflictingNames(name), () -> peer.getConflictingNames(name));
+      same(
+          when,
+          () -> refs.getConflictingNames(name + "/x"),
+          () -> peer.getConflictingNames(name + "/x"));
+      String shortName = name.substring(name.lastIndexOf('/') + 1);
+      same(when, () -> refs.findRef(shortName), () -> peer.findRef(shortName));
+      same(when, () -> peel(refs, name), () -> peel(peer, name));
+    }
+    for (String prefix : PREFIXES) {
+      String when = after + "; prefix " + prefix;
+      same(when, () -> refs.getRefsByPrefix(prefix), () -> peer.getRefsByPrefix(prefix));
+      if (prefix.isEmpty() || (prefix.startsWith("refs/") && prefix.endsWith("/"))) {
+        same(when, () -> refs.getRefs(prefix), () -> peer.getRefs(prefix));
+        Set<String> excluded = Set.of("refs/heads/a", "refs/changes/01/1/m");
+        same(
+            when,
+            () -> refs.getRefsByPrefixWithExclusions(prefix, excluded),
+            () -> peer.getRefsByPrefixWithExclusions(prefix, excluded));
+      }
+    }
+    same(after, refs::getRefs, peer::getRefs);
+    same(after, () -> elements(refs.getRefs()), peer::getRefs);
+    same(
+        after,
+        () -> refs.getRefsByPrefix("refs/tags/", "refs/heads/a", "refs/heads/", "HE"),
+        () -> peer.getRefsByPrefix("refs/tags/", "refs/heads/a", "refs/heads/", "HE"));
+    same(
+        after,
+        () -> refs.getRefsByPrefix(new String[0]),
+        () -> peer.getRefsByPrefix(new String[0]));
+    same(after, () -> refs.exactRef(NAMES), () -> peer.exactRef(NAMES));
+    same(
+        after,
+        () -> refs.firstExactRef("refs/none", "refs/x", "refs/tags/t", "HEAD"),
+        () -> peer.firstExactRef("refs/none", "refs/x", "refs/tags/t", "HEAD"));
+    same(after, refs::hasRefs, peer::hasRefs);
+    same(after, refs::getAdditionalRefs, peer::getAdditionalRefs);
+    // Else JGit finds loose tags by what it has peeled before.
+    peer.refresh();
+    same(
+        after,
+        () -> refs.getTipsWithSha1(repository.commits().get(0)),
+        () -> peer.getTipsWithSha1(repository.commits().get(0)));
+    same(
+        after,
+        () -> refs.getTipsWithSha1(repository.tags().get(0)),
+        () -> peer.getTipsWithSha1(repository.tags().get(0)));
+  }
+
+  @Nullable
+  private static Object peel(RefDatabase database, String name) throws IOException {
+    Ref ref = database.exactRef(name);
+    return ref == null ? null : database.peel(ref).getPeeledObjectId();
+  }
+
+  private static List<Ref> elements(List<Ref> list) {
+    List<Ref> elements = new ArrayList<>();
+    for (int i = 0; i < list.size(); i++) {
+      elements.add(list.get(i));
+    }
+    return elements;
+  }
+}

@@ -1,0 +1,154 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.List;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.internal.storage.file.RefDirectory;
+import org.eclipse.jgit.lib.CommitBuilder;
+import org.eclipse.jgit.lib.ConfigConstants;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.ObjectInserter;
+import org.eclipse.jgit.lib.PersonIdent;
+import org.eclipse.jgit.lib.TagBuilder;
+import org.eclipse.jgit.lib.TreeFormatter;
+
+/**
+ * A repository with some objects for refs to point to, opened twice: once for the database under
+ * test, once for JGit's, as if that one were in another process.
+ */
+final class TestRefs implements Closeable {
+  private final FileRepository repository;
+  private final FileRepository peerRepository;
+  private final List<ObjectId> commits = new ArrayList<>();
+  private final List<ObjectId> tags = new ArrayList<>();
+
+  private TestRefs(Path folder) throws IOException {
+    repository = new FileRepository(folder.toFile());
+    peerRepository = new FileRepository(folder.toFile());
+  }
+
+  /**
+   * Makes a repository.
+   *
+   * @param trust value of {@code core.trustStat}; null to leave it out
+   */
+  static TestRefs create(Path folder, @Nullable String trust) throws IOException {
+    try (FileRepository create = new FileRepository(folder.toFile())) {
+      create.create(true);
+      if (trust != null) {
+        create.getConfig().setString(ConfigConstants.CONFIG_CORE_SECTION, null, "trustStat", trust);
+        create.getConfig().save();
+      }
+    }
+    return open(folder);
+  }
+
+  /** Opens what {@link #create} made. */
+  static TestRefs open(Path folder) throws IOException {
+    TestRefs refs = new TestRefs(folder);
+    refs.insertObjects();
+    return refs;
+  }
+
+  /** The same ones each time. */
+  private void insertObjects() throws IOException {
+    try (ObjectInserter inserter = repository.newObjectInserter()) {
+      ObjectId tree = inserter.insert(new TreeFormatter());
+      for (int i = 0; i < 5; i++) {
+        PersonIdent person =
+            new PersonIdent("n", "n@example.com", Instant.ofEpochSecond(i), ZoneOffset.UTC);
+        CommitBuilder commit = new CommitBuilder();
+        commit.setTreeId(tree);
+        commit.setAuthor(person);
+        commit.setCommitter(person);
+        commit.setMessage("c" + i);
+        commits.add(inserter.insert(commit));
+        TagBuilder tag = new TagBuilder();
+        tag.setObjectId(commits.get(i), Constants.OBJ_COMMIT);
+        tag.setTag("t" + i);
+        tag.setTagger(person);
+        tag.setMessage("t");
+        tags.add(inserter.insert(tag));
+      }
+      inserter.flush();
+    }
+  }
+
+  Path folder() {
+    return repository.getDirectory().toPath();
+  }
+
+  FileRepository repository() {
+    return repository;
+  }
+
+  /** JGit's own database, of another instance of the repository. */
+  RefDirectory peer() {
+    return (RefDirectory) peerRepository.getRefDatabase();
+  }
+
+  List<ObjectId> commits() {
+    return commits;
+  }
+
+  List<ObjectId> tags() {
+    return tags;
+  }
+
+  /** What native git said, and its exit status. */
+  record Output(int status, String text) {}
+
+  /** Runs native git, which may refuse. */
+  Output tryGit(String... arguments) throws IOException, InterruptedException {
+    return tryGitWith("", arguments);
+  }
+
+  /**
+   * Runs native git, which may refuse.
+   *
+   * @param input for its standard input
+   */
+  Output tryGitWith(String input, String... arguments) throws IOException, InterruptedException {
+    List<String> command = new ArrayList<>(List.of("git"));
+    command.addAll(List.of(arguments));
+    Process git =
+        new ProcessBuilder(command).directory(folder().toFile()).redirectErrorStream(true).start();
+    try (OutputStream in = git.getOutputStream()) {
+      in.write(input.getBytes(UTF_8));
+    } catch (IOException e) {
+      // It ended before it read all: its exit status says why.
+    }
+    String text = new String(git.getInputStream().readAllBytes(), UTF_8);
+    return new Output(git.waitFor(), text);
+  }
+
+  @Override
+  public void close() {
+    repository.close();
+    peerRepository.close();
+  }
+}
