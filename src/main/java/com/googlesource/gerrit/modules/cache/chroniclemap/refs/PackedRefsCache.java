@@ -128,8 +128,9 @@ public final class PackedRefsCache implements AutoCloseable {
     }
 
     /**
-     * Sees {@code packed-refs} as it is when it is first asked for, until the caller begins an
-     * update. For one request, and not to be kept.
+     * The same, but where each look would read the whole of {@code packed-refs} (trust {@code
+     * never}) sees it as it is when it is first asked for, until the caller begins an update. For
+     * one request, and not to be kept.
      */
     public RefDatabase forRequest() {
       return database.forRequest();

@@ -21,10 +21,16 @@ import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.lib.RefDatabase;
 
 /**
- * What {@code packed-refs} is for one request: the content that the request saw first, as with
- * JGit's snapshotting RefDirectory, until the request begins to update refs. From then on each look
- * sees what this process has written: its own changes are in the file's attributes at once, also on
- * a network file system that keeps attributes for a while.
+ * What {@code packed-refs} is for one request.
+ *
+ * <p>Where attributes of the file are trusted it is what the file is now: that costs one look at
+ * them. Only under {@link TrustStat#NEVER}, where each look reads the whole file, it is the content
+ * that the request saw first, as with JGit's snapshotting RefDirectory, until the request begins to
+ * update refs. From then on each look sees what this process has written: its own changes are in
+ * the file's attributes at once, also on a network file system that keeps attributes for a while.
+ *
+ * <p>Loose refs are looked at each time. So a ref that somebody packs after the request has begun
+ * may be in neither, under {@code never}: JGit's own per-request state has that too.
  *
  * <p>No update starts from it. Any thread may call.
  */
@@ -52,7 +58,7 @@ final class RequestPin implements CurrentList {
 
   /** JGit's database for reading: its own of one state, as long as this is of one state. */
   RefDatabase jgit() {
-    if (updating) {
+    if (updating || trust != TrustStat.NEVER) {
       return jgit;
     }
     RefDatabase made = snapshot;
@@ -66,8 +72,11 @@ final class RequestPin implements CurrentList {
   @Override
   @Nullable
   public ParsedRefs get() throws IOException {
+    if (trust != TrustStat.NEVER) {
+      return file.current(trust);
+    }
     if (updating) {
-      return file.current(trust == TrustStat.NEVER ? TrustStat.ALWAYS : trust);
+      return file.current(TrustStat.ALWAYS);
     }
     ParsedRefs list = pinned;
     if (list == null) {

@@ -122,12 +122,33 @@ class FallbackRefDatabaseTest {
     assertAnswersLikeJGit(() -> null, 0);
   }
 
-  @ParameterizedTest
-  @ValueSource(strings = {"always", "after_open", "never"})
-  void aRequestSeesOneStateUntilItUpdates(String trust) throws Exception {
+  private void trust(String trust) throws Exception {
     repository.getConfig().setString("core", null, "trustStat", trust);
     repository.getConfig().save();
     open();
+  }
+
+  /** Packing writes {@code packed-refs} and then deletes the loose file. */
+  @ParameterizedTest
+  @ValueSource(strings = {"always", "after_open"})
+  void aRefThatIsPackedInTheMiddleOfARequestIsFound(String trust) throws Exception {
+    trust(trust);
+    FallbackRefDatabase refs = new FallbackRefDatabase(own, jgit, failures);
+    pack("refs/heads/a");
+    Path loose = repository.getDirectory().toPath().resolve("refs/heads/b");
+    Files.createDirectories(loose.getParent());
+    Files.writeString(loose, ID + "\n");
+    RefDatabase request = refs.forRequest();
+    assertThat(names(request)).containsExactly("refs/heads/a", "refs/heads/b");
+    pack("refs/heads/a", "refs/heads/b");
+    Files.delete(loose);
+    assertThat(request.exactRef("refs/heads/b")).isNotNull();
+    assertThat(names(request)).containsExactly("refs/heads/a", "refs/heads/b");
+  }
+
+  @Test
+  void aRequestThatMayNotTrustAttributesSeesOneStateUntilItUpdates() throws Exception {
+    trust("never");
     FallbackRefDatabase refs = new FallbackRefDatabase(own, jgit, failures);
     pack("refs/heads/a");
     RefDatabase request = refs.forRequest();
@@ -164,6 +185,7 @@ class FallbackRefDatabaseTest {
 
   @Test
   void aRequestWithABrokenFileReadsItOnce() throws Exception {
+    trust("never");
     FallbackRefDatabase refs = new FallbackRefDatabase(own, jgit, failures);
     pack("refs/heads/a", "refs/heads/a");
     RefDatabase request = refs.forRequest();
