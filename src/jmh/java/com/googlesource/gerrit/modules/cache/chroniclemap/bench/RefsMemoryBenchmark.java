@@ -38,6 +38,7 @@ public class RefsMemoryBenchmark {
     long directBefore = directUsed();
     try (RefReader reader = fixture.open()) {
       reader.exactRef(fixture.existing[0]);
+      fixture.ours.awaitWritten();
       collect();
       CountedBytes.set(CountedBytes.HEAP, (double) (heapUsed() - heapBefore));
       CountedBytes.set(CountedBytes.DIRECT, (double) (directUsed() - directBefore));

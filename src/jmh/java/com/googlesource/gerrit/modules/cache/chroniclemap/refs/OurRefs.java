@@ -30,6 +30,7 @@ import org.eclipse.jgit.lib.RefDatabase;
 public final class OurRefs implements AutoCloseable {
   private static final long MEMORY_LIMIT = 1 << 30;
   private static final long DISK_LIMIT = 1 << 30;
+  private static final long POLL_MILLIS = 50;
 
   private final Path folder;
   private PackedRefsCache cache;
@@ -69,6 +70,18 @@ public final class OurRefs implements AutoCloseable {
   public void forgetAll() throws IOException {
     close();
     start();
+  }
+
+  /**
+   * Returns when all blocks and roots in memory are on disk: what waits for that is on the heap.
+   */
+  public void awaitWritten() throws InterruptedException {
+    RefsTotals now = cache.totals();
+    while (now.disk().orElseThrow().queued() > 0
+        || now.disk().orElseThrow().entries() < now.blocks() + now.lists()) {
+      Thread.sleep(POLL_MILLIS);
+      now = cache.totals();
+    }
   }
 
   /** How often a content was parsed since it was started. */
