@@ -231,7 +231,10 @@ final class StoreOpener {
   /** Where things are in a file: its header says so, or else a file made like it in memory. */
   private FileLayout layoutOf(StoreFiles.GenerationFile found) throws IOException {
     try {
-      return FileHeader.read(disk, found.path(), found.geometry()).layout();
+      // Whoever made it may have been killed before that: then it holds nothing.
+      if (FileHeader.isReady(disk, found.path())) {
+        return FileHeader.read(disk, found.path(), found.geometry()).layout();
+      }
     } catch (IOException e) {
       faults.warn(e, "its header can't be read; its values are looked for where they should be");
     }
