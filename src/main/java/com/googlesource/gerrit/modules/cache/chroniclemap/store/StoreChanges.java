@@ -105,20 +105,29 @@ final class StoreChanges {
       }
     }
     if (isOver[0]) {
-      StoreChanges next = successor;
-      if (next == null) {
-        file.forgetIfClosed();
-      } else {
-        var unused = next.change(key, write);
-      }
+      changeElsewhere(key, write);
     } else if (early) {
       forgetOlderAfterCrash(key);
     } else if (roomLeft && isVoid[0]) {
       writer.writeSoon(key);
     } else {
       writer.writeNow(key);
+      if (!isVoid[0] && file.isOver()) {
+        // Closed since, perhaps with the older value in it.
+        changeElsewhere(key, write);
+      }
     }
     return ticket[0];
+  }
+
+  /** Makes a change that came too late for this store's file. */
+  private void changeElsewhere(HashedKey key, PendingWrite write) {
+    StoreChanges next = successor;
+    if (next == null) {
+      file.forgetIfClosed();
+    } else {
+      var unused = next.change(key, write);
+    }
   }
 
   /** Makes the value of a key void in the file; returns false if that has to be done otherwise. */
