@@ -14,8 +14,10 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import com.google.common.flogger.FluentLogger;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -25,7 +27,8 @@ import java.util.concurrent.TimeUnit;
  * each store has a right to its share, in proportion to its own limit: whoever asks for less than
  * that and gets nothing makes the store that is furthest above its share give half of its file
  * back, and has better luck when it asks again. The bound is on files at rest; a file that is being
- * rebuilt exists twice for that time.
+ * rebuilt exists twice for that time. Files of caches that nobody has open count, too, and what
+ * they take is nobody's to share.
  *
  * <p>Safe for any thread.
  */
@@ -39,12 +42,16 @@ final class DiskBudget {
     void shrink();
   }
 
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final long TAKE_WAIT_NANOS = TimeUnit.SECONDS.toNanos(5);
   private static final long TAKE_ASK_AGAIN_MILLIS = 100;
   private static final int FIRST_SHARE = 64;
 
   private final long total;
   private final Map<Owner, Long> sizes = new HashMap<>();
+
+  /** Bytes of the files of each cache that nobody has open. Guarded by this. */
+  private final Map<String, Long> unused = new TreeMap<>();
 
   /** Whether what is given back may still be on disk. Guarded by this. */
   private boolean closing;
@@ -69,7 +76,23 @@ final class DiskBudget {
         return false;
       }
     }
-    return take(owner, bytes);
+    return tryTake(owner, bytes, /* beside= */ unusedBytes());
+  }
+
+  boolean isBound() {
+    return total != Long.MAX_VALUE;
+  }
+
+  /** Tells which caches have files that nobody has open, and their bytes. */
+  synchronized void setUnused(Map<String, Long> bytes) {
+    unused.clear();
+    unused.putAll(bytes);
+    notifyAll();
+  }
+
+  /** Somebody has a cache open, and takes what its files take. */
+  synchronized void setUsed(String cache) {
+    unused.remove(cache);
   }
 
   /**
@@ -77,22 +100,28 @@ final class DiskBudget {
    * file stays, so those that are still open must not grow into that.
    */
   synchronized void closing() {
-    closing = total != Long.MAX_VALUE;
+    closing = isBound();
   }
 
-  private boolean take(Owner owner, long bytes) {
+  private boolean tryTake(Owner owner, long bytes, long beside) {
     Owner over = null;
     synchronized (this) {
       long before = sizes.getOrDefault(owner, 0L);
-      if (bytes <= before || sum() - before + bytes <= total) {
+      if (bytes <= before || sum() - before + bytes <= total - beside) {
         sizes.put(owner, bytes);
         if (bytes < before) {
           notifyAll();
         }
         return true;
       }
-      if (bytes <= share(owner)) {
-        over = furthestAboveShare(owner);
+      if (beside > 0) {
+        logger.atInfo().atMostEvery(1, TimeUnit.DAYS).log(
+            "Of cache.diskLimitTotal, files of caches that this server does not use take %d bytes."
+                + " What no plugin needs any more may be deleted while the server is stopped: %s",
+            beside, unused.keySet());
+      }
+      if (bytes <= share(owner, total - beside)) {
+        over = furthestAboveShare(owner, total - beside);
       }
     }
     if (over != null) {
@@ -111,7 +140,8 @@ final class DiskBudget {
     long deadline = System.nanoTime() + TAKE_WAIT_NANOS;
     while (true) {
       for (long size = bytes; size >= least; size /= 2) {
-        if (take(owner, size)) {
+        // Whoever opens its file has it already, and may be the one whose cache was not open.
+        if (tryTake(owner, size, /* beside= */ 0)) {
           return size;
         }
       }
@@ -148,19 +178,23 @@ final class DiskBudget {
     return sizes.values().stream().mapToLong(Long::longValue).sum();
   }
 
-  private long share(Owner owner) {
+  private synchronized long unusedBytes() {
+    return unused.values().stream().mapToLong(Long::longValue).sum();
+  }
+
+  private long share(Owner owner, long of) {
     double limits = owner.maxBytes();
     for (Owner other : sizes.keySet()) {
       limits += other == owner ? 0 : other.maxBytes();
     }
-    return (long) (total * (owner.maxBytes() / limits));
+    return (long) (Math.max(0, of) * (owner.maxBytes() / limits));
   }
 
-  private Owner furthestAboveShare(Owner asking) {
+  private Owner furthestAboveShare(Owner asking, long of) {
     Owner furthest = null;
     long most = 0;
     for (Map.Entry<Owner, Long> entry : sizes.entrySet()) {
-      long above = entry.getValue() - share(entry.getKey());
+      long above = entry.getValue() - share(entry.getKey(), of);
       if (entry.getKey() != asking && above > most) {
         furthest = entry.getKey();
         most = above;

@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
@@ -74,8 +75,27 @@ public final class StoreDirectory implements AutoCloseable {
     threads.repeat(this::sweep, SWEEP_SECONDS);
   }
 
+  /** Has the files count that nobody has open: those of a plugin that was removed, say. */
+  private synchronized void countUnused() throws IOException {
+    if (budget.isBound() && !closed) {
+      List<String> open = stores.keySet().stream().map(StoreSettings::name).toList();
+      budget.setUnused(StoreFiles.bytes(disk, path, open));
+    }
+  }
+
+  private void countUnusedAgain() {
+    try {
+      countUnused();
+    } catch (IOException e) {
+      // What was counted before still counts.
+      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
+          "Cannot see what files of caches that are not in use take in %s", path);
+    }
+  }
+
   /** Takes what is too old out of all stores. */
   void sweep() {
+    countUnusedAgain();
     for (Store store : snapshot()) {
       try {
         store.sweepIfDue();
@@ -106,7 +126,7 @@ public final class StoreDirectory implements AutoCloseable {
       throws StoreUnavailableException {
     try {
       createPrivate(path);
-      return new StoreDirectory(
+      return open(
           path, DirectoryLock.acquire(path, disk), totalBytes.orElse(Long.MAX_VALUE), disk, clock);
     } catch (IOException | UnsupportedOperationException e) {
       throw new StoreUnavailableException(
@@ -118,6 +138,19 @@ public final class StoreDirectory implements AutoCloseable {
               + e.getMessage()
               + "; check that its owner may write to it and that the disk has room",
           e);
+    }
+  }
+
+  private static StoreDirectory open(
+      Path path, DirectoryLock lock, long totalBytes, Disk disk, LongSupplier clock)
+      throws IOException {
+    StoreDirectory directory = new StoreDirectory(path, lock, totalBytes, disk, clock);
+    try {
+      directory.countUnused();
+      return directory;
+    } catch (IOException | RuntimeException e) {
+      directory.close();
+      throw e;
     }
   }
 
@@ -167,6 +200,7 @@ public final class StoreDirectory implements AutoCloseable {
     // What waits for the other one to be opened may be marked for being discarded until then.
     other.ifPresent(Store::awaitOpenedForever);
     StoreFiles files = new StoreFiles(disk, path, lock, settings);
+    budget.setUsed(files.cache());
     Store store = new Store(settings, files, lock.isSameBoot(), threads, budget, clock);
     other.ifPresent(old -> old.closeFor(store));
     Runnable opening = () -> onOpened.accept(store.open());
@@ -214,6 +248,7 @@ public final class StoreDirectory implements AutoCloseable {
               store.close();
               return true;
             });
+    countUnusedAgain();
   }
 
   /** Figures of all open stores, by name. */

@@ -19,12 +19,17 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.zip.CRC32C;
 
 /**
@@ -47,6 +52,9 @@ final class StoreFiles {
 
   private static final Pattern GENERATION =
       Pattern.compile("-g(\\d{1,9})-(\\d{1,15})-(\\d{1,6})-([0-9a-f]{8})\\.chm");
+
+  private static final Pattern CACHE =
+      Pattern.compile("([-_.%0-9A-Za-z]+)-v-?\\d{1,10}-g[-0-9a-f]+\\.chm(\\.growing)?");
 
   private static final Pattern STORE = Pattern.compile("[-_.%0-9A-Za-z]+-v-?\\d{1,10}");
 
@@ -253,6 +261,30 @@ final class StoreFiles {
     }
     deleteEach(others);
     return generations;
+  }
+
+  /**
+   * Bytes that the files of caches in a folder take.
+   *
+   * @param but names of caches to leave out
+   * @return by the name of the cache, as it is in names of files
+   */
+  static Map<String, Long> bytes(Disk disk, Path directory, Collection<String> but)
+      throws IOException {
+    Set<String> leftOut = but.stream().map(StoreFiles::escape).collect(Collectors.toSet());
+    Map<String, Long> bytes = new HashMap<>();
+    for (Path file : disk.list(directory)) {
+      Matcher name = CACHE.matcher(file.getFileName().toString());
+      if (name.matches() && !leftOut.contains(name.group(1))) {
+        bytes.merge(name.group(1), disk.size(file), Long::sum);
+      }
+    }
+    return bytes;
+  }
+
+  /** The cache's name as it is in names of files. */
+  String cache() {
+    return prefix;
   }
 
   /** Marks all stores of a folder that were not closed properly for being discarded. */

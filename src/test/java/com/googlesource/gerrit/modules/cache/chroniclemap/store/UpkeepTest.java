@@ -358,6 +358,41 @@ class UpkeepTest {
   }
 
   @Test
+  void filesOfCachesThatNobodyUsesCountInTheTotal() throws Exception {
+    directory.close();
+    open(OptionalLong.of(20 * MB));
+    Store gone = store("gone", 16 * MB);
+    for (int i = 0; i < 12_000; i++) {
+      put(gone, i, 1000);
+    }
+    directory.closeStore(gone);
+    long left = blocks();
+    assertThat(left).isGreaterThan(10 * MB);
+    fill(store("a", 16 * MB));
+    assertThat(blocks()).isAtMost(20 * MB);
+
+    // After a restart as well, before anyone has asked for it.
+    directory.close();
+    open(OptionalLong.of(20 * MB));
+    fill(store("a", 16 * MB));
+    assertThat(blocks()).isAtMost(20 * MB);
+
+    // It has its own room again.
+    gone = store("gone", 16 * MB);
+    assertThat(gone.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
+    assertThat(gone.read(key(11_999))).isNotNull();
+    assertThat(blocks()).isAtMost(20 * MB);
+  }
+
+  private void fill(Store store) throws Exception {
+    for (int i = 0; i < 20_000; i++) {
+      put(store, i, 1000);
+    }
+    store.flush();
+    assertThat(store.stats().notStored()).isEqualTo(0);
+  }
+
+  @Test
   void aStoreAboveItsShareGivesWay() throws Exception {
     DiskBudget budget = new DiskBudget(100);
     int[] asked = new int[1];
