@@ -67,6 +67,13 @@ final class FileStamp {
     return new FileStamp(file, FileSnapshot.MISSING_FILE, null);
   }
 
+  /** What tells a file from another one that takes its place, if anything does; or null. */
+  @Nullable
+  static Object key(File file) {
+    BasicFileAttributes attributes = read(file);
+    return attributes == null ? null : attributes.fileKey();
+  }
+
   /** Whether the file must be read again. */
   boolean isModified() {
     if (settled) {

@@ -91,6 +91,57 @@ final class FileText implements TextSource, Closeable {
     return n;
   }
 
+  /** Whether {@link #part} can be used. */
+  boolean hasParts() {
+    return channel != null;
+  }
+
+  /**
+   * A part of the file, which may be read while other parts are, by another thread.
+   *
+   * @param from position of its first byte
+   * @param to position after its last byte; anything after the end of the file for the rest
+   */
+  TextSource part(long from, long to) {
+    return new Part(channel, from, to);
+  }
+
+  private static final class Part implements TextSource {
+    private final FileChannel channel;
+    private final long from;
+    private final long to;
+    private long position;
+
+    Part(FileChannel channel, long from, long to) {
+      this.channel = channel;
+      this.from = from;
+      this.to = to;
+      this.position = from;
+    }
+
+    @Override
+    public int read(ByteBuffer target) throws IOException {
+      if (position == to) {
+        return -1;
+      }
+      int limit = target.limit();
+      target.limit(
+          (int) Math.min(limit, target.position() + Math.min(to - position, target.remaining())));
+      try {
+        int n = channel.read(target, position);
+        position += Math.max(0, n);
+        return n;
+      } finally {
+        target.limit(limit);
+      }
+    }
+
+    @Override
+    public void rewind() {
+      position = from;
+    }
+  }
+
   @Override
   public void rewind() throws IOException {
     if (channel != null) {

@@ -292,6 +292,7 @@ public final class PackedRefsCache implements AutoCloseable {
     }
     if (lists != null) {
       guarded(lists::upkeep).run();
+      lists.check().close();
     }
     closeDirectory();
     if (interrupted) {

@@ -15,10 +15,9 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import java.io.File;
+import java.io.FileInputStream;
 import java.io.FileNotFoundException;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.text.MessageFormat;
 import java.util.ArrayList;
 import java.util.List;
@@ -57,6 +56,9 @@ final class PackedRefsFile implements ListMemory.Holder {
   private volatile long version;
 
   private final FileCounts counts = new FileCounts();
+
+  /** Key of the file whose content was read last. Of the one thread that reads. */
+  @Nullable private Object checkedKey;
 
   /** When a list was last asked for, in the time of {@link ListMemory#now}. Need not be exact. */
   private long lastUse;
@@ -180,9 +182,13 @@ final class PackedRefsFile implements ListMemory.Holder {
   /** Some network file systems tell the attributes anew when a file is opened. */
   private void refreshAttributes() throws IOException {
     try {
-      Files.newInputStream(file.toPath()).close();
-    } catch (FileNotFoundException | NoSuchFileException e) {
-      // The attributes will say so.
+      // Half the price of a channel.
+      new FileInputStream(file).close();
+    } catch (FileNotFoundException e) {
+      // It says that of one that can't be read, too.
+      if (file.isFile()) {
+        throw e;
+      }
     }
   }
 
@@ -304,8 +310,11 @@ final class PackedRefsFile implements ListMemory.Holder {
   private State read(
       FileText text, PackedRefsReader reader, State before, @Nullable FileStamp stamp)
       throws IOException, NotParsableException {
-    Draft draft = tiers.memory().draft();
     ParsedRefs old = before.list;
+    if (old != null && stamp == null && isUnchanged(text, old)) {
+      return before;
+    }
+    Draft draft = tiers.memory().draft();
     if (old == null || old.size() == 0) {
       // Another repository, another process or an earlier run may have parsed it.
       ContentDigest digest =
@@ -322,14 +331,33 @@ final class PackedRefsFile implements ListMemory.Holder {
       }
       text.rewind();
     }
-    long begun = System.nanoTime();
+    long begunAt = System.nanoTime();
     ParsedRefs list = reader.read(text, draft, old);
     if (list == old) {
       // If the state before has a stamp, that still holds: those attributes, this content.
       return stamp == null ? before : new State(stamp, old, old.digest());
     }
     ParsedRefs made = draft.finish(list.root(), old, /* onDisk= */ false);
-    counts.parsed(list.blocks(), draft.made(), System.nanoTime() - begun);
+    counts.parsed(list.blocks(), draft.made(), System.nanoTime() - begunAt);
     return new State(stamp, made, made.digest());
+  }
+
+  /** Checks by the content, where that is done sooner than by reading for changes. */
+  private boolean isUnchanged(FileText text, ParsedRefs list) throws IOException {
+    if (!text.hasParts() || !tiers.check().isWorthwhile(list)) {
+      return false;
+    }
+    // Not trusted, but worth a guess: another file has another content, most likely.
+    Object key = FileStamp.key(file);
+    boolean sameFile = key != null && key.equals(checkedKey);
+    checkedKey = key;
+    if (!sameFile) {
+      return false;
+    }
+    boolean same = tiers.check().matches(text, list);
+    if (!same) {
+      text.rewind();
+    }
+    return same;
   }
 }

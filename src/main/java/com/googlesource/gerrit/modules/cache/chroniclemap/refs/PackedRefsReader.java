@@ -190,8 +190,19 @@ final class PackedRefsReader {
     if (root.irregular()) {
       return digest(from).equals(list.digest());
     }
+    return matches(from, root, 0, root.blocks());
+  }
+
+  /**
+   * Returns whether a text is that of some blocks of a regular list, and nothing else, without
+   * garbage.
+   *
+   * @param from at its start
+   * @param after the block after them
+   */
+  boolean matches(TextSource from, Root root, int first, int after) throws IOException {
     open(from);
-    for (int block = 0; block < root.blocks(); block++) {
+    for (int block = first; block < after; block++) {
       fill();
       int length = root.textLength(block);
       if (end - position < length || !isText(root, block, length)) {

@@ -124,6 +124,21 @@ class PackedRefsFileTest {
   }
 
   @Test
+  void neverTrustsAttributesOfALargeFile() throws Exception {
+    RefsFile.write(path, RefsFile.names(60_000), 0);
+    age();
+    ParsedRefs list = file.current(TrustStat.NEVER);
+    assertThat(file.current(TrustStat.NEVER)).isSameInstanceAs(list);
+    assertThat(file.current(TrustStat.NEVER)).isSameInstanceAs(list);
+    RefsFile.write(path, RefsFile.names(60_000), 1);
+    age();
+    ParsedRefs other = file.current(TrustStat.NEVER);
+    assertThat(other.digest()).isNotEqualTo(list.digest());
+    assertThat(file.current(TrustStat.NEVER)).isSameInstanceAs(other);
+    assertThat(file.counts().parses()).isEqualTo(2);
+  }
+
+  @Test
   void contentThatJGitMustAnswerForIsParsedOnce() throws Exception {
     write(ID + " refs/heads/a\nbroken\n");
     for (int i = 0; i < 5; i++) {

@@ -22,7 +22,7 @@ import java.util.Arrays;
 
 /**
  * A block store in direct memory that keeps all it is given until it is garbage itself: for tests
- * and benchmarks, and for a server that has no room on disk.
+ * and benchmarks of what lies above a store.
  *
  * <p>Blocks lie one behind the other in slabs. The index is an open hash table of 32-byte slots: id
  * (16 bytes), slab (4), offset (4), length (4, 0 in a free slot). A slot's length is written last,
