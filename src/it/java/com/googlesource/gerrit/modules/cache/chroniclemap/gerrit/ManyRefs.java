@@ -14,36 +14,25 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
-
 import com.google.common.collect.ImmutableList;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsFile;
-import java.io.BufferedWriter;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsObjects;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Instant;
-import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
-import org.eclipse.jgit.internal.storage.file.PackInserter;
-import org.eclipse.jgit.lib.CommitBuilder;
 import org.eclipse.jgit.lib.ConfigConstants;
 import org.eclipse.jgit.lib.Constants;
-import org.eclipse.jgit.lib.ObjectId;
-import org.eclipse.jgit.lib.PersonIdent;
-import org.eclipse.jgit.lib.TreeFormatter;
 
 /**
  * Fills a repository that Gerrit has made with as many packed refs as a busy project has; they
  * point to some hundred commits. No daemon may run meanwhile.
  */
 final class ManyRefs {
-  private static final int COMMITS = 997;
-
   private final ImmutableList<Branch> branches;
   private final long bytes;
 
@@ -61,9 +50,9 @@ final class ManyRefs {
    * @param trustStat value of {@code core.trustStat}; null to leave it out
    */
   static ManyRefs fill(Path folder, int count, @Nullable String trustStat) throws IOException {
-    List<ObjectId> commits;
+    RefsObjects objects;
     try (FileRepository repository = new FileRepository(folder.toFile())) {
-      commits = commits(repository);
+      objects = RefsObjects.insert(repository);
       if (trustStat != null) {
         repository
             .getConfig()
@@ -72,38 +61,16 @@ final class ManyRefs {
       }
     }
     Path packed = folder.resolve(Constants.PACKED_REFS);
+    String[] names = RefsFile.names(count);
+    int[] numbers = new Random(count).ints(count, 0, RefsObjects.COUNT).toArray();
+    objects.writePackedRefs(packed, names, i -> numbers[i]);
     List<Branch> branches = new ArrayList<>();
-    Random random = new Random(count);
-    try (BufferedWriter out = Files.newBufferedWriter(packed, US_ASCII)) {
-      out.write("# pack-refs with: peeled fully-peeled sorted \n");
-      for (String name : RefsFile.names(count)) {
-        String id = commits.get(random.nextInt(COMMITS)).name();
-        out.write(id + " " + name + "\n");
-        if (name.startsWith(Constants.R_HEADS)) {
-          branches.add(new Branch(name, id));
-        }
+    for (int i = 0; i < count; i++) {
+      if (names[i].startsWith(Constants.R_HEADS)) {
+        branches.add(new Branch(names[i], objects.of(names[i], numbers[i]).name()));
       }
     }
     return new ManyRefs(branches, Files.size(packed));
-  }
-
-  /** The same ones in each repository. */
-  private static List<ObjectId> commits(FileRepository repository) throws IOException {
-    List<ObjectId> commits = new ArrayList<>();
-    try (PackInserter objects = repository.getObjectDatabase().newPackInserter()) {
-      PersonIdent person = new PersonIdent("A", "a@example.com", Instant.EPOCH, ZoneOffset.UTC);
-      ObjectId tree = objects.insert(new TreeFormatter());
-      for (int i = 0; i < COMMITS; i++) {
-        CommitBuilder commit = new CommitBuilder();
-        commit.setTreeId(tree);
-        commit.setAuthor(person);
-        commit.setCommitter(person);
-        commit.setMessage("commit " + i);
-        commits.add(objects.insert(commit));
-      }
-      objects.flush();
-    }
-    return commits;
   }
 
   /** Some of the refs. */

@@ -15,85 +15,44 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import com.google.common.base.Splitter;
-import com.google.common.io.MoreFiles;
-import com.google.common.io.RecursiveDeleteOption;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.ChildJvm;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.SoakRun;
 import java.io.IOException;
 import java.io.PrintStream;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.OptionalInt;
-import java.util.Random;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Pattern;
 
 /**
  * Has processes change and read refs at random, kills a third of them, and has each answer of the
  * parsed lists compared with JGit's and native git's; see {@code bin/soak --help}.
  */
-public final class RefsSoak {
+public final class RefsSoak extends SoakRun {
   private static final int MIN_ROUND_MILLIS = 2000;
   private static final int MAX_ROUND_MILLIS = 10_000;
-
-  /** How long a process may take for its start, its end and for what it checks. */
-  private static final long SPARE_MILLIS = 120_000;
-
-  private static final Pattern ERROR =
-      Pattern.compile("(?m)^.*(Exception|Error\\b|SEVERE|SIGSEGV|SIGBUS).*$");
 
   private static final String[] FIGURES = {
     "writes", "packs", "reads", "refs read", "comparisons", "parses", "lists from disk", "starts"
   };
 
-  private final long seed;
-  private final Random random;
-  private final Path folder;
-  private final PrintStream out;
   private final long[] figures = new long[FIGURES.length];
   private int rounds;
   private int kills;
 
-  /**
-   * Prepares a run.
-   *
-   * @param folder to work in; it is made, and left there only after a wrong answer
-   * @param out told of the progress and the result
-   */
+  /** Prepares a run; see {@link SoakRun}. */
   public RefsSoak(long seed, Path folder, PrintStream out) {
-    this.seed = seed;
-    this.random = new Random(seed);
-    this.folder = folder;
-    this.out = out;
-  }
-
-  /** A wrong answer, or something else that must not be. */
-  @SuppressWarnings("serial")
-  public static final class WrongException extends Exception {
-    WrongException(String message) {
-      super(message);
-    }
+    super(seed, folder, out);
   }
 
   /** Folder, seconds, seed. */
   public static void main(String[] args) throws Exception {
-    long seed = Long.parseLong(args[2]);
-    Path folder = Path.of(args[0]);
-    try {
-      new RefsSoak(seed, folder, System.out).run(TimeUnit.SECONDS.toNanos(Long.parseLong(args[1])));
-    } catch (WrongException e) {
-      System.out.printf(
-          "%n%s%n%nseed %d; the files are kept in %s%n", e.getMessage(), seed, folder);
-      System.exit(1);
-    }
+    main(args, RefsSoak::new);
   }
 
-  /** Runs for that long, and until the process that runs then has ended. */
+  @Override
   public void run(long nanos) throws IOException, InterruptedException, WrongException {
-    if (Files.exists(folder)) {
-      MoreFiles.deleteRecursively(folder, RecursiveDeleteOption.ALLOW_INSECURE);
-    }
-    Files.createDirectories(folder);
+    beginFolder();
     RefsSoakMain.makeRepositories(folder);
     out.printf("refs, seed %d%n", seed);
     long begun = System.nanoTime();
@@ -111,7 +70,7 @@ public final class RefsSoak {
           figures[2],
           figures[4]);
     }
-    MoreFiles.deleteRecursively(folder, RecursiveDeleteOption.ALLOW_INSECURE);
+    deleteFolder();
     out.printf("%nrounds            %,d, of which %,d ended by a SIGKILL%n", rounds, kills);
     for (int i = 0; i < FIGURES.length; i++) {
       out.printf("%-17s %,d%n", FIGURES[i], figures[i]);
@@ -152,7 +111,7 @@ public final class RefsSoak {
       if (said.indexOf("WRONG") >= 0) {
         throw wrong("a wrong answer", said, errors);
       }
-      if (ERROR.matcher(errors).find()) {
+      if (child.saidError()) {
         throw wrong("errors on standard error", said, errors);
       }
     }

@@ -27,9 +27,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 
 /** A Java virtual machine of its own, so that its end, of whatever kind, is seen and survived. */
 public final class ChildJvm implements AutoCloseable {
+  private static final Pattern ERROR =
+      Pattern.compile("(?m)^.*(Exception|Error\\b|SEVERE|SIGSEGV|SIGBUS).*$");
+
   private final Process process;
   private final Path errors;
   private final BufferedReader output;
@@ -132,6 +136,11 @@ public final class ChildJvm implements AutoCloseable {
   /** What it has said on standard error. */
   public String errors() throws IOException {
     return Files.readString(errors);
+  }
+
+  /** Whether that names an error, or the end of the JVM by a signal. */
+  public boolean saidError() throws IOException {
+    return ERROR.matcher(errors()).find();
   }
 
   /** SIGKILL. What it has said until then can still be read. */

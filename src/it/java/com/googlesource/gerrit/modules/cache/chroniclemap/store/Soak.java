@@ -14,41 +14,26 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-import com.google.common.io.MoreFiles;
-import com.google.common.io.RecursiveDeleteOption;
 import java.io.IOException;
 import java.io.PrintStream;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.OptionalInt;
-import java.util.Random;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Pattern;
 
 /**
  * Has processes do all that can be done to some stores, at random and beside each other, kills
  * about half of them, and has each answer compared with a {@link SoakModel}; see {@code bin/soak
  * --help}.
  */
-public final class Soak {
+public final class Soak extends SoakRun {
   /** Processes that use the same stores, one after the other. */
   private static final int ROUNDS_OF_STORES = 8;
 
   private static final int MIN_ROUND_MILLIS = 1000;
   private static final int MAX_ROUND_MILLIS = 8000;
 
-  /** How long a process may take for its start, its end and for what it checks. */
-  private static final long SPARE_MILLIS = 120_000;
-
-  private static final Pattern ERROR =
-      Pattern.compile("(?m)^.*(Exception|Error\\b|SEVERE|SIGSEGV|SIGBUS).*$");
-
-  private final long seed;
-  private final Random random;
-  private final Path folder;
-  private final PrintStream out;
   private final Map<SoakModel.Count, Long> sums = new EnumMap<>(SoakModel.Count.class);
   private int rounds;
   private int kills;
@@ -59,41 +44,17 @@ public final class Soak {
   private Path stores;
   private Path modelFile;
 
-  /**
-   * Prepares a run.
-   *
-   * @param folder to work in; it is made, and left there only after a wrong answer
-   * @param out told of the progress and the result
-   */
+  /** Prepares a run; see {@link SoakRun}. */
   public Soak(long seed, Path folder, PrintStream out) {
-    this.seed = seed;
-    this.random = new Random(seed);
-    this.folder = folder;
-    this.out = out;
-  }
-
-  /** A wrong answer, or something else that must not be. */
-  @SuppressWarnings("serial")
-  public static final class WrongException extends Exception {
-    WrongException(String message) {
-      super(message);
-    }
+    super(seed, folder, out);
   }
 
   /** Folder, seconds, seed. */
   public static void main(String[] args) throws Exception {
-    long seed = Long.parseLong(args[2]);
-    Path folder = Path.of(args[0]);
-    try {
-      new Soak(seed, folder, System.out).run(TimeUnit.SECONDS.toNanos(Long.parseLong(args[1])));
-    } catch (WrongException e) {
-      System.out.printf(
-          "%n%s%n%nseed %d; the files are kept in %s%n", e.getMessage(), seed, folder);
-      System.exit(1);
-    }
+    main(args, Soak::new);
   }
 
-  /** Runs for that long, and until the process that runs then has ended. */
+  @Override
   public void run(long nanos) throws IOException, InterruptedException, WrongException {
     long begun = System.nanoTime();
     out.printf("seed %d%n", seed);
@@ -111,15 +72,12 @@ public final class Soak {
       }
       endStores();
     }
-    MoreFiles.deleteRecursively(folder, RecursiveDeleteOption.ALLOW_INSECURE);
+    deleteFolder();
     summary();
   }
 
   private void beginStores() throws IOException {
-    if (Files.exists(folder)) {
-      MoreFiles.deleteRecursively(folder, RecursiveDeleteOption.ALLOW_INSECURE);
-    }
-    Files.createDirectories(folder);
+    beginFolder();
     stores = folder.resolve("stores");
     modelFile = folder.resolve("model");
     model = SoakModel.open(modelFile);
@@ -174,7 +132,7 @@ public final class Soak {
       } else if (status.getAsInt() != 0) {
         throw wrong(plan, "a process ended with " + status.getAsInt() + ": " + line, child);
       }
-      if (ERROR.matcher(child.errors()).find()) {
+      if (child.saidError()) {
         throw wrong(plan, "errors on standard error", child);
       }
     }

@@ -102,7 +102,7 @@ public enum BulkFill {
     Cache<byte[], byte[]> cache =
         injector
             .getInstance(PersistentCacheFactory.class)
-            .build(new RawCacheDef(cacheName, version, diskLimit));
+            .build(DiskCacheDef.withStoredKeys(cacheName, version, diskLimit));
     LifecycleManager lifecycle = new LifecycleManager();
     lifecycle.add(injector);
     lifecycle.start();

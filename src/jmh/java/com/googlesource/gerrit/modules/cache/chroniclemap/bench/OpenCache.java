@@ -26,6 +26,9 @@ import java.util.concurrent.ExecutionException;
 
 /** A persistent cache as Gerrit's daemon makes, starts and stops it. */
 final class OpenCache implements AutoCloseable {
+  /** Two and a half times what the benchmarks keep. */
+  private static final long DISK_LIMIT = 256 << 20;
+
   private static final CacheLoader<String, byte[]> NO_SOURCE =
       new CacheLoader<>() {
         @Override
@@ -45,7 +48,9 @@ final class OpenCache implements AutoCloseable {
     this.peer = peer;
     injector = Guice.createInjector(new GerritEnvironment(site), peer.module());
     cache =
-        injector.getInstance(PersistentCacheFactory.class).build(new BytesCacheDef(), NO_SOURCE);
+        injector
+            .getInstance(PersistentCacheFactory.class)
+            .build(DiskCacheDef.withTextKeys(DISK_LIMIT), NO_SOURCE);
     lifecycle.add(injector);
     lifecycle.start();
     peer.awaitOpen(injector, cache);

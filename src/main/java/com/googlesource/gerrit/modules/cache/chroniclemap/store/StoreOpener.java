@@ -112,6 +112,7 @@ final class StoreOpener {
         return recover(
             bytes,
             found,
+            headerOf(found),
             StartReport.Kind.SHRUNK,
             "cache.%s.diskLimit or cache.diskLimitTotal is less than it was"
                 .formatted(settings.name()));
@@ -144,24 +145,24 @@ final class StoreOpener {
 
   private Opened openUnclean(long bytes, StoreFiles.GenerationFile found) throws IOException {
     String detail = "it was not closed properly, or changed since";
-    try {
-      if (FileHeader.isReady(disk, found.path())) {
-        return repair(found, detail);
+    Optional<FileHeader> header = headerOf(found);
+    if (header.isPresent()) {
+      try {
+        return repair(found, header.get(), detail);
+      } catch (IOException | RuntimeException | InternalError e) {
+        faults.warn(e, "its file can't be put in order where it is; what is valid is copied");
       }
-      logger.atInfo().log("Cache %s: its file was never finished", settings.name());
-    } catch (IOException | RuntimeException | InternalError e) {
-      faults.warn(e, "its file can't be put in order where it is; what is valid is copied");
     }
-    return recover(bytes, found, StartReport.Kind.RECOVERED, detail);
+    return recover(bytes, found, header, StartReport.Kind.RECOVERED, detail);
   }
 
   /** Puts a file in order whose last user died, and opens it. */
-  private Opened repair(StoreFiles.GenerationFile found, String detail) throws IOException {
+  private Opened repair(StoreFiles.GenerationFile found, FileHeader header, String detail)
+      throws IOException {
     if (disk.size(found.path()) > found.bytes()) {
       throw new IOException("the file is longer than it was made");
     }
     Census census = new Census();
-    FileHeader header = FileHeader.read(disk, found.path(), found.geometry());
     Holes.fill(disk, found.path());
     long damaged = FileRepair.repair(disk, found.path(), header, census);
     ChronicleFile file = ChronicleFile.open(disk, found.path(), found.geometry());
@@ -185,7 +186,11 @@ final class StoreOpener {
    * size, a smaller one takes the values of most use.
    */
   private Opened recover(
-      long granted, StoreFiles.GenerationFile found, StartReport.Kind kind, String detail)
+      long granted,
+      StoreFiles.GenerationFile found,
+      Optional<FileHeader> header,
+      StartReport.Kind kind,
+      String detail)
       throws IOException {
     GrowthPlan plan = new GrowthPlan(settings.maxBytes());
     long bytes = granted;
@@ -204,18 +209,22 @@ final class StoreOpener {
         bytes = take(bytes / 2);
         continue;
       }
-      return copyInto(generation(fresh, file, 0, 0), found, kind, detail);
+      return copyInto(generation(fresh, file, 0, 0), found, header, kind, detail);
     }
   }
 
   private Opened copyInto(
-      Generation fresh, StoreFiles.GenerationFile found, StartReport.Kind kind, String detail)
+      Generation fresh,
+      StoreFiles.GenerationFile found,
+      Optional<FileHeader> header,
+      StartReport.Kind kind,
+      String detail)
       throws IOException {
     try {
       FileLayout layout =
           found.geometry().equals(fresh.name().geometry())
               ? fresh.values().file().layout()
-              : layoutOf(found);
+              : layoutOf(found, header);
       long damaged =
           SegmentReader.readAll(disk, found.path(), layout, fresh.values()::putUncounted);
       ValueFile.Sweep sweep = fresh.values().sweep();
@@ -229,20 +238,30 @@ final class StoreOpener {
   }
 
   /** Where things are in a file: its header says so, or else a file made like it in memory. */
-  private FileLayout layoutOf(StoreFiles.GenerationFile found) throws IOException {
-    try {
-      // Whoever made it may have been killed before that: then it holds nothing.
-      if (FileHeader.isReady(disk, found.path())) {
-        return FileHeader.read(disk, found.path(), found.geometry()).layout();
-      }
-    } catch (IOException e) {
-      faults.warn(e, "its header can't be read; its values are looked for where they should be");
+  private FileLayout layoutOf(StoreFiles.GenerationFile found, Optional<FileHeader> header)
+      throws IOException {
+    if (header.isPresent()) {
+      return header.get().layout();
     }
     try {
       return ChronicleFile.layoutOf(found.geometry());
     } catch (OutOfMemoryError e) {
       throw new IOException("no memory to learn how a file of its size is laid out", e);
     }
+  }
+
+  /** The header of a file; none if it can't be read, or there is no finished one. */
+  private Optional<FileHeader> headerOf(StoreFiles.GenerationFile found) {
+    try {
+      if (FileHeader.isReady(disk, found.path())) {
+        return Optional.of(FileHeader.read(disk, found.path(), found.geometry()));
+      }
+      // No fault: whoever made it was killed before it held anything.
+      logger.atInfo().log("Cache %s: its file was never finished", settings.name());
+    } catch (IOException | RuntimeException | InternalError e) {
+      faults.warn(e, "its header can't be read; its values are looked for where they should be");
+    }
+    return Optional.empty();
   }
 
   private Opened replace(String reason) throws IOException {

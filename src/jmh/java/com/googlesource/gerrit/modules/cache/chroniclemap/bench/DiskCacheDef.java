@@ -24,19 +24,18 @@ import com.google.inject.TypeLiteral;
 import java.time.Duration;
 
 /**
- * A cache of strings to byte strings that keeps nothing on the heap, so that each get is answered
- * from disk. Its values are their own stored form: what is measured is the cache, not a serializer.
+ * A cache that keeps nothing on the heap, so that each get is answered from disk. Its values are
+ * their own stored form: what is measured is the cache, not a serializer.
+ *
+ * @param <K> type of the keys
  */
-final class BytesCacheDef implements PersistentCacheDef<String, byte[]> {
-  /** Two and a half times what the benchmarks keep. */
-  private static final long DISK_LIMIT = 256 << 20;
-
+final class DiskCacheDef<K> implements PersistentCacheDef<K, byte[]> {
   private enum AsIs implements CacheSerializer<byte[]> {
     INSTANCE;
 
     @Override
-    public byte[] serialize(byte[] value) {
-      return value;
+    public byte[] serialize(byte[] bytes) {
+      return bytes;
     }
 
     @Override
@@ -45,19 +44,60 @@ final class BytesCacheDef implements PersistentCacheDef<String, byte[]> {
     }
   }
 
+  private final String name;
+  private final int version;
+  private final long diskLimit;
+  private final TypeLiteral<K> keyType;
+  private final CacheSerializer<K> keySerializer;
+
+  private DiskCacheDef(
+      String name,
+      int version,
+      long diskLimit,
+      TypeLiteral<K> keyType,
+      CacheSerializer<K> keySerializer) {
+    this.name = name;
+    this.version = version;
+    this.diskLimit = diskLimit;
+    this.keyType = keyType;
+    this.keySerializer = keySerializer;
+  }
+
+  /**
+   * A cache of the benchmarks' own.
+   *
+   * @param diskLimit bytes
+   */
+  static DiskCacheDef<String> withTextKeys(long diskLimit) {
+    return new DiskCacheDef<>(
+        "benchmark", 1, diskLimit, TypeLiteral.get(String.class), StringCacheSerializer.INSTANCE);
+  }
+
+  /**
+   * A cache of Gerrit by name, whose keys are given in their stored form, too. What is put to it is
+   * found again by the Gerrit that owns the name.
+   *
+   * @param version must be the one of that Gerrit, or it drops what it finds
+   * @param diskLimit bytes
+   */
+  static DiskCacheDef<byte[]> withStoredKeys(String name, int version, long diskLimit) {
+    return new DiskCacheDef<>(
+        name, version, diskLimit, TypeLiteral.get(byte[].class), AsIs.INSTANCE);
+  }
+
   @Override
   public String name() {
-    return "benchmark";
+    return name;
   }
 
   @Override
   public String configKey() {
-    return name();
+    return name;
   }
 
   @Override
   public int version() {
-    return 1;
+    return version;
   }
 
   @Override
@@ -67,12 +107,12 @@ final class BytesCacheDef implements PersistentCacheDef<String, byte[]> {
 
   @Override
   public long diskLimit() {
-    return DISK_LIMIT;
+    return diskLimit;
   }
 
   @Override
-  public TypeLiteral<String> keyType() {
-    return TypeLiteral.get(String.class);
+  public TypeLiteral<K> keyType() {
+    return keyType;
   }
 
   @Override
@@ -81,8 +121,8 @@ final class BytesCacheDef implements PersistentCacheDef<String, byte[]> {
   }
 
   @Override
-  public CacheSerializer<String> keySerializer() {
-    return StringCacheSerializer.INSTANCE;
+  public CacheSerializer<K> keySerializer() {
+    return keySerializer;
   }
 
   @Override
@@ -92,7 +132,7 @@ final class BytesCacheDef implements PersistentCacheDef<String, byte[]> {
 
   @Override
   @Nullable
-  public Weigher<String, byte[]> weigher() {
+  public Weigher<K, byte[]> weigher() {
     return null;
   }
 
@@ -114,10 +154,10 @@ final class BytesCacheDef implements PersistentCacheDef<String, byte[]> {
     return null;
   }
 
-  /** Null: the loader is given to the factory. */
+  /** Null: a loader, if there is any, is given to the factory. */
   @Override
   @Nullable
-  public CacheLoader<String, byte[]> loader() {
+  public CacheLoader<K, byte[]> loader() {
     return null;
   }
 }
