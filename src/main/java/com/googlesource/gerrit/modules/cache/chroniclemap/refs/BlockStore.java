@@ -25,7 +25,7 @@ import java.nio.ByteBuffer;
  *
  * <p>All methods may be called from any thread.
  */
-public interface BlockStore {
+interface BlockStore {
   /** Takes a look at the bytes of a block. */
   interface Visitor {
     /**

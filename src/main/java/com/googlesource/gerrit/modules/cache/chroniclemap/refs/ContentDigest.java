@@ -29,7 +29,7 @@ import java.security.NoSuchAlgorithmException;
  * @param hi first 64 bits
  * @param lo last 64 bits
  */
-public record ContentDigest(long hi, long lo) {
+record ContentDigest(long hi, long lo) {
   /** A separate name space from any other use of SHA-256 over such bytes. */
   private static final byte DOMAIN = 'D';
 

@@ -92,7 +92,7 @@ final class FallbackRefDatabase extends RefDatabase {
   /** JGit's database for updates: they start from what is on disk. */
   private RefDirectory updates() {
     if (pin != null) {
-      pin.update();
+      pin.beginUpdate();
     }
     return jgit;
   }
@@ -187,7 +187,10 @@ final class FallbackRefDatabase extends RefDatabase {
 
   @Override
   public void refresh() {
-    jgit.refresh();
+    if (pin != null) {
+      pin.lookAnew();
+    }
+    own.refresh();
   }
 
   @Override

@@ -43,20 +43,29 @@ final class FileCounts {
     lastParseNanos = nanos;
   }
 
-  /** Adds what another file has counted. */
-  void add(FileCounts other) {
-    lookups.add(other.lookups.sum());
-    readings.add(other.readings.sum());
-    found.add(other.found.sum());
-    notParsable.add(other.notParsable.sum());
-    long parsed = other.parses();
-    long reused = other.reusedBlocks();
-    long last = other.lastParse();
+  /** Adds what was counted here to another one, and begins anew. */
+  void moveTo(FileCounts other) {
+    other.lookups.add(lookups.sumThenReset());
+    other.readings.add(readings.sumThenReset());
+    other.found.add(found.sumThenReset());
+    other.notParsable.add(notParsable.sumThenReset());
+    long parsed;
+    long reused;
+    long last;
     synchronized (this) {
-      parses += parsed;
-      reusedBlocks += reused;
-      lastParse = Math.max(lastParse, last);
+      parsed = parses;
+      reused = reusedBlocks;
+      last = lastParse;
+      parses = 0;
+      reusedBlocks = 0;
     }
+    other.addParses(parsed, reused, last);
+  }
+
+  private synchronized void addParses(long parsed, long reused, long last) {
+    parses += parsed;
+    reusedBlocks += reused;
+    lastParse = Math.max(lastParse, last);
   }
 
   synchronized long parses() {

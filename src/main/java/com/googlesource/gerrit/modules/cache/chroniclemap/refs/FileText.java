@@ -22,6 +22,7 @@ import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.StandardOpenOption;
 import org.eclipse.jgit.annotations.Nullable;
 
@@ -57,9 +58,18 @@ final class FileText implements TextSource, Closeable {
       if (!path.isFile()) {
         throw new FileNotFoundException(path.getPath());
       }
-      channel = FileChannel.open(path.toPath(), StandardOpenOption.READ);
+      channel = open(path);
       file = null;
       part = null;
+    }
+  }
+
+  private static FileChannel open(File path) throws IOException {
+    try {
+      return FileChannel.open(path.toPath(), StandardOpenOption.READ);
+    } catch (NoSuchFileException e) {
+      // JGit's retries know that one only.
+      throw (IOException) new FileNotFoundException(path.getPath()).initCause(e);
     }
   }
 

@@ -135,7 +135,11 @@ final class ListDisk {
   private void put(long idHi, long idLo, ByteBuffer memory, int start, int length, long now) {
     byte[] bytes = new byte[length];
     memory.get(start, bytes);
-    store.put(key(idHi, idLo), bytes, now);
+    byte[] key = key(idHi, idLo);
+    // Whatever is there under an id is the same: a plain put would make it void meanwhile, and
+    // after
+    // the store was closed would have its file discarded.
+    store.putIfCurrent(key, bytes, now, store.ticket(key));
   }
 
   /** Sees to it that a list in use stays, or is there again. */

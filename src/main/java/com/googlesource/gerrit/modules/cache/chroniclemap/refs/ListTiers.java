@@ -19,6 +19,7 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicLong;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
@@ -31,6 +32,12 @@ final class ListTiers {
   /** Readers that are kept while not in use; each has some 700 KB, a third of it off the heap. */
   private static final int READERS = 4;
 
+  /** The part of the memory's bound that lists may take which only wait to be written. */
+  private static final int UNWRITTEN_SHARE = 8;
+
+  /** That they may take in any case, bytes. */
+  private static final long LEAST_UNWRITTEN = 4 << 20;
+
   private final ListMemory memory;
   @Nullable private final ListDisk disk;
   private final ReaderPool readers;
@@ -39,8 +46,11 @@ final class ListTiers {
   /** Repositories that have another list since {@link #upkeep} last ran. */
   private final Set<PackedRefsFile> changed = ConcurrentHashMap.newKeySet();
 
-  /** Lists that left the memory before they were written. */
+  /** Lists that left the memory before they were written, and what they take; a bounded share. */
   private final Queue<ParsedRefs> unwritten = new ConcurrentLinkedQueue<>();
+
+  private final AtomicLong unwrittenBytes = new AtomicLong();
+  private volatile boolean closed;
 
   /** The list of no file. Belongs to no holder. */
   private final ParsedRefs none;
@@ -71,6 +81,13 @@ final class ListTiers {
 
   ReaderPool readers() {
     return readers;
+  }
+
+  /** Nothing is written any more. */
+  void close() {
+    closed = true;
+    unwritten.clear();
+    check.close();
   }
 
   SharedCheck check() {
@@ -104,9 +121,21 @@ final class ListTiers {
   /** Notes that a list left the memory. */
   void left(ParsedRefs list) {
     HeldBlocks held = list.held();
-    if (disk != null && held != null && !held.rootOnDisk) {
-      unwritten.add(list);
+    if (disk == null || held == null || held.rootOnDisk || closed) {
+      return;
     }
+    long bytes = bytes(list);
+    if (unwrittenBytes.addAndGet(bytes)
+        <= Math.max(LEAST_UNWRITTEN, memory.limit() / UNWRITTEN_SHARE)) {
+      unwritten.add(list);
+    } else {
+      // It is parsed again if it is needed again.
+      unwrittenBytes.addAndGet(-bytes);
+    }
+  }
+
+  private static long bytes(ParsedRefs list) {
+    return list.blockBytes() + list.rootBytes();
   }
 
   /**
@@ -123,6 +152,7 @@ final class ListTiers {
       }
     }
     for (ParsedRefs list = unwritten.poll(); list != null; list = unwritten.poll()) {
+      unwrittenBytes.addAndGet(-bytes(list));
       write(list);
     }
   }

@@ -97,7 +97,7 @@ final class LooseRefs {
       start = slash + 1;
       // The folder above was just opened, so this is the truth; and cheaper than an exception.
       // Every
-      // repository has the first.
+      // repository has the first folder.
       if (!refs && !folder.isDirectory()) {
         return false;
       }

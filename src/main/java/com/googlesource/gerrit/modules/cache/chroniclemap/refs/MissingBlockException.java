@@ -18,7 +18,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
  * The block store has forgotten a part of a ref list: the list must be parsed again. Not an error,
  * so without a stack trace.
  */
-public final class MissingBlockException extends RuntimeException {
+final class MissingBlockException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
   MissingBlockException() {

@@ -18,11 +18,11 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
  * A {@code packed-refs} file that this package does not answer for: JGit refuses it, or it holds
  * something unusual. JGit's own RefDirectory must answer instead, with refs or with its error.
  */
-public final class NotParsableException extends Exception {
+final class NotParsableException extends Exception {
   private static final long serialVersionUID = 1;
 
   /** Why. */
-  public enum Reason {
+  enum Reason {
     /** JGit refuses it too: a line that is no ref, an empty line, a peeled id before any ref. */
     BROKEN,
     /** Two refs have the same name. JGit finds either. */
@@ -49,12 +49,12 @@ public final class NotParsableException extends Exception {
   }
 
   /** Why. */
-  public Reason reason() {
+  Reason reason() {
     return reason;
   }
 
   /** Of the content, so that a caller need not try the same one again; null if too large. */
-  public ContentDigest digest() {
+  ContentDigest digest() {
     return digest;
   }
 }

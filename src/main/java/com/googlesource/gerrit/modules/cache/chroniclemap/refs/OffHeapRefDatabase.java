@@ -22,6 +22,7 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -44,7 +45,6 @@ import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefRename;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.lib.ReflogReader;
-import org.eclipse.jgit.lib.SymbolicRef;
 import org.eclipse.jgit.util.RefList;
 import org.eclipse.jgit.util.RefMap;
 
@@ -154,20 +154,20 @@ final class OffHeapRefDatabase extends RefDatabase {
   @Override
   @Nullable
   public Ref exactRef(String name) throws IOException {
-    Ref found = readLoose(name);
-    if (found != null && !found.isSymbolic()) {
-      return found;
+    FollowedRef found = followLoose(name);
+    if (found != null && found.isLoose()) {
+      return found.resolve(null);
     }
     return ask(
-        packed -> found != null ? resolve(name, found, packed) : packed.exactRef(name),
+        packed -> found != null ? found.resolve(packed) : packed.exactRef(name),
         refs -> refs.exactRef(name));
   }
 
   @Override
   public Map<String, Ref> exactRef(String... names) throws IOException {
-    Ref[] found = new Ref[names.length];
+    FollowedRef[] found = new FollowedRef[names.length];
     for (int i = 0; i < names.length; i++) {
-      found[i] = readLoose(names[i]);
+      found[i] = followLoose(names[i]);
     }
     return ask(
         packed -> {
@@ -186,16 +186,24 @@ final class OffHeapRefDatabase extends RefDatabase {
   @Override
   @Nullable
   public Ref firstExactRef(String... names) throws IOException {
-    Ref[] found = new Ref[names.length];
+    FollowedRef[] found = new FollowedRef[names.length];
+    IOException[] failure = new IOException[names.length];
     for (int i = 0; i < names.length; i++) {
-      found[i] = readLoose(names[i]);
-      if (found[i] != null && !found[i].isSymbolic()) {
-        break; // none of the later ones is asked for
+      try {
+        found[i] = followLoose(names[i]);
+        if (found[i] != null && found[i].isRef()) {
+          break; // none of the later ones is asked for
+        }
+      } catch (IOException e) {
+        failure[i] = e; // a packed ref may come first
       }
     }
     return ask(
         packed -> {
           for (int i = 0; i < names.length; i++) {
+            if (failure[i] != null) {
+              throw failure[i];
+            }
             Ref ref = looseOrPacked(names[i], found[i], packed);
             if (ref != null) {
               return ref;
@@ -207,64 +215,25 @@ final class OffHeapRefDatabase extends RefDatabase {
   }
 
   @Nullable
-  private Ref looseOrPacked(String name, @Nullable Ref found, ParsedRefs packed)
-      throws IOException {
-    return found == null ? packed.exactRef(name) : resolve(name, found, packed);
+  private static Ref looseOrPacked(String name, @Nullable FollowedRef found, ParsedRefs packed) {
+    return found == null ? packed.exactRef(name) : found.resolve(packed);
   }
 
-  /** A file outside of refs/ may be something else; that is no ref then. */
+  /**
+   * Reads the loose ref of that name, and those it leads to; null if there is none. A file outside
+   * of refs/ may be something else; that is no ref then.
+   */
   @Nullable
-  private Ref readLoose(String name) throws IOException {
+  private FollowedRef followLoose(String name) throws IOException {
     try {
-      return loose.read(name);
+      Ref ref = loose.read(name);
+      return ref == null ? null : FollowedRef.of(ref, loose::read);
     } catch (IOException e) {
-      if (isNoRef(name, e)) {
+      if (!name.contains("/") && e.getCause() instanceof InvalidObjectIdException) {
         return null;
       }
       throw e;
     }
-  }
-
-  private static boolean isNoRef(String name, IOException e) {
-    return !name.contains("/") && e.getCause() instanceof InvalidObjectIdException;
-  }
-
-  @Nullable
-  private Ref resolve(String name, Ref ref, ParsedRefs packed) throws IOException {
-    try {
-      return resolve(ref, 0, packed);
-    } catch (IOException e) {
-      if (isNoRef(name, e)) {
-        return null;
-      }
-      throw e;
-    }
-  }
-
-  /** Follows symbolic refs; returns null if there are too many. */
-  @Nullable
-  private Ref resolve(Ref ref, int depth, ParsedRefs packed) throws IOException {
-    if (!ref.isSymbolic()) {
-      return ref;
-    }
-    if (depth >= MAX_SYMBOLIC_REF_DEPTH) {
-      return null;
-    }
-    String name = ref.getTarget().getName();
-    Ref target = loose.read(name);
-    if (target == null) {
-      target = packed.exactRef(name);
-      if (target == null) {
-        // Packed while we looked: then it is in the list of now.
-        ParsedRefs now = current.get();
-        target = now == null || now == packed ? null : now.exactRef(name);
-      }
-    }
-    if (target == null) {
-      return ref;
-    }
-    Ref leaf = resolve(target, depth + 1, packed);
-    return leaf == null ? null : new SymbolicRef(ref.getName(), leaf);
   }
 
   @Override
@@ -293,30 +262,43 @@ final class OffHeapRefDatabase extends RefDatabase {
 
   @Override
   public List<Ref> getRefsByPrefix(String prefix) throws IOException {
-    List<Ref> found = loose.scan(folder(prefix));
+    List<FollowedRef> found = scanLoose(prefix);
     return ask(packed -> merge(prefix, found, packed), refs -> refs.getRefsByPrefix(prefix));
   }
 
-  /** The folder that holds all loose refs whose names start so. */
-  private static String folder(String prefix) {
-    return prefix.substring(0, prefix.lastIndexOf('/') + 1);
+  /** The loose refs whose names start so, in order. */
+  private List<FollowedRef> scanLoose(String prefix) throws IOException {
+    String folder = prefix.substring(0, prefix.lastIndexOf('/') + 1);
+    Map<String, Ref> scanned = new LinkedHashMap<>();
+    for (Ref ref : loose.scan(folder)) {
+      scanned.put(ref.getName(), ref);
+    }
+    // What was scanned is one state; it is not read again.
+    FollowedRef.Reader reader =
+        name -> name.startsWith(folder) ? scanned.get(name) : loose.read(name);
+    List<FollowedRef> found = new ArrayList<>();
+    for (Ref ref : scanned.values()) {
+      if (ref.getName().startsWith(prefix)) {
+        found.add(FollowedRef.of(ref, reader));
+      }
+    }
+    return found;
   }
 
   /** Loose refs that lead somewhere. The others are left out, and hide nothing. */
-  private List<Ref> resolveAll(String prefix, List<Ref> found, ParsedRefs packed)
-      throws IOException {
+  private static List<Ref> resolveAll(List<FollowedRef> found, ParsedRefs packed) {
     List<Ref> resolved = new ArrayList<>(found.size());
-    for (Ref ref : found) {
-      Ref leaf = ref.getName().startsWith(prefix) ? resolve(ref, 0, packed) : null;
-      if (leaf != null && leaf.getObjectId() != null) {
-        resolved.add(leaf);
+    for (FollowedRef followed : found) {
+      Ref ref = followed.resolve(packed);
+      if (ref != null && ref.getObjectId() != null) {
+        resolved.add(ref);
       }
     }
     return resolved;
   }
 
-  private List<Ref> merge(String prefix, List<Ref> found, ParsedRefs packed) throws IOException {
-    List<Ref> over = resolveAll(prefix, found, packed);
+  private static List<Ref> merge(String prefix, List<FollowedRef> found, ParsedRefs packed) {
+    List<Ref> over = resolveAll(found, packed);
     List<Ref> under = packed.refs(prefix);
     if (over.isEmpty()) {
       return under;
@@ -345,9 +327,9 @@ final class OffHeapRefDatabase extends RefDatabase {
     if (apart.size() == 1) {
       return getRefsByPrefix(apart.get(0));
     }
-    List<List<Ref>> found = new ArrayList<>();
+    List<List<FollowedRef>> found = new ArrayList<>();
     for (String prefix : apart) {
-      found.add(loose.scan(folder(prefix)));
+      found.add(scanLoose(prefix));
     }
     return ask(
         packed -> {
@@ -393,12 +375,12 @@ final class OffHeapRefDatabase extends RefDatabase {
 
   @Override
   public Set<Ref> getTipsWithSha1(ObjectId id) throws IOException {
-    List<Ref> found = loose.scan(ALL);
+    List<FollowedRef> found = scanLoose(ALL);
     return ask(
         packed -> {
           Set<Ref> tips = new HashSet<>();
           Set<String> hiding = new HashSet<>();
-          for (Ref ref : resolveAll(ALL, found, packed)) {
+          for (Ref ref : resolveAll(found, packed)) {
             hiding.add(ref.getName());
             if (id.equals(ref.getObjectId()) || id.equals(ref.getPeeledObjectId())) {
               tips.add(ref);
@@ -445,20 +427,24 @@ final class OffHeapRefDatabase extends RefDatabase {
 
   /** Whether {@link #getRefs} has a ref: one that leads somewhere, loose ones in refs/ and HEAD. */
   private boolean isListed(String name) throws IOException {
-    List<Ref> found = new ArrayList<>(1);
-    if (name.startsWith(Constants.R_REFS) || name.equals(Constants.HEAD)) {
-      try {
-        Ref ref = loose.read(name);
-        if (ref != null) {
-          found.add(ref);
-        }
-      } catch (IOException e) {
-        // Not listed then.
-      }
-    }
+    Ref ref = readListed(name);
+    List<FollowedRef> found =
+        ref == null ? List.of() : List.of(FollowedRef.of(ref, this::readListed));
     return ask(
-        packed -> !resolveAll(name, found, packed).isEmpty() || packed.contains(name),
-        refs -> refs.getRefsByPrefix(name).stream().anyMatch(ref -> ref.getName().equals(name)));
+        packed -> !resolveAll(found, packed).isEmpty() || packed.contains(name),
+        refs -> refs.getRefsByPrefix(name).stream().anyMatch(r -> r.getName().equals(name)));
+  }
+
+  @Nullable
+  private Ref readListed(String name) {
+    if (!name.startsWith(Constants.R_REFS) && !name.equals(Constants.HEAD)) {
+      return null;
+    }
+    try {
+      return loose.read(name);
+    } catch (IOException e) {
+      return null; // not listed then
+    }
   }
 
   // ---- everything else is JGit's
@@ -475,6 +461,7 @@ final class OffHeapRefDatabase extends RefDatabase {
 
   @Override
   public void refresh() {
+    packedFile.refresh();
     jgit.refresh();
   }
 

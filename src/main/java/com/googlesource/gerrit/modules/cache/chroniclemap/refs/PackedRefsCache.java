@@ -77,9 +77,11 @@ public final class PackedRefsCache implements AutoCloseable {
   /** How many looks ago each repository was last in use; for the upkeep thread. */
   private final IdentityHashMap<PackedRefsFile, Idle> idle = new IdentityHashMap<>();
 
-  // Guarded by this.
+  /** Guarded by this. */
   @Nullable private StoreDirectory directory;
-  private boolean closed;
+
+  /** Written under this object's lock. */
+  private volatile boolean closed;
 
   /** Null before the first use; written under this object's lock. */
   @Nullable private volatile ListTiers tiers;
@@ -109,7 +111,7 @@ public final class PackedRefsCache implements AutoCloseable {
     File packedRefs = packedRefs(repository.getCommonDirectory());
     ListTiers lists = open();
     PackedRefsFile file =
-        files.computeIfAbsent(packedRefs, path -> new PackedRefsFile(path, lists));
+        files.computeIfAbsent(packedRefs, path -> new PackedRefsFile(path, lists, this::remember));
     return new RepositoryRefs(
         new FallbackRefDatabase(new OffHeapRefDatabase(repository, jgit, file), jgit, failures));
   }
@@ -158,9 +160,14 @@ public final class PackedRefsCache implements AutoCloseable {
 
   private void forget(PackedRefsFile file) {
     if (files.remove(file.file(), file)) {
-      forgotten.add(file.counts());
-      file.release();
+      file.counts().moveTo(forgotten);
+      file.forgotten();
     }
+  }
+
+  /** A repository that was forgotten is used all the same. Another instance may have its place. */
+  private void remember(PackedRefsFile file) {
+    var unused = files.putIfAbsent(file.file(), file);
   }
 
   // ---- opening
@@ -186,7 +193,7 @@ public final class PackedRefsCache implements AutoCloseable {
       try {
         disk = openDisk();
         secret = disk.isPresent() ? SecretFile.readOrMake(directory.path()) : null;
-      } catch (StoreUnavailableException | IOException | RuntimeException e) {
+      } catch (StoreUnavailableException | IOException | RuntimeException | LinkageError e) {
         disk = Optional.empty();
         memoryOnlyReason = String.valueOf(e.getMessage());
         closeDirectory();
@@ -236,7 +243,7 @@ public final class PackedRefsCache implements AutoCloseable {
     return () -> {
       try {
         task.run();
-      } catch (RuntimeException | OutOfMemoryError e) {
+      } catch (RuntimeException | Error e) {
         // Thrown on, it would be the last time.
         logger.atSevere().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
             "the upkeep of parsed ref lists failed");
@@ -251,6 +258,15 @@ public final class PackedRefsCache implements AutoCloseable {
     }
   }
 
+  @Nullable
+  ListDisk disk() {
+    return open().disk();
+  }
+
+  List<ParsedRefs> lists() {
+    return open().memory().lists();
+  }
+
   // ---- upkeep
 
   /** Keeps on disk what is in use, and forgets what is not in use any more. */
@@ -258,6 +274,9 @@ public final class PackedRefsCache implements AutoCloseable {
     ListTiers lists = open();
     IdentityHashMap<ParsedRefs, Boolean> kept = new IdentityHashMap<>();
     for (PackedRefsFile file : List.copyOf(files.values())) {
+      if (closed) {
+        return;
+      }
       Idle before = idle.get(file);
       boolean used = before == null || before.lastUse != file.lastUse();
       Idle now = new Idle(file.lastUse(), used ? 0 : before.looks + 1);
@@ -292,7 +311,7 @@ public final class PackedRefsCache implements AutoCloseable {
     }
     if (lists != null) {
       guarded(lists::upkeep).run();
-      lists.check().close();
+      lists.close();
     }
     closeDirectory();
     if (interrupted) {

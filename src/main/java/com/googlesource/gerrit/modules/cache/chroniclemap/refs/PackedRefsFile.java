@@ -21,6 +21,8 @@ import java.io.IOException;
 import java.text.MessageFormat;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import java.util.function.Consumer;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.JGitText;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
@@ -43,6 +45,7 @@ import org.eclipse.jgit.util.FileUtils;
 final class PackedRefsFile implements ListMemory.Holder {
   private final File file;
   private final ListTiers tiers;
+  private final Consumer<PackedRefsFile> remember;
 
   /** What was read last; replaced under this object's lock. */
   private volatile State state;
@@ -51,6 +54,9 @@ final class PackedRefsFile implements ListMemory.Holder {
   private long begun;
   private long finished;
   private boolean reading;
+
+  /** The first reading whose attributes may be trusted. Guarded by this. */
+  private long stampsFrom;
 
   /** Incremented when another content is seen. */
   private volatile long version;
@@ -62,6 +68,8 @@ final class PackedRefsFile implements ListMemory.Holder {
 
   /** When a list was last asked for, in the time of {@link ListMemory#now}. Need not be exact. */
   private long lastUse;
+
+  private volatile boolean forgotten;
 
   /**
    * What was read.
@@ -80,15 +88,30 @@ final class PackedRefsFile implements ListMemory.Holder {
       this(stamp, list, digest, false);
     }
 
+    State withoutStamp() {
+      return new State(null, list, digest, leftToJGit);
+    }
+
     /** Whether it says who is to answer. */
     boolean isAnswer() {
       return list != null || leftToJGit;
     }
   }
 
+  /** Makes one that is never forgotten. */
   PackedRefsFile(File file, ListTiers tiers) {
+    this(file, tiers, used -> {});
+  }
+
+  /**
+   * Makes one of which nothing was read yet.
+   *
+   * @param remember told when it is used after it was {@link #forgotten}
+   */
+  PackedRefsFile(File file, ListTiers tiers, Consumer<PackedRefsFile> remember) {
     this.file = file;
     this.tiers = tiers;
+    this.remember = remember;
     this.state = new State(null, null, null);
   }
 
@@ -118,6 +141,10 @@ final class PackedRefsFile implements ListMemory.Holder {
     if (lastUse != now) {
       lastUse = now;
     }
+    if (forgotten) {
+      forgotten = false;
+      remember.accept(this);
+    }
   }
 
   @Override
@@ -135,8 +162,9 @@ final class PackedRefsFile implements ListMemory.Holder {
     }
   }
 
-  /** Gives up the list. The file can be used all the same, and then has a list again. */
-  void release() {
+  /** Gives up the list. The file can be used all the same: then it is remembered, with a list. */
+  synchronized void forgotten() {
+    forgotten = true;
     ParsedRefs list = state.list;
     tiers.memory().release(this);
     if (list != null) {
@@ -168,6 +196,21 @@ final class PackedRefsFile implements ListMemory.Holder {
     // A reading that has begun may do: it is as new as the attributes that it began with.
     now = waitForReading();
     return isModified(now) ? readAfterNow(true).list : now.list;
+  }
+
+  /**
+   * As under {@link TrustStat#NEVER}, but notes the attributes, which a later question may trust.
+   */
+  @Nullable
+  ParsedRefs currentByContent() throws IOException {
+    used();
+    return readAfterNow(true).list;
+  }
+
+  /** Has the content read again, whatever the attributes say. */
+  synchronized void refresh() {
+    stampsFrom = begun + 1;
+    state = state.withoutStamp();
   }
 
   /** Changes whenever a reading has seen another content than the one before. */
@@ -228,6 +271,7 @@ final class PackedRefsFile implements ListMemory.Holder {
         try {
           // If it failed, those who wait try for themselves, and see the failure.
           if (after != null) {
+            after = mine < stampsFrom ? after.withoutStamp() : after;
             if (after.list == null || after.list != state.list) {
               left = new ArrayList<>();
               hold(after, left);
@@ -235,7 +279,7 @@ final class PackedRefsFile implements ListMemory.Holder {
               state = after;
             }
             finished = mine;
-            if (before.digest == null || !before.digest.equals(after.digest)) {
+            if (!Objects.equals(before.digest, after.digest)) {
               version++;
             }
           }
@@ -311,8 +355,8 @@ final class PackedRefsFile implements ListMemory.Holder {
       FileText text, PackedRefsReader reader, State before, @Nullable FileStamp stamp)
       throws IOException, NotParsableException {
     ParsedRefs old = before.list;
-    if (old != null && stamp == null && isUnchanged(text, old)) {
-      return before;
+    if (old != null && isUnchanged(text, old)) {
+      return stamp == null ? before : new State(stamp, old, old.digest());
     }
     Draft draft = tiers.memory().draft();
     if (old == null || old.size() == 0) {
@@ -332,10 +376,15 @@ final class PackedRefsFile implements ListMemory.Holder {
       text.rewind();
     }
     long begunAt = System.nanoTime();
-    ParsedRefs list = reader.read(text, draft, old);
+    ParsedRefs list =
+        reader.read(text, draft, old, digest -> tiers.find(digest, tiers.memory().draft()));
     if (list == old) {
       // If the state before has a stamp, that still holds: those attributes, this content.
       return stamp == null ? before : new State(stamp, old, old.digest());
+    }
+    if (list.held() != null) {
+      counts.found.increment();
+      return new State(stamp, list, list.digest());
     }
     ParsedRefs made = draft.finish(list.root(), old, /* onDisk= */ false);
     counts.parsed(list.blocks(), draft.made(), System.nanoTime() - begunAt);

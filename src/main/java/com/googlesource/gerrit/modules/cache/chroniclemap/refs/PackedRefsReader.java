@@ -24,6 +24,7 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
+import java.util.function.Function;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
@@ -219,15 +220,27 @@ final class PackedRefsReader {
     return hash.hi == root.idHi(block) && hash.lo == root.idLo(block);
   }
 
+  /** Reads a content that nobody else may have read. */
+  ParsedRefs read(TextSource from, BlockStore store, @Nullable ParsedRefs old)
+      throws IOException, NotParsableException {
+    return read(from, store, old, digest -> null);
+  }
+
   /**
    * Reads a content.
    *
    * @param from at its start; may be rewound
    * @param old a list whose blocks may be used again if they are in the store, or null
-   * @return {@code old} if the content has not changed, else the new list, whose blocks and root
-   *     are in the store
+   * @param known asked for the list of an irregular content before that is parsed; gives null if it
+   *     knows none. (What is regular was found by {@link #digestIfKnown}.)
+   * @return {@code old} if the content has not changed, or the known list; else the new one, whose
+   *     blocks and root are in the store
    */
-  ParsedRefs read(TextSource from, BlockStore store, @Nullable ParsedRefs old)
+  ParsedRefs read(
+      TextSource from,
+      BlockStore store,
+      @Nullable ParsedRefs old,
+      Function<ContentDigest, ParsedRefs> known)
       throws IOException, NotParsableException {
     Root oldRoot = old == null || !store.mayReuse(old) ? null : old.root();
     if (oldRoot != null && oldRoot.irregular() && matches(from, old)) {
@@ -242,6 +255,10 @@ final class PackedRefsReader {
       from.rewind();
       byte[] text = readAll(from);
       raw = raw(new MemoryText(text), null);
+      ParsedRefs list = known.apply(raw.digest());
+      if (list != null) {
+        return list;
+      }
       try {
         flags = readRegular(new MemoryText(IrregularText.regular(text)), store, oldRoot);
       } catch (IrregularText.Refusal e) {

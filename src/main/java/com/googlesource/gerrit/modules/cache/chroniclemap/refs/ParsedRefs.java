@@ -36,7 +36,7 @@ import org.eclipse.jgit.lib.Ref;
  * forgotten one: then the file must be parsed again. Lists that are returned are read lazily and
  * throw it too. A list that has its blocks itself never throws it.
  */
-public final class ParsedRefs {
+final class ParsedRefs {
   @Nullable private final BlockStore store;
   @Nullable private final HeldBlocks held;
   private final Root root;
@@ -60,7 +60,7 @@ public final class ParsedRefs {
    * the store does not know it.
    */
   @Nullable
-  public static ParsedRefs find(BlockStore store, ContentDigest digest) {
+  static ParsedRefs find(BlockStore store, ContentDigest digest) {
     ByteBuffer[] copy = new ByteBuffer[1];
     store.read(
         digest.hi(),
@@ -87,22 +87,22 @@ public final class ParsedRefs {
   }
 
   /** Identity of the content. */
-  public ContentDigest digest() {
+  ContentDigest digest() {
     return root.digest();
   }
 
   /** Number of refs. */
-  public int size() {
+  int size() {
     return root.refs();
   }
 
   /** Bytes of the {@code packed-refs} file. */
-  public long textBytes() {
+  long textBytes() {
     return root.textBytes();
   }
 
   /** Number of blocks. */
-  public int blocks() {
+  int blocks() {
     return root.blocks();
   }
 
@@ -116,13 +116,13 @@ public final class ParsedRefs {
   }
 
   /** Bytes of direct memory that this list takes beside its blocks. */
-  public int rootBytes() {
+  int rootBytes() {
     return root.bytes().limit();
   }
 
   /** Returns the ref of that name, or null. */
   @Nullable
-  public Ref exactRef(String name) {
+  Ref exactRef(String name) {
     Lookup lookup = Lookup.start(name);
     if (lookup == null || !find(lookup, Lookup.Task.REF)) {
       return null;
@@ -131,7 +131,7 @@ public final class ParsedRefs {
   }
 
   /** Returns whether there is a ref of that name. */
-  public boolean contains(String name) {
+  boolean contains(String name) {
     Lookup lookup = Lookup.start(name);
     return lookup != null && find(lookup, Lookup.Task.FIND);
   }
@@ -157,19 +157,12 @@ public final class ParsedRefs {
     return block >= 0 && read(block, lookup, task).found();
   }
 
-  /** Returns the first ref whose name is that or comes after it, or null. */
-  @Nullable
-  public Ref ceiling(String name) {
-    int rank = rank(name);
-    return rank < size() ? get(rank) : null;
-  }
-
   /**
    * Returns how many refs come before a name.
    *
    * <p>Order is that of {@link String#compareTo(String)}, as everywhere in JGit.
    */
-  public int rank(String name) {
+  int rank(String name) {
     Lookup bound = Lookup.startBound(name, false);
     return bound != null ? rank(bound) : rankByChars(name);
   }
@@ -196,7 +189,7 @@ public final class ParsedRefs {
   }
 
   /** Returns the ref at a position in the order of names. */
-  public Ref get(int position) {
+  Ref get(int position) {
     int block = blockAt(position);
     Lookup lookup = Lookup.start();
     lookup.collect(position - root.first(block), 1, Collections.emptyList());
@@ -221,17 +214,8 @@ public final class ParsedRefs {
     return low;
   }
 
-  /** Returns whether any ref's name starts so. */
-  public boolean hasPrefix(String prefix) {
-    if (prefix.isEmpty()) {
-      return size() > 0;
-    }
-    Ref first = ceiling(prefix);
-    return first != null && first.getName().startsWith(prefix);
-  }
-
   /** Returns all refs, read while they are walked through. */
-  public List<Ref> refs() {
+  List<Ref> refs() {
     return new Range(0, size());
   }
 
@@ -241,7 +225,7 @@ public final class ParsedRefs {
    * <p>Few are read at once; many are read while they are walked through, so a caller that needs
    * only whether there are any, or how many, pays for no more.
    */
-  public List<Ref> refs(String prefix) {
+  List<Ref> refs(String prefix) {
     if (prefix.isEmpty()) {
       return refs();
     }
@@ -269,7 +253,7 @@ public final class ParsedRefs {
   }
 
   /** Calls back for each ref whose id or peeled id is this one, in order. Reads all ids. */
-  public void pointingTo(AnyObjectId id, Consumer<Ref> found) {
+  void pointingTo(AnyObjectId id, Consumer<Ref> found) {
     List<Ref> refs = new ArrayList<>();
     for (int block = 0; block < root.blocks() && size() > 0; block++) {
       Lookup lookup = Lookup.start();

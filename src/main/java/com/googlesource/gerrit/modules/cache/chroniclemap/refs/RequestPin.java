@@ -15,22 +15,22 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import java.io.IOException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.lib.RefDatabase;
 
 /**
- * What {@code packed-refs} is for one request.
+ * How one request looks at {@code packed-refs}.
  *
- * <p>Where attributes of the file are trusted it is what the file is now: that costs one look at
- * them. Only under {@link TrustStat#NEVER}, where each look reads the whole file, it is the content
- * that the request saw first, as with JGit's snapshotting RefDirectory, until the request begins to
- * update refs. From then on each look sees what this process has written: its own changes are in
- * the file's attributes at once, also on a network file system that keeps attributes for a while.
- *
- * <p>Loose refs are looked at each time. So a ref that somebody packs after the request has begun
- * may be in neither, under {@code never}: JGit's own per-request state has that too.
+ * <p>Where attributes of the file are trusted that is as for everyone: one look at them for each
+ * question. Only under {@link TrustStat#NEVER}, where each look would read the whole file, the
+ * request reads it when it first asks, and again when it asks after it began an update; in between
+ * it looks at the attributes anew after opening the file ({@link TrustStat#AFTER_OPEN}). So it
+ * never sees less than it would of the one state that JGit's own database of a request keeps; what
+ * this process has written it sees at once; and what an update was refused for is seen when it is
+ * tried again.
  *
  * <p>No update starts from it. Any thread may call.
  */
@@ -38,7 +38,13 @@ final class RequestPin implements CurrentList {
   private final PackedRefsFile file;
   private final TrustStat trust;
   private final RefDirectory jgit;
-  @Nullable private volatile ParsedRefs pinned;
+
+  /** How often the content must have been read. */
+  private final AtomicInteger needed = new AtomicInteger(1);
+
+  /** The need that was met last. */
+  private volatile int met;
+
   private volatile boolean updating;
 
   /** Made when it is needed. */
@@ -51,12 +57,17 @@ final class RequestPin implements CurrentList {
   }
 
   /** The request may change refs from here on. */
-  void update() {
+  void beginUpdate() {
     updating = true;
-    pinned = null;
+    lookAnew();
   }
 
-  /** JGit's database for reading: its own of one state, as long as this is of one state. */
+  /** The next question needs the content of now. */
+  void lookAnew() {
+    needed.incrementAndGet();
+  }
+
+  /** JGit's database for reading: its own of one state, until the request changes refs. */
   RefDatabase jgit() {
     if (updating || trust != TrustStat.NEVER) {
       return jgit;
@@ -75,16 +86,12 @@ final class RequestPin implements CurrentList {
     if (trust != TrustStat.NEVER) {
       return file.current(trust);
     }
-    if (updating) {
-      return file.current(TrustStat.ALWAYS);
+    int now = needed.get();
+    if (met == now) {
+      return file.current(TrustStat.AFTER_OPEN);
     }
-    ParsedRefs list = pinned;
-    if (list == null) {
-      list = file.current(trust);
-      if (!updating) {
-        pinned = list;
-      }
-    }
+    ParsedRefs list = file.currentByContent();
+    met = now;
     return list;
   }
 }

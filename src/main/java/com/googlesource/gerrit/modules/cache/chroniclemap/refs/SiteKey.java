@@ -28,9 +28,9 @@ import javax.crypto.spec.SecretKeySpec;
  *
  * <p>Immutable, so threads may share it.
  */
-public final class SiteKey {
+final class SiteKey {
   /** Bytes of the secret that a site must keep. */
-  public static final int SECRET_BYTES = 32;
+  static final int SECRET_BYTES = 32;
 
   /** Two words more than the longest chunk: the second pass uses the same words, two further on. */
   private static final int NH_WORDS = Chunks.HARD_MAX / Long.BYTES + 2;
@@ -50,7 +50,7 @@ public final class SiteKey {
    *
    * @param secret {@value #SECRET_BYTES} bytes from a secure source of randomness; not kept
    */
-  public SiteKey(byte[] secret) {
+  SiteKey(byte[] secret) {
     if (secret.length != SECRET_BYTES) {
       throw new IllegalArgumentException("a secret of " + secret.length + " bytes");
     }

@@ -40,7 +40,7 @@ final class PackedRefsLifecycle implements LifecycleListener {
     }
     try {
       cache.start();
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | LinkageError e) {
       // The first use tries again.
       logger.atSevere().withCause(e).log("Parsed ref lists can't be opened");
     }

@@ -40,17 +40,27 @@ import org.eclipse.jgit.util.FS;
  * whose every method asks the database that the hook gives.
  */
 final class ParsedRefsRepository extends DynamicRefDbRepository {
+  private static final int ATTEMPTS = 5;
+
   private ParsedRefsRepository(File path, Hook hook) throws IOException {
     super(path, hook);
     hook.repository = this;
   }
 
   /** Opens the repository that is open as another instance, and puts it in that one's place. */
-  static Repository open(Repository other, PackedRefsCache cache, PackedRefsConfig config)
+  static ParsedRefsRepository open(Repository other, PackedRefsCache cache, PackedRefsConfig config)
       throws IOException {
     Key key = new Key(other.getDirectory(), other.getFS(), cache, config);
-    RepositoryCache.unregister(key);
-    return RepositoryCache.open(key);
+    for (int i = 0; i < ATTEMPTS; i++) {
+      RepositoryCache.unregister(key);
+      Repository found = RepositoryCache.open(key);
+      if (found instanceof ParsedRefsRepository ours) {
+        return ours;
+      }
+      // Gerrit's manager has put one of its own there again, for another thread.
+      found.close();
+    }
+    return key.open(true);
   }
 
   /** Finds the repository in JGit's cache of them, or opens it. */
@@ -67,7 +77,7 @@ final class ParsedRefsRepository extends DynamicRefDbRepository {
     }
 
     @Override
-    public Repository open(boolean mustExist) throws IOException {
+    public ParsedRefsRepository open(boolean mustExist) throws IOException {
       if (mustExist && !isGitRepository(getFile(), fs)) {
         throw new RepositoryNotFoundException(getFile());
       }
@@ -106,8 +116,7 @@ final class ParsedRefsRepository extends DynamicRefDbRepository {
       }
       Databases now = databases;
       if (now == null || now.jgit != jgit) {
-        now = new Databases(jgit, make(jgit));
-        databases = now;
+        now = make(jgit);
       }
       boolean inRequest = perRequest && PerThreadCache.get() != null;
       if (now.parsed == null) {
@@ -116,16 +125,17 @@ final class ParsedRefsRepository extends DynamicRefDbRepository {
       return inRequest ? RequestRefs.of(path, jgit, now.parsed) : now.parsed.current();
     }
 
-    @Nullable
-    private PackedRefsCache.RepositoryRefs make(RefDirectory jgit) {
+    private Databases make(RefDirectory jgit) {
       try {
-        return PackedRefsConfig.isEnabled(repository.getConfig())
-            ? cache.of(repository, jgit)
-            : null;
-      } catch (RuntimeException | OutOfMemoryError e) {
+        boolean enabled = PackedRefsConfig.isEnabled(repository.getConfig());
+        Databases made = new Databases(jgit, enabled ? cache.of(repository, jgit) : null);
+        databases = made;
+        return made;
+      } catch (RuntimeException | LinkageError | OutOfMemoryError e) {
+        // The next use tries again.
         logger.atSevere().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
             "Parsed ref lists can't be used for %s; JGit answers instead", repository);
-        return null;
+        return new Databases(jgit, null);
       }
     }
   }

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.repositories;
 
+import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.entities.Project;
 import com.google.gerrit.server.git.GitRepositoryManager;
 import com.google.gerrit.server.git.LocalDiskRepositoryManager;
@@ -24,6 +25,7 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.NavigableSet;
+import java.util.concurrent.TimeUnit;
 import org.eclipse.jgit.errors.RepositoryNotFoundException;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.Constants;
@@ -41,6 +43,8 @@ import org.eclipse.jgit.lib.RepositoryCache;
  */
 @Singleton
 final class ParsedRefsRepositoryManager implements GitRepositoryManager {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
   private final LocalDiskRepositoryManager gerrit;
   private final PackedRefsConfig config;
   private final PackedRefsCache cache;
@@ -88,6 +92,8 @@ final class ParsedRefsRepositoryManager implements GitRepositoryManager {
       opened.close();
       throw new RepositoryNotFoundException("Cannot open repository " + name, e);
     } catch (IOException | RuntimeException e) {
+      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
+          "Parsed ref lists can't be used for %s; Gerrit's own repository answers instead", name);
       return opened;
     }
   }

@@ -28,7 +28,7 @@ import java.util.Arrays;
  * (16 bytes), slab (4), offset (4), length (4, 0 in a free slot). A slot's length is written last,
  * so a reader sees a whole slot or a free one.
  */
-public final class DirectBlockStore implements BlockStore {
+final class DirectBlockStore implements BlockStore {
   private static final int SLOT = 32;
   private static final int SLAB_AT = 16;
   private static final int OFFSET_AT = 20;

@@ -20,6 +20,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
+import java.time.Instant;
 import java.util.List;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
@@ -33,13 +35,14 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** JGit answers where this package fails; a request sees one state. */
+/** JGit answers where this package fails; a request reads little and misses nothing. */
 class FallbackRefDatabaseTest {
   private static final String ID = "a".repeat(40);
 
   @TempDir Path folder;
   private FileRepository repository;
   private RefDirectory jgit;
+  private PackedRefsFile file;
   private OffHeapRefDatabase own;
   private final Failures failures = new Failures();
 
@@ -53,7 +56,7 @@ class FallbackRefDatabaseTest {
   private void open() throws IOException {
     repository = new FileRepository(folder.resolve("r.git").toFile());
     jgit = (RefDirectory) repository.getRefDatabase();
-    PackedRefsFile file =
+    file =
         new PackedRefsFile(
             folder.resolve("r.git/packed-refs").toFile(),
             new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
@@ -130,7 +133,7 @@ class FallbackRefDatabaseTest {
 
   /** Packing writes {@code packed-refs} and then deletes the loose file. */
   @ParameterizedTest
-  @ValueSource(strings = {"always", "after_open"})
+  @ValueSource(strings = {"always", "after_open", "never"})
   void aRefThatIsPackedInTheMiddleOfARequestIsFound(String trust) throws Exception {
     trust(trust);
     FallbackRefDatabase refs = new FallbackRefDatabase(own, jgit, failures);
@@ -146,25 +149,78 @@ class FallbackRefDatabaseTest {
     assertThat(names(request)).containsExactly("refs/heads/a", "refs/heads/b");
   }
 
+  /** Makes the file's time one that no clock's precision puts in doubt, whatever it holds. */
+  private void age() throws IOException {
+    Files.setLastModifiedTime(
+        file.file().toPath(), FileTime.from(Instant.parse("2020-01-01T00:00:00Z")));
+  }
+
+  /** The file as another server writes it, while this one still has its old attributes. */
+  private void packUnseen(String name) throws IOException {
+    Files.writeString(file.file().toPath(), PackedRefsText.HEADER + ID + " " + name + "\n");
+    age();
+  }
+
   @Test
-  void aRequestThatMayNotTrustAttributesSeesOneStateUntilItUpdates() throws Exception {
+  void aRequestThatMayNotTrustAttributesReadsTheContentWhenItBegins() throws Exception {
     trust("never");
     FallbackRefDatabase refs = new FallbackRefDatabase(own, jgit, failures);
-    pack("refs/heads/a");
+    packUnseen("refs/heads/a");
+    assertThat(names(refs.forRequest())).containsExactly("refs/heads/a");
+    packUnseen("refs/heads/b");
+    RefDatabase request = refs.forRequest();
+    assertThat(names(request)).containsExactly("refs/heads/b");
+    long readings = file.counts().readings.sum();
+    for (int i = 0; i < 5; i++) {
+      assertThat(names(request)).containsExactly("refs/heads/b");
+      assertThat(request.exactRef("refs/heads/b")).isNotNull();
+    }
+    assertThat(file.counts().readings.sum()).isEqualTo(readings);
+    // Each question of somebody else reads it.
+    assertThat(names(refs)).containsExactly("refs/heads/b");
+    assertThat(file.counts().readings.sum()).isEqualTo(readings + 1);
+  }
+
+  @Test
+  void aRequestThatUpdatesReadsTheContentAgain() throws Exception {
+    trust("never");
+    FallbackRefDatabase refs = new FallbackRefDatabase(own, jgit, failures);
+    packUnseen("refs/heads/a");
     RefDatabase request = refs.forRequest();
     assertThat(names(request)).containsExactly("refs/heads/a");
-    pack("refs/heads/a", "refs/heads/b");
-    assertThat(names(request)).containsExactly("refs/heads/a");
-    assertThat(names(refs)).containsExactly("refs/heads/a", "refs/heads/b");
-    assertThat(names(refs.forRequest())).containsExactly("refs/heads/a", "refs/heads/b");
+    // Each try begins an update, so what it was refused for is seen by the next one.
+    for (String name : List.of("refs/heads/b", "refs/heads/c")) {
+      packUnseen(name);
+      assertThat(request.newUpdate("refs/heads/x", false)).isNotNull();
+      assertThat(names(request)).containsExactly(name);
+    }
+    packUnseen("refs/heads/d");
+    assertThat(request.newBatchUpdate()).isNotNull();
+    assertThat(names(request)).containsExactly("refs/heads/d");
 
-    RefUpdate delete = request.newUpdate("refs/heads/a", false);
+    RefUpdate delete = request.newUpdate("refs/heads/d", false);
     delete.setForceUpdate(true);
     // Its object is not there, so JGit has no word for it.
     assertThat(delete.delete()).isEqualTo(RefUpdate.Result.NO_CHANGE);
-    assertThat(names(request)).containsExactly("refs/heads/b");
-    assertThat(request.exactRef("refs/heads/a")).isNull();
+    assertThat(request.exactRef("refs/heads/d")).isNull();
+    assertThat(names(request)).isEmpty();
     assertThat(failures.sum()).isEqualTo(0);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"always", "after_open", "never"})
+  void aRefreshReadsTheContentAgain(String trust) throws Exception {
+    trust(trust);
+    FallbackRefDatabase refs = new FallbackRefDatabase(own, jgit, failures);
+    packUnseen("refs/heads/a");
+    for (RefDatabase database : List.of(refs, refs.forRequest())) {
+      assertThat(names(database)).isNotEmpty();
+      for (String name : List.of("refs/heads/b", "refs/heads/c")) {
+        packUnseen(name);
+        database.refresh();
+        assertThat(names(database)).containsExactly(name);
+      }
+    }
   }
 
   /** What was seen first is not what an update starts from. */

@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.google.common.primitives.Bytes;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -79,6 +80,58 @@ class PackedRefsCacheTest {
         .isEqualTo(
             repository.getRefDatabase().getRefs().stream().map(ref -> ref.getName()).toList());
     assertThat(names).isNotEmpty();
+  }
+
+  @Test
+  void whatIsForgottenAndUsedIsKnownAgain() throws Exception {
+    FileRepository repository = create("a.git", Lists.text(1, REFS));
+    RefDatabase refs = refs(repository);
+    assertSame(refs, repository);
+    long lookups = cache.totals().lookups();
+    cache.forget(repository.getDirectory());
+    assertThat(cache.reports()).isEmpty();
+    assertThat(cache.totals().lists()).isEqualTo(0);
+    assertThat(cache.totals().lookups()).isEqualTo(lookups);
+    assertSame(refs, repository);
+    assertThat(cache.reports()).hasSize(1);
+    assertThat(cache.totals().lists()).isEqualTo(1);
+    assertThat(cache.totals().lookups()).isEqualTo(lookups + 1);
+    repository.close();
+  }
+
+  @Test
+  void anIrregularFileIsParsedOnceToo() throws Exception {
+    // The last one is not in order.
+    byte[] text = Bytes.concat(Lists.text(1, REFS), ("1".repeat(40) + " refs/a\n").getBytes(UTF_8));
+    FileRepository repository = create("a.git", text);
+    FileRepository fork = create("b.git", text);
+    assertSame(refs(repository), repository);
+    assertThat(cache.totals().parses()).isEqualTo(1);
+    assertSame(refs(fork), fork);
+    assertThat(cache.totals().parses()).isEqualTo(1);
+    cache.close();
+    cache = open(64 << 20, 16 << 20);
+    assertSame(refs(repository), repository);
+    assertSame(refs(fork), fork);
+    assertThat(cache.totals().parses()).isEqualTo(0);
+    assertThat(cache.totals().loads()).isEqualTo(1);
+    repository.close();
+    fork.close();
+  }
+
+  /** A look at what is in use may still go on when the server stops. */
+  @Test
+  void whatIsKeptAfterTheCloseDoesNotSpoilTheFile() throws Exception {
+    FileRepository repository = create("a.git", Lists.text(1, REFS));
+    assertSame(refs(repository), repository);
+    ListDisk disk = cache.disk();
+    ParsedRefs list = cache.lists().get(0);
+    cache.close();
+    disk.keep(list);
+    cache = open(64 << 20, 16 << 20);
+    assertSame(refs(repository), repository);
+    assertThat(cache.totals().parses()).isEqualTo(0);
+    repository.close();
   }
 
   @Test

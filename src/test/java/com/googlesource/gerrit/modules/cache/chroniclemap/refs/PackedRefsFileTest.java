@@ -178,7 +178,7 @@ class PackedRefsFileTest {
     write(ID + " refs/heads/a\n");
     age();
     ParsedRefs list = file.current(trust);
-    file.release();
+    file.forgotten();
     assertThat(list.exactRef("refs/heads/a")).isNotNull();
     assertThat(file.lastList()).isNull();
     ParsedRefs again = file.current(trust);

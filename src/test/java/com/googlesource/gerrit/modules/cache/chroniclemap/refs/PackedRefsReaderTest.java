@@ -95,8 +95,6 @@ class PackedRefsReaderTest {
     ParsedRefs list = accepted("");
     assertThat(list.refs()).isEmpty();
     assertThat(list.exactRef("refs/heads/a")).isNull();
-    assertThat(list.ceiling("")).isNull();
-    assertThat(list.hasPrefix("")).isFalse();
     assertThat(list.refs("refs/")).isEmpty();
   }
 

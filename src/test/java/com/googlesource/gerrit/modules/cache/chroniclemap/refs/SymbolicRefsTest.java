@@ -1,0 +1,172 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import static com.google.common.truth.Truth.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.internal.storage.file.RefDirectory;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefDatabase;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Symbolic refs whose targets are packed, broken, or become packed while they are looked for. */
+class SymbolicRefsTest {
+  private static final String OLD = "1".repeat(40);
+  private static final String NEW = "2".repeat(40);
+  private static final String MASTER = "refs/heads/master";
+
+  @TempDir Path folder;
+  private Path git;
+  private FileRepository repository;
+  private RefDirectory jgit;
+  private OffHeapRefDatabase own;
+  private final Failures failures = new Failures();
+
+  @BeforeEach
+  void create() throws IOException {
+    git = folder.resolve("r.git");
+    repository = new FileRepository(git.toFile());
+    repository.create(true);
+    Files.writeString(git.resolve("HEAD"), "ref: " + MASTER + "\n");
+    jgit = (RefDirectory) repository.getRefDatabase();
+    own =
+        new OffHeapRefDatabase(
+            repository,
+            jgit,
+            new PackedRefsFile(
+                git.resolve("packed-refs").toFile(),
+                new ListTiers(Differential.KEY, new ListMemory(1 << 30), null)));
+  }
+
+  @AfterEach
+  void close() {
+    repository.close();
+  }
+
+  private void pack(String id) throws IOException {
+    Files.writeString(git.resolve("packed-refs"), PackedRefsText.HEADER + id + " " + MASTER + "\n");
+  }
+
+  private void loose(String name, String text) throws IOException {
+    Files.writeString(git.resolve(name), text + "\n");
+  }
+
+  /**
+   * The database, while {@code git pack-refs} runs: it writes the new list just after the old one
+   * was asked for, and then deletes the loose file.
+   */
+  private RefDatabase whilePacked() throws IOException {
+    pack(OLD);
+    loose(MASTER, NEW);
+    boolean[] done = new boolean[1];
+    return own.with(
+        () -> {
+          ParsedRefs list = own.packedFile().current(own.trustPacked());
+          if (!done[0]) {
+            done[0] = true;
+            pack(NEW);
+            Files.delete(git.resolve(MASTER));
+          }
+          return list;
+        },
+        () -> jgit);
+  }
+
+  private static String id(Ref ref) {
+    return ref.getObjectId().name();
+  }
+
+  @Test
+  void headLeadsToTheNewValueWhileItIsPacked() throws Exception {
+    assertThat(id(whilePacked().exactRef("HEAD"))).isEqualTo(NEW);
+  }
+
+  @Test
+  void soItDoesAmongOthers() throws Exception {
+    Map<String, Ref> refs = whilePacked().exactRef("HEAD", MASTER);
+    assertThat(id(refs.get("HEAD"))).isEqualTo(NEW);
+    assertThat(id(refs.get(MASTER))).isEqualTo(NEW);
+  }
+
+  @Test
+  void soItDoesAsTheFirst() throws Exception {
+    assertThat(id(whilePacked().firstExactRef("refs/heads/none", "HEAD"))).isEqualTo(NEW);
+  }
+
+  @Test
+  void theRefsOfOneAnswerAreOfOneState() throws Exception {
+    List<Ref> refs = whilePacked().getRefs();
+    assertThat(refs.stream().map(Ref::getName).toList()).containsExactly("HEAD", MASTER).inOrder();
+    assertThat(refs.stream().map(SymbolicRefsTest::id).toList()).containsExactly(NEW, NEW);
+  }
+
+  @Test
+  void theTipsOfOneAnswerAreOfOneState() throws Exception {
+    assertThat(whilePacked().getTipsWithSha1(ObjectId.fromString(NEW))).hasSize(2);
+  }
+
+  @Test
+  void aTargetThatIsPackedIsFound() throws Exception {
+    pack(OLD);
+    assertThat(id(own.exactRef("HEAD"))).isEqualTo(OLD);
+    loose("refs/heads/one", "ref: HEAD");
+    assertThat(id(own.exactRef("refs/heads/one"))).isEqualTo(OLD);
+    assertThat(own.exactRef("refs/heads/one").getLeaf().getName()).isEqualTo(MASTER);
+  }
+
+  private FallbackRefDatabase withFallback() {
+    return new FallbackRefDatabase(own, jgit, failures);
+  }
+
+  @Test
+  void aBrokenTargetIsLeftOutAsByJGit() throws Exception {
+    pack(OLD);
+    loose("refs/heads/broken", "x".repeat(50));
+    loose("refs/heads/sym", "ref: refs/heads/broken");
+    assertThat(withFallback().getRefs().toString()).isEqualTo(jgit.getRefs().toString());
+    assertThat(withFallback().getConflictingNames("refs/heads/sym/x")).isEmpty();
+    assertThat(failures.sum()).isEqualTo(0);
+  }
+
+  @Test
+  void aBrokenRefAfterTheFirstIsNotAskedFor() throws Exception {
+    pack(OLD);
+    loose("refs/heads/broken", "x".repeat(50));
+    assertThat(withFallback().firstExactRef(MASTER, "refs/heads/broken")).isNotNull();
+    assertThat(failures.sum()).isEqualTo(0);
+  }
+
+  @Test
+  void anAnswerThatIsAllLooseNeedsNoList() throws Exception {
+    loose(MASTER, NEW);
+    RefDatabase refs =
+        own.with(
+            () -> {
+              throw new IOException("not to be asked for");
+            },
+            () -> jgit);
+    assertThat(id(refs.exactRef("HEAD"))).isEqualTo(NEW);
+  }
+}
