@@ -33,7 +33,9 @@ import java.util.zip.CRC32C;
  *
  * <p>The checksum of the whole store guards against what happens to the file in between: a disk
  * that lied, a restore from a backup taken while the server ran, a power loss. Chronicle-Map
- * follows the lengths and positions it finds in a file, and a wrong one can kill the process.
+ * follows the lengths and positions it finds in a file, and a wrong one can kill the process. Where
+ * the machine has run on since, and the file's identity (its time of change is part of it) says
+ * that nobody has touched it, there is nothing to guard against, and it is not read.
  *
  * @param fileBytes length of the store's file
  * @param checksum CRC32C of the store's file
@@ -66,12 +68,14 @@ record CleanMarker(long fileBytes, int checksum, String identity, long entries, 
   /**
    * Takes the marker away, and says whether the store is still as it was left.
    *
+   * @param sameBoot whether the machine has run on since the store was closed
    * @param faults told if the disk does not let it be seen
    * @return empty if there is no marker or the store differs from it
    * @throws IOException if the marker is there but can't be removed: then the store must not be
    *     used, because a crash would be taken for a proper stop
    */
-  static Optional<CleanMarker> take(Disk disk, Path store, FaultLog faults) throws IOException {
+  static Optional<CleanMarker> take(Disk disk, Path store, boolean sameBoot, FaultLog faults)
+      throws IOException {
     Optional<CleanMarker> marker = Optional.empty();
     try {
       marker = read(disk, store);
@@ -88,7 +92,8 @@ record CleanMarker(long fileBytes, int checksum, String identity, long entries, 
       faults.warn(e, "cannot make sure at once that its marker of a clean stop is gone");
     }
     try {
-      return marker.isPresent() && marker.get().matches(disk, store) ? marker : Optional.empty();
+      boolean matches = marker.isPresent() && marker.get().matches(disk, store, sameBoot, faults);
+      return matches ? marker : Optional.empty();
     } catch (IOException e) {
       faults.count(e);
       return Optional.empty();
@@ -118,8 +123,10 @@ record CleanMarker(long fileBytes, int checksum, String identity, long entries, 
     }
   }
 
-  private boolean matches(Disk disk, Path store) throws IOException {
-    return disk.size(store) == fileBytes && checksum(disk, store) == checksum;
+  private boolean matches(Disk disk, Path store, boolean sameBoot, FaultLog faults)
+      throws IOException {
+    return disk.size(store) == fileBytes
+        && ((sameBoot && isUntouched(disk, store, faults)) || checksum(disk, store) == checksum);
   }
 
   private static int checksum(Disk disk, Path file) throws IOException {

@@ -29,7 +29,7 @@ import java.util.function.Supplier;
 final class StoreLife {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** Bytes from which a file takes a while to open: it is read whole, and after a crash copied. */
+  /** Bytes from which a file may take a while to open: after a crash or a boot it is read whole. */
   private static final long LARGE_FILE_BYTES = 32 << 20;
 
   private final StoreSettings settings;

@@ -102,7 +102,7 @@ final class StoreOpener {
     StoreFiles.GenerationFile found = newest.get();
     deleteAllBut(found);
     try {
-      Optional<CleanMarker> marker = CleanMarker.take(disk, found.path(), faults);
+      Optional<CleanMarker> marker = CleanMarker.take(disk, found.path(), sameBoot, faults);
       if (marker.isEmpty() && !sameBoot) {
         return replace(
             "it was not closed before the machine stopped, and may lack its last changes");

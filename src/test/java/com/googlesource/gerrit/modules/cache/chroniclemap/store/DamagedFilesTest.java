@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.google.common.primitives.Bytes;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -25,6 +26,7 @@ import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -166,6 +168,63 @@ class DamagedFilesTest {
     Files.write(file, begun);
     assertThat(use()).isEqualTo(0);
     assertThat(open.stats().get(0).faults()).isEqualTo(0);
+  }
+
+  /** A disk that says that no file was touched. */
+  private static final class UntouchedDisk extends ForwardingDisk {
+    UntouchedDisk() {
+      super(Disk.REAL);
+    }
+
+    @Override
+    void called() {}
+
+    @Override
+    public String identity(Path file) {
+      return "the same";
+    }
+  }
+
+  /** Its checksum would tell, but the whole file is read only where there is a reason to. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aFileThatNobodyTouchedIsNotReadWhole(boolean sameBoot) throws Exception {
+    Path marker = CleanMarker.pathOf(file);
+    Files.writeString(
+        marker, Files.readString(marker).replaceAll("(?m)^identity=.*$", "identity=the same"));
+    flipLastByteOf(value(50));
+    if (!sameBoot) {
+      Files.writeString(folder.resolve("lock"), "1\nanother-boot\n");
+    }
+    open =
+        StoreDirectory.open(
+            folder, OptionalLong.empty(), new UntouchedDisk(), System::currentTimeMillis);
+    Store store = TestStores.open(open, settings(1));
+    assertThat(start()).isEqualTo(sameBoot ? StartReport.Kind.CLEAN : StartReport.Kind.REPLACED);
+    assertThat(store.read(key(50))).isNull();
+    assertThat(store.read(key(51)) != null).isEqualTo(sameBoot);
+  }
+
+  private void flipLastByteOf(byte[] value) throws Exception {
+    byte[] bytes = Files.readAllBytes(file);
+    int at = Bytes.indexOf(bytes, value);
+    assertThat(at).isAtLeast(0);
+    bytes[at + value.length - 1] ^= 1;
+    Files.write(file, bytes);
+  }
+
+  @Test
+  void aFileThatWasJustChangedHasNoLastingIdentity() throws Exception {
+    Path changed = temp.resolve("changed");
+    Files.writeString(changed, "a");
+    if (Disk.REAL.identity(changed).contains("and then")) {
+      assertThat(Disk.REAL.identity(changed)).isNotEqualTo(Disk.REAL.identity(changed));
+    }
+    Path old = fileOf(".chm");
+    while (Disk.REAL.identity(old).contains("and then")) {
+      Thread.onSpinWait();
+    }
+    assertThat(Disk.REAL.identity(old)).isEqualTo(Disk.REAL.identity(old));
   }
 
   /** As after a restore from a backup that left holes where there are zeros. */

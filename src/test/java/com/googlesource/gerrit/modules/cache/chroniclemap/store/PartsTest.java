@@ -214,27 +214,27 @@ class PartsTest {
     Path store = temp.resolve("store.chm");
     FaultLog faults = new FaultLog("cache");
     Files.write(store, random(100_000, 1));
-    assertThat(CleanMarker.take(Disk.REAL, store, faults)).isEmpty();
+    assertThat(CleanMarker.take(Disk.REAL, store, false, faults)).isEmpty();
     CleanMarker.write(Disk.REAL, store, 100_000, 12, 3456);
-    Optional<CleanMarker> marker = CleanMarker.take(Disk.REAL, store, faults);
+    Optional<CleanMarker> marker = CleanMarker.take(Disk.REAL, store, false, faults);
     assertThat(marker.map(CleanMarker::entries)).hasValue(12L);
     assertThat(marker.map(CleanMarker::liveBytes)).hasValue(3456L);
-    assertThat(CleanMarker.take(Disk.REAL, store, faults)).isEmpty();
+    assertThat(CleanMarker.take(Disk.REAL, store, false, faults)).isEmpty();
 
     CleanMarker.write(Disk.REAL, store, 100_000, 12, 3456);
     byte[] changed = random(100_000, 1);
     changed[99_999] ^= 1;
     Files.write(store, changed);
-    assertThat(CleanMarker.take(Disk.REAL, store, faults)).isEmpty();
+    assertThat(CleanMarker.take(Disk.REAL, store, false, faults)).isEmpty();
 
     CleanMarker.write(Disk.REAL, store, 100_000, 12, 3456);
     Files.write(store, random(99_999, 1));
-    assertThat(CleanMarker.take(Disk.REAL, store, faults)).isEmpty();
+    assertThat(CleanMarker.take(Disk.REAL, store, false, faults)).isEmpty();
     assertThrows(IOException.class, () -> CleanMarker.write(Disk.REAL, store, 100_000, 12, 3456));
     Files.write(store, random(100_000, 1));
     CleanMarker.write(Disk.REAL, store, 100_000, 12, 3456);
     Files.delete(store);
-    assertThat(CleanMarker.take(Disk.REAL, store, faults)).isEmpty();
+    assertThat(CleanMarker.take(Disk.REAL, store, false, faults)).isEmpty();
   }
 
   // ---- Gate
@@ -382,7 +382,7 @@ class PartsTest {
     Path file = Files.write(temp.resolve("file"), new byte[10]);
     CleanMarker.write(Disk.REAL, file, 10, 1, 1);
     NotingDisk disk = new NotingDisk();
-    assertThat(CleanMarker.take(disk, file, new FaultLog("cache"))).isPresent();
+    assertThat(CleanMarker.take(disk, file, false, new FaultLog("cache"))).isPresent();
     assertThat(disk.calls).containsExactly("delete", "sync").inOrder();
   }
 
