@@ -106,27 +106,33 @@ final class FileText implements TextSource, Closeable {
     return channel != null;
   }
 
-  /**
-   * A part of the file, which may be read while other parts are, by another thread.
-   *
-   * @param from position of its first byte
-   * @param to position after its last byte; anything after the end of the file for the rest
-   */
-  TextSource part(long from, long to) {
-    return new Part(channel, from, to);
+  /** A part of the file, empty at first, to be read while others are by other threads. */
+  Part part() {
+    return new Part(channel);
   }
 
-  private static final class Part implements TextSource {
+  /** Part of a file. For one thread. */
+  static final class Part implements TextSource {
     private final FileChannel channel;
-    private final long from;
-    private final long to;
+    private long from;
+    private long to;
     private long position;
 
-    Part(FileChannel channel, long from, long to) {
+    private Part(FileChannel channel) {
       this.channel = channel;
-      this.from = from;
-      this.to = to;
-      this.position = from;
+    }
+
+    /**
+     * Becomes another part of the file.
+     *
+     * @param first position of its first byte
+     * @param end position after its last byte; anything after the end of the file for the rest
+     */
+    Part set(long first, long end) {
+      from = first;
+      to = end;
+      position = first;
+      return this;
     }
 
     @Override

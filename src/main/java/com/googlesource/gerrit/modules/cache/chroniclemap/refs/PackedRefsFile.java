@@ -15,9 +15,10 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import java.io.File;
-import java.io.FileInputStream;
 import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.text.MessageFormat;
 import java.util.ArrayList;
 import java.util.List;
@@ -225,13 +226,9 @@ final class PackedRefsFile implements ListMemory.Holder {
   /** Some network file systems tell the attributes anew when a file is opened. */
   private void refreshAttributes() throws IOException {
     try {
-      // Half the price of a channel.
-      new FileInputStream(file).close();
-    } catch (FileNotFoundException e) {
-      // It says that of one that can't be read, too.
-      if (file.isFile()) {
-        throw e;
-      }
+      Files.newInputStream(file.toPath()).close();
+    } catch (FileNotFoundException | NoSuchFileException e) {
+      // The attributes will say so.
     }
   }
 

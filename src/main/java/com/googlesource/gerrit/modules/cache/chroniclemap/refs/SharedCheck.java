@@ -145,11 +145,12 @@ final class SharedCheck implements AutoCloseable {
 
     /** Checks pieces until none is left or one differs. */
     void checkPieces() throws IOException {
+      FileText.Part part = text.part();
       PackedRefsReader reader = readers.take();
       try {
         int piece = next.getAndIncrement();
         while (piece < pieces && !differs) {
-          TextSource part = text.part(starts[piece], starts[piece + 1]);
+          part.set(starts[piece], starts[piece + 1]);
           if (!reader.matches(part, root, firsts[piece], firsts[piece + 1])) {
             differs = true;
           }
