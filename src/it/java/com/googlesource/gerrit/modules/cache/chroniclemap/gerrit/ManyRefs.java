@@ -30,7 +30,7 @@ import org.eclipse.jgit.lib.Constants;
 
 /**
  * Fills a repository that Gerrit has made with as many packed refs as a busy project has; they
- * point to some hundred commits. No daemon may run meanwhile.
+ * point to some hundred commits and tags. No daemon may run meanwhile.
  */
 final class ManyRefs {
   private final ImmutableList<Branch> branches;

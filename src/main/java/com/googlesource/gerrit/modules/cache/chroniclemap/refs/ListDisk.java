@@ -136,9 +136,8 @@ final class ListDisk {
     byte[] bytes = new byte[length];
     memory.get(start, bytes);
     byte[] key = key(idHi, idLo);
-    // Whatever is there under an id is the same: a plain put would make it void meanwhile, and
-    // after
-    // the store was closed would have its file discarded.
+    // Whatever is there under an id is the same. A plain put would make it void meanwhile, and
+    // after the store was closed would have its file discarded.
     store.putIfCurrent(key, bytes, now, store.ticket(key));
   }
 

@@ -125,8 +125,10 @@ final class ListTiers {
       return;
     }
     long bytes = bytes(list);
-    if (unwrittenBytes.addAndGet(bytes)
-        <= Math.max(LEAST_UNWRITTEN, memory.limit() / UNWRITTEN_SHARE)) {
+    long most = Math.max(LEAST_UNWRITTEN, memory.limit() / UNWRITTEN_SHARE);
+    long waiting = unwrittenBytes.addAndGet(bytes);
+    // One in any case: it would never come to disk.
+    if (waiting == bytes || waiting <= most) {
       unwritten.add(list);
     } else {
       // It is parsed again if it is needed again.

@@ -64,6 +64,7 @@ final class RequestPin implements CurrentList {
 
   /** The next question needs the content of now. */
   void lookAnew() {
+    snapshot = null;
     needed.incrementAndGet();
   }
 

@@ -61,10 +61,13 @@ interface Disk {
   void writeText(Path file, String text) throws IOException;
 
   /**
-   * What changes when anybody but a user of its mapping changes a file, or makes a copy of it: its
-   * number and the time of its last change.
+   * What changes when anybody changes what a file holds, or puts a copy in its place: its number
+   * and the time of its last change.
    */
   String identity(Path file) throws IOException;
+
+  /** Milliseconds since a file was changed; negative if its clock is ahead. */
+  long millisSinceChange(Path file) throws IOException;
 
   /** Called before a file takes the disk of its holes. */
   void allocating(Path file) throws IOException;

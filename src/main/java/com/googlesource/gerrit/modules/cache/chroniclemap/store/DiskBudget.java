@@ -35,6 +35,9 @@ import java.util.concurrent.TimeUnit;
 final class DiskBudget {
   /** A store, as far as its size goes. */
   interface Owner {
+    /** Name of the cache, as it is in names of files. */
+    String cache();
+
     /** The most it may take for itself, bytes. */
     long maxBytes();
 
@@ -47,7 +50,10 @@ final class DiskBudget {
   private static final long TAKE_ASK_AGAIN_MILLIS = 100;
   private static final int FIRST_SHARE = 64;
 
+  private static final long TELL_AFTER_NANOS = TimeUnit.MINUTES.toNanos(10);
+
   private final long total;
+  private final long made = System.nanoTime();
   private final Map<Owner, Long> sizes = new HashMap<>();
 
   /** Bytes of the files of each cache that nobody has open. Guarded by this. */
@@ -76,23 +82,19 @@ final class DiskBudget {
         return false;
       }
     }
-    return tryTake(owner, bytes, /* beside= */ unusedBytes());
+    return tryTake(owner, bytes, /* opening= */ false);
   }
 
   boolean isBound() {
     return total != Long.MAX_VALUE;
   }
 
-  /** Tells which caches have files that nobody has open, and their bytes. */
-  synchronized void setUnused(Map<String, Long> bytes) {
+  /** Tells what the files of each cache take; those that no owner answers for are nobody's. */
+  synchronized void setFiles(Map<String, Long> bytes) {
     unused.clear();
     unused.putAll(bytes);
+    sizes.keySet().forEach(owner -> unused.remove(owner.cache()));
     notifyAll();
-  }
-
-  /** Somebody has a cache open, and takes what its files take. */
-  synchronized void setUsed(String cache) {
-    unused.remove(cache);
   }
 
   /**
@@ -103,31 +105,49 @@ final class DiskBudget {
     closing = isBound();
   }
 
-  private boolean tryTake(Owner owner, long bytes, long beside) {
+  /**
+   * Takes so much in place of what is taken.
+   *
+   * @param opening whether the file may be there already; then nobody's files are not counted: who
+   *     opens one may be their next owner
+   */
+  private boolean tryTake(Owner owner, long bytes, boolean opening) {
     Owner over = null;
     synchronized (this) {
-      long before = sizes.getOrDefault(owner, 0L);
-      if (bytes <= before || sum() - before + bytes <= total - beside) {
+      Long left = sizes.containsKey(owner) ? null : unused.remove(owner.cache());
+      long before = left != null ? left : sizes.getOrDefault(owner, 0L);
+      long free = total - (opening ? 0 : unusedBytes());
+      if (bytes <= before || sum() - sizes.getOrDefault(owner, 0L) + bytes <= free) {
         sizes.put(owner, bytes);
         if (bytes < before) {
           notifyAll();
         }
         return true;
       }
-      if (beside > 0) {
-        logger.atInfo().atMostEvery(1, TimeUnit.DAYS).log(
-            "Of cache.diskLimitTotal, files of caches that this server does not use take %d bytes."
-                + " What no plugin needs any more may be deleted while the server is stopped: %s",
-            beside, unused.keySet());
+      if (left != null) {
+        sizes.put(owner, left);
       }
-      if (bytes <= share(owner, total - beside)) {
-        over = furthestAboveShare(owner, total - beside);
+      if (!opening) {
+        tellOfUnused();
+      }
+      if (bytes <= share(owner, free)) {
+        over = furthestAboveShare(owner, free);
       }
     }
     if (over != null) {
       over.shrink();
     }
     return false;
+  }
+
+  private void tellOfUnused() {
+    // Before that, plugins may not have opened their caches.
+    if (!unused.isEmpty() && System.nanoTime() - made > TELL_AFTER_NANOS) {
+      logger.atInfo().atMostEvery(1, TimeUnit.DAYS).log(
+          "Of cache.diskLimitTotal, files of caches that this server does not use take %d bytes."
+              + " What no plugin needs any more may be deleted while the server is stopped: %s",
+          unusedBytes(), unused.keySet());
+    }
   }
 
   /**
@@ -140,8 +160,7 @@ final class DiskBudget {
     long deadline = System.nanoTime() + TAKE_WAIT_NANOS;
     while (true) {
       for (long size = bytes; size >= least; size /= 2) {
-        // Whoever opens its file has it already, and may be the one whose cache was not open.
-        if (tryTake(owner, size, /* beside= */ 0)) {
+        if (tryTake(owner, size, /* opening= */ true)) {
           return size;
         }
       }
@@ -168,9 +187,18 @@ final class DiskBudget {
     return Math.min(bytes, Math.max(Geometry.MIN_FILE_BYTES, total / FIRST_SHARE));
   }
 
-  /** Gives back what a store took. */
+  /** Gives back what a store took whose file is gone. */
   synchronized void release(Owner owner) {
     sizes.remove(owner);
+    notifyAll();
+  }
+
+  /** A store is closed, and its file stays. */
+  synchronized void leave(Owner owner) {
+    Long left = sizes.remove(owner);
+    if (left != null && isBound()) {
+      unused.merge(owner.cache(), left, Math::max);
+    }
     notifyAll();
   }
 
@@ -178,7 +206,7 @@ final class DiskBudget {
     return sizes.values().stream().mapToLong(Long::longValue).sum();
   }
 
-  private synchronized long unusedBytes() {
+  private long unusedBytes() {
     return unused.values().stream().mapToLong(Long::longValue).sum();
   }
 

@@ -24,7 +24,6 @@ import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
@@ -33,9 +32,6 @@ import java.util.Set;
 
 /** The disk of this machine. */
 final class RealDisk implements Disk {
-  /** More than the step of any kernel's clock for files. */
-  private static final long CLOCK_STEP_MILLIS = 20;
-
   @Override
   public boolean exists(Path file) {
     return !Files.notExists(file);
@@ -110,12 +106,13 @@ final class RealDisk implements Disk {
 
   @Override
   public String identity(Path file) throws IOException {
-    Map<String, Object> attributes = Files.readAttributes(file, "unix:dev,ino,ctime");
-    FileTime changed = (FileTime) attributes.get("ctime");
-    String identity = attributes.get("dev") + " " + attributes.get("ino") + " " + changed;
-    // The kernel's clock stands still for some milliseconds, in which the file may change again.
-    boolean settled = System.currentTimeMillis() - changed.toMillis() > CLOCK_STEP_MILLIS;
-    return settled ? identity : identity + " and then " + System.nanoTime();
+    Map<String, Object> attributes = Files.readAttributes(file, "unix:ino,lastModifiedTime");
+    return attributes.get("ino") + " " + attributes.get("lastModifiedTime");
+  }
+
+  @Override
+  public long millisSinceChange(Path file) throws IOException {
+    return System.currentTimeMillis() - Files.getLastModifiedTime(file).toMillis();
   }
 
   @Override

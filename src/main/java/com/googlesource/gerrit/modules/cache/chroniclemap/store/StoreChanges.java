@@ -112,10 +112,10 @@ final class StoreChanges {
       writer.writeSoon(key);
     } else {
       writer.writeNow(key);
-      if (!isVoid[0] && file.isOver()) {
-        // Closed since, perhaps with the older value in it.
-        changeElsewhere(key, write);
-      }
+    }
+    if (!isOver[0] && !isVoid[0] && file.isOver()) {
+      // Closed since, perhaps with the older value in it.
+      changeElsewhere(key, write);
     }
     return ticket[0];
   }

@@ -76,16 +76,15 @@ public final class StoreDirectory implements AutoCloseable {
   }
 
   /** Has the files count that nobody has open: those of a plugin that was removed, say. */
-  private synchronized void countUnused() throws IOException {
-    if (budget.isBound() && !closed) {
-      List<String> open = stores.keySet().stream().map(StoreSettings::name).toList();
-      budget.setUnused(StoreFiles.bytes(disk, path, open));
+  private void countFiles() throws IOException {
+    if (budget.isBound()) {
+      budget.setFiles(StoreFiles.bytes(disk, path));
     }
   }
 
-  private void countUnusedAgain() {
+  private void countFilesAgain() {
     try {
-      countUnused();
+      countFiles();
     } catch (IOException e) {
       // What was counted before still counts.
       logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
@@ -95,7 +94,7 @@ public final class StoreDirectory implements AutoCloseable {
 
   /** Takes what is too old out of all stores. */
   void sweep() {
-    countUnusedAgain();
+    countFilesAgain();
     for (Store store : snapshot()) {
       try {
         store.sweepIfDue();
@@ -146,9 +145,9 @@ public final class StoreDirectory implements AutoCloseable {
       throws IOException {
     StoreDirectory directory = new StoreDirectory(path, lock, totalBytes, disk, clock);
     try {
-      directory.countUnused();
+      directory.countFiles();
       return directory;
-    } catch (IOException | RuntimeException e) {
+    } catch (IOException | RuntimeException | Error e) {
       directory.close();
       throw e;
     }
@@ -200,7 +199,6 @@ public final class StoreDirectory implements AutoCloseable {
     // What waits for the other one to be opened may be marked for being discarded until then.
     other.ifPresent(Store::awaitOpenedForever);
     StoreFiles files = new StoreFiles(disk, path, lock, settings);
-    budget.setUsed(files.cache());
     Store store = new Store(settings, files, lock.isSameBoot(), threads, budget, clock);
     other.ifPresent(old -> old.closeFor(store));
     Runnable opening = () -> onOpened.accept(store.open());
@@ -248,7 +246,6 @@ public final class StoreDirectory implements AutoCloseable {
               store.close();
               return true;
             });
-    countUnusedAgain();
   }
 
   /** Figures of all open stores, by name. */

@@ -17,19 +17,17 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import java.util.zip.CRC32C;
 
 /**
@@ -119,7 +117,7 @@ final class StoreFiles {
   }
 
   /** Plugins choose the names of their caches; a file name must not lead out of the folder. */
-  private static String escape(String name) {
+  static String escape(String name) {
     StringBuilder out = new StringBuilder();
     for (byte b : name.getBytes(StandardCharsets.UTF_8)) {
       char c = (char) (b & 0xff);
@@ -263,28 +261,20 @@ final class StoreFiles {
     return generations;
   }
 
-  /**
-   * Bytes that the files of caches in a folder take.
-   *
-   * @param but names of caches to leave out
-   * @return by the name of the cache, as it is in names of files
-   */
-  static Map<String, Long> bytes(Disk disk, Path directory, Collection<String> but)
-      throws IOException {
-    Set<String> leftOut = but.stream().map(StoreFiles::escape).collect(Collectors.toSet());
+  /** Bytes that the files of each cache in a folder take, by its name in names of files. */
+  static Map<String, Long> bytes(Disk disk, Path directory) throws IOException {
     Map<String, Long> bytes = new HashMap<>();
     for (Path file : disk.list(directory)) {
       Matcher name = CACHE.matcher(file.getFileName().toString());
-      if (name.matches() && !leftOut.contains(name.group(1))) {
-        bytes.merge(name.group(1), disk.size(file), Long::sum);
+      if (name.matches()) {
+        try {
+          bytes.merge(name.group(1), disk.size(file), Long::sum);
+        } catch (NoSuchFileException e) {
+          // Deleted since, or a link that leads nowhere.
+        }
       }
     }
     return bytes;
-  }
-
-  /** The cache's name as it is in names of files. */
-  String cache() {
-    return prefix;
   }
 
   /** Marks all stores of a folder that were not closed properly for being discarded. */

@@ -140,6 +140,11 @@ final class StoreGrowth implements DiskBudget.Owner {
   }
 
   @Override
+  public String cache() {
+    return StoreFiles.escape(settings.name());
+  }
+
+  @Override
   public long maxBytes() {
     return settings.maxBytes();
   }
@@ -156,9 +161,14 @@ final class StoreGrowth implements DiskBudget.Owner {
     }
   }
 
-  /** Leaves the disk to the other stores. */
+  /** Leaves the disk to the other stores: there is no file. */
   void releaseDisk() {
     budget.release(this);
+  }
+
+  /** Says that the file stays, though it is in use no more. */
+  void leaveDisk() {
+    budget.leave(this);
   }
 
   /** Returns false if another rebuild is running or the background threads were stopped. */

@@ -29,9 +29,6 @@ import java.util.function.Supplier;
 final class StoreLife {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** Bytes from which a file may take a while to open: after a crash or a boot it is read whole. */
-  private static final long LARGE_FILE_BYTES = 32 << 20;
-
   private final StoreSettings settings;
   private final StoreFiles files;
   private final FaultLog faults;
@@ -92,7 +89,8 @@ final class StoreLife {
   boolean hasLargeFile() {
     try {
       Optional<StoreFiles.GenerationFile> newest = files.newest();
-      return newest.isPresent() && files.disk().size(newest.get().path()) >= LARGE_FILE_BYTES;
+      return newest.isPresent()
+          && files.disk().size(newest.get().path()) >= CleanMarker.LARGE_BYTES;
     } catch (IOException e) {
       faults.warn(e, "its file's size can't be told before it is opened");
       return false;
@@ -256,7 +254,7 @@ final class StoreLife {
       faults.warn(e, "could not be closed properly and will be recovered at the next start");
     } finally {
       lock.unlock();
-      growth.releaseDisk();
+      growth.leaveDisk();
     }
   }
 

@@ -102,10 +102,11 @@ final class StoreOpener {
     StoreFiles.GenerationFile found = newest.get();
     deleteAllBut(found);
     try {
-      Optional<CleanMarker> marker = CleanMarker.take(disk, found.path(), sameBoot, faults);
+      Optional<CleanMarker> marker = CleanMarker.take(disk, found.path(), faults);
       if (marker.isEmpty() && !sameBoot) {
         return replace(
-            "it was not closed before the machine stopped, and may lack its last changes");
+            "it was not closed before the machine stopped, and may lack its last changes; or it is"
+                + " a copy of a large one that has no checksum");
       }
       long bytes = take(Math.min(found.bytes(), settings.maxBytes()));
       if (bytes < found.bytes()) {
@@ -278,7 +279,6 @@ final class StoreOpener {
 
   /** Takes a share of the disk of all stores: this much, or what there is. */
   private long take(long bytes) throws IOException {
-    budget.release(owner);
     long taken = budget.take(owner, bytes, Geometry.MIN_FILE_BYTES);
     if (taken == 0) {
       throw new IOException("the other caches take all that cache.diskLimitTotal allows");

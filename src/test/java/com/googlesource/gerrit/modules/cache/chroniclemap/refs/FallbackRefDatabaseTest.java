@@ -251,4 +251,17 @@ class FallbackRefDatabaseTest {
     assertThat(request.exactRef("refs/heads/a").getObjectId().name()).isEqualTo(ID);
     assertThat(refs.exactRef("refs/heads/a")).isNull();
   }
+
+  @Test
+  void aRefreshOfARequestWithABrokenFileReadsItAgain() throws Exception {
+    trust("never");
+    FallbackRefDatabase refs = new FallbackRefDatabase(own, jgit, failures);
+    pack("refs/heads/a", "refs/heads/a");
+    RefDatabase request = refs.forRequest();
+    assertThat(request.exactRef("refs/heads/a")).isNotNull();
+    pack("refs/heads/b", "refs/heads/b");
+    request.refresh();
+    assertThat(request.exactRef("refs/heads/a")).isNull();
+    assertThat(request.exactRef("refs/heads/b")).isNotNull();
+  }
 }

@@ -309,6 +309,11 @@ final class FaultyDisk implements Disk {
   }
 
   @Override
+  public long millisSinceChange(Path file) throws IOException {
+    return call(Kind.READ, file, () -> REAL.millisSinceChange(file));
+  }
+
+  @Override
   public String identity(Path file) throws IOException {
     return call(Kind.READ, file, () -> REAL.identity(file));
   }

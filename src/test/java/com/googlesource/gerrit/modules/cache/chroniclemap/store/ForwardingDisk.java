@@ -89,6 +89,11 @@ abstract class ForwardingDisk implements Disk {
   }
 
   @Override
+  public long millisSinceChange(Path file) throws IOException {
+    return disk.millisSinceChange(file);
+  }
+
+  @Override
   public String identity(Path file) throws IOException {
     return disk.identity(file);
   }

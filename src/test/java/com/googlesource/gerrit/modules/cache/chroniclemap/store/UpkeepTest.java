@@ -27,6 +27,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
@@ -412,8 +413,32 @@ class UpkeepTest {
     assertThat(budget.resize(small, 80)).isTrue();
   }
 
+  @Test
+  void whatNobodyUsesIsCountedOnce() {
+    DiskBudget budget = new DiskBudget(100);
+    budget.setFiles(Map.of("cache", 60L, "gone", 30L));
+    DiskBudget.Owner owner = owner(100, () -> {});
+    // The opener has the file's own room, whatever others take.
+    assertThat(budget.take(owner, 60, 10)).isEqualTo(60);
+    assertThat(budget.resize(owner, 71)).isFalse();
+    assertThat(budget.resize(owner, 70)).isTrue();
+    budget.setFiles(Map.of("cache", 130L, "gone", 20L));
+    assertThat(budget.resize(owner, 80)).isTrue();
+    budget.leave(owner);
+    DiskBudget.Owner next = owner(100, () -> {});
+    assertThat(budget.take(next, 80, 10)).isEqualTo(80);
+    assertThat(budget.resize(next, 81)).isFalse();
+    budget.release(next);
+    assertThat(budget.resize(next, 80)).isTrue();
+  }
+
   private static DiskBudget.Owner owner(long maxBytes, Runnable shrink) {
     return new DiskBudget.Owner() {
+      @Override
+      public String cache() {
+        return "cache";
+      }
+
       @Override
       public long maxBytes() {
         return maxBytes;
@@ -655,6 +680,11 @@ class UpkeepTest {
 
   private static DiskBudget.Owner owner() {
     return new DiskBudget.Owner() {
+      @Override
+      public String cache() {
+        return "cache";
+      }
+
       @Override
       public long maxBytes() {
         return 100;
