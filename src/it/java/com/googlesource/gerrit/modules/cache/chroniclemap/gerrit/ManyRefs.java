@@ -52,7 +52,7 @@ final class ManyRefs {
   static ManyRefs fill(Path folder, int count, @Nullable String trustStat) throws IOException {
     RefsObjects objects;
     try (FileRepository repository = new FileRepository(folder.toFile())) {
-      objects = RefsObjects.insert(repository);
+      objects = RefsObjects.insert(repository, count);
       if (trustStat != null) {
         repository
             .getConfig()
@@ -62,7 +62,7 @@ final class ManyRefs {
     }
     Path packed = folder.resolve(Constants.PACKED_REFS);
     String[] names = RefsFile.names(count);
-    int[] numbers = new Random(count).ints(count, 0, RefsObjects.COUNT).toArray();
+    int[] numbers = new Random(count).ints(count, 0, objects.count()).toArray();
     objects.writePackedRefs(packed, names, i -> numbers[i]);
     List<Branch> branches = new ArrayList<>();
     for (int i = 0; i < count; i++) {

@@ -46,13 +46,13 @@ final class RefsRepositories {
     String[] names = RefsFile.names(refs);
     Path files = folder.resolve(FILES);
     Path packed = files.resolve(Constants.PACKED_REFS);
-    RefsObjects objects = makeRepository(files);
+    RefsObjects objects = makeRepository(files, refs);
     write(packed, objects, names, 0);
     Files.setLastModifiedTime(packed, time(0));
     write(folder.resolve(EDITED), objects, names, 1);
 
     Path reftable = folder.resolve(REFTABLE);
-    makeRepository(reftable);
+    makeRepository(reftable, refs);
     Files.copy(packed, reftable.resolve(Constants.PACKED_REFS));
     try (FileRepository repository = new FileRepository(reftable.toFile())) {
       repository.convertRefStorage(ConfigConstants.CONFIG_REF_STORAGE_REFTABLE, false, false);
@@ -64,10 +64,10 @@ final class RefsRepositories {
     return FileTime.from(Instant.parse("2020-01-01T00:00:00Z").plusSeconds(number));
   }
 
-  private static RefsObjects makeRepository(Path folder) throws IOException {
+  private static RefsObjects makeRepository(Path folder, int refs) throws IOException {
     try (FileRepository repository = new FileRepository(folder.toFile())) {
       repository.create(true);
-      return RefsObjects.insert(repository);
+      return RefsObjects.insert(repository, refs);
     }
   }
 
@@ -80,7 +80,7 @@ final class RefsRepositories {
       throws IOException {
     Random random = new Random(names.length);
     objects.writePackedRefs(
-        file, names, i -> i == names.length / 2 ? edition : random.nextInt(RefsObjects.COUNT));
+        file, names, i -> i == names.length / 2 ? edition : random.nextInt(objects.count()));
   }
 
   /** Sets whether attributes of files are trusted. */

@@ -60,7 +60,7 @@ final class Session {
     try {
       run.run(new Session(List.of(args)));
     } catch (RunnerException | IOException e) {
-      System.err.println("error: " + e.getMessage());
+      System.err.println("error: " + (e.getMessage() != null ? e.getMessage() : e));
       System.err.println("JMH's output: " + log());
       System.exit(1);
     }

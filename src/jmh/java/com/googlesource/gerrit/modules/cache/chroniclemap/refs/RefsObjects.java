@@ -35,25 +35,32 @@ import org.eclipse.jgit.lib.TagBuilder;
 import org.eclipse.jgit.lib.TreeFormatter;
 
 /**
- * Some hundred commits and annotated tags, the same ones in each repository, for the refs of {@link
+ * Commits and as many annotated tags, the same ones in each repository, for the refs of {@link
  * RefsFile} to point to.
  */
 public final class RefsObjects {
-  /** Commits, and tags. */
-  public static final int COUNT = 997;
+  private static final int LEAST = 997;
+
+  /** JGit can't make a reftable of which so many more refs point to one object. */
+  private static final int MOST_REFS_OF_ONE = 500;
 
   private final List<ObjectId> commits = new ArrayList<>();
   private final List<ObjectId> tags = new ArrayList<>();
 
   private RefsObjects() {}
 
-  /** Adds them to a repository, in a pack. */
-  public static RefsObjects insert(FileRepository repository) throws IOException {
+  /**
+   * Adds them to a repository, in a pack.
+   *
+   * @param refs how many refs are to point to them
+   */
+  public static RefsObjects insert(FileRepository repository, int refs) throws IOException {
     RefsObjects all = new RefsObjects();
     try (PackInserter objects = repository.getObjectDatabase().newPackInserter()) {
       PersonIdent who = new PersonIdent("A", "a@example.com", Instant.EPOCH, ZoneOffset.UTC);
       ObjectId tree = objects.insert(new TreeFormatter());
-      for (int i = 0; i < COUNT; i++) {
+      int count = Math.max(LEAST, refs / MOST_REFS_OF_ONE);
+      for (int i = 0; i < count; i++) {
         CommitBuilder commit = new CommitBuilder();
         commit.setTreeId(tree);
         commit.setAuthor(who);
@@ -71,6 +78,11 @@ public final class RefsObjects {
       objects.flush();
     }
     return all;
+  }
+
+  /** Number of commits, and of tags. */
+  public int count() {
+    return commits.size();
   }
 
   /** Where a ref with that name points to. */
