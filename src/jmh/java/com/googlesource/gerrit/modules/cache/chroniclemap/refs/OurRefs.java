@@ -22,6 +22,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.RefDatabase;
@@ -30,6 +31,7 @@ import org.eclipse.jgit.lib.RefDatabase;
 public final class OurRefs implements AutoCloseable {
   private static final long MEMORY_LIMIT = 1 << 30;
   private static final long DISK_LIMIT = 1 << 30;
+  private static final long MOST_WAIT_NANOS = TimeUnit.MINUTES.toNanos(1);
   private static final long POLL_MILLIS = 50;
 
   private final Path folder;
@@ -74,11 +76,17 @@ public final class OurRefs implements AutoCloseable {
 
   /**
    * Returns when all blocks and roots in memory are on disk: what waits for that is on the heap.
+   *
+   * @throws IllegalStateException if that takes longer than a minute
    */
   public void awaitWritten() throws InterruptedException {
+    long begun = System.nanoTime();
     RefsTotals now = cache.totals();
     while (now.disk().orElseThrow().queued() > 0
         || now.disk().orElseThrow().entries() < now.blocks() + now.lists()) {
+      if (System.nanoTime() - begun > MOST_WAIT_NANOS) {
+        throw new IllegalStateException("not all lists come to disk: " + now);
+      }
       Thread.sleep(POLL_MILLIS);
       now = cache.totals();
     }

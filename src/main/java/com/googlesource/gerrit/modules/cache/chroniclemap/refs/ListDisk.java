@@ -41,7 +41,17 @@ import org.eclipse.jgit.annotations.Nullable;
 final class ListDisk {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
+  /**
+   * After so many bytes what was put is waited for: where more waits than the store can hold, and
+   * its file can't grow at once, it lets go some of it, and a list without one block is none.
+   */
+  private static final int FLUSH_BYTES = 4 << 20;
+
   private final Store store;
+
+  /** Guarded by this. */
+  private int unflushed;
+
   private final LongAdder loads = new LongAdder();
 
   ListDisk(Store store) {
@@ -108,7 +118,7 @@ final class ListDisk {
   }
 
   /** Writes what of a list was not written yet. */
-  void write(ParsedRefs list) {
+  synchronized void write(ParsedRefs list) {
     HeldBlocks held = list.held();
     if (held == null || held.rootOnDisk) {
       return;
@@ -126,12 +136,14 @@ final class ListDisk {
     held.rootOnDisk = true;
   }
 
+  /** With this object's lock. */
   private void putRoot(ParsedRefs list, long now) {
     ContentDigest digest = list.digest();
     ByteBuffer root = list.root().bytes();
     put(digest.hi(), digest.lo(), root, 0, root.limit(), now);
   }
 
+  /** With this object's lock. */
   private void put(long idHi, long idLo, ByteBuffer memory, int start, int length, long now) {
     byte[] bytes = new byte[length];
     memory.get(start, bytes);
@@ -139,10 +151,15 @@ final class ListDisk {
     // Whatever is there under an id is the same. A plain put would make it void meanwhile, and
     // after the store was closed would have its file discarded.
     store.putIfCurrent(key, bytes, now, store.ticket(key));
+    unflushed += length;
+    if (unflushed > FLUSH_BYTES) {
+      unflushed = 0;
+      store.flush();
+    }
   }
 
   /** Sees to it that a list in use stays, or is there again. */
-  void keep(ParsedRefs list) {
+  synchronized void keep(ParsedRefs list) {
     HeldBlocks held = list.held();
     if (held == null || !held.rootOnDisk) {
       write(list);

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.SlowStores;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
@@ -164,5 +165,21 @@ class ListDiskTest {
     store.flush();
     assertThat(store.stats().diskBytes()).isAtMost(24L << 20);
     assertThat(store.stats().evictions() + store.stats().notStored()).isGreaterThan(0L);
+  }
+
+  /** More than a store lets wait, and a disk on which a file takes long to grow. */
+  @Test
+  void aLargeListIsWrittenWhole() throws Exception {
+    directory.close();
+    directory = SlowStores.open(folder.resolve("slow"));
+    store = directory.openStore(new StoreSettings("packed_refs", 1, 128 << 20, Optional.empty()));
+    store.awaitOpened();
+    disk = new ListDisk(store);
+    ParsedRefs list = lists.parse(memory, Lists.text(1, 900_000), null);
+    assertThat(list.blockBytes()).isGreaterThan(20L << 20);
+    disk.write(list);
+    store.flush();
+    assertThat(store.stats().entries()).isEqualTo(list.blocks() + 1);
+    assertThat(disk.load(list.digest(), new ListMemory(1 << 30).draft())).isNotNull();
   }
 }
