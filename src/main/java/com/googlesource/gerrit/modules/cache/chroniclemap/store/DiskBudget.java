@@ -114,18 +114,20 @@ final class DiskBudget {
   private boolean tryTake(Owner owner, long bytes, boolean opening) {
     Owner over = null;
     synchronized (this) {
-      Long left = sizes.containsKey(owner) ? null : unused.remove(owner.cache());
-      long before = left != null ? left : sizes.getOrDefault(owner, 0L);
+      if (!sizes.containsKey(owner)) {
+        // From here on it is the owner's.
+        Long left = unused.remove(owner.cache());
+        sizes.put(owner, left != null ? left : 0);
+      }
+      long before = sizes.get(owner);
       long free = total - (opening ? 0 : unusedBytes());
-      if (bytes <= before || sum() - sizes.getOrDefault(owner, 0L) + bytes <= free) {
+      // The bound may be less than it was when the file was made.
+      if ((!opening && bytes <= before) || sum() - before + bytes <= free) {
         sizes.put(owner, bytes);
         if (bytes < before) {
           notifyAll();
         }
         return true;
-      }
-      if (left != null) {
-        sizes.put(owner, left);
       }
       if (!opening) {
         tellOfUnused();
@@ -196,7 +198,7 @@ final class DiskBudget {
   /** A store is closed, and its file stays. */
   synchronized void leave(Owner owner) {
     Long left = sizes.remove(owner);
-    if (left != null && isBound()) {
+    if (left != null && left > 0 && isBound()) {
       unused.merge(owner.cache(), left, Math::max);
     }
     notifyAll();

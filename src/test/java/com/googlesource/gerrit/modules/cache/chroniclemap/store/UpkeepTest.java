@@ -414,6 +414,16 @@ class UpkeepTest {
   }
 
   @Test
+  void aBoundThatWasLoweredHoldsForAFileThatIsThere() {
+    DiskBudget budget = new DiskBudget(100);
+    budget.setFiles(Map.of("cache", 160L));
+    DiskBudget.Owner owner = owner(100, () -> {});
+    assertThat(budget.take(owner, 160, 10)).isEqualTo(80);
+    assertThat(budget.resize(owner, 101)).isFalse();
+    assertThat(budget.resize(owner, 100)).isTrue();
+  }
+
+  @Test
   void whatNobodyUsesIsCountedOnce() {
     DiskBudget budget = new DiskBudget(100);
     budget.setFiles(Map.of("cache", 60L, "gone", 30L));
