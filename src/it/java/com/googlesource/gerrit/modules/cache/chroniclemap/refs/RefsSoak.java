@@ -91,7 +91,10 @@ public final class RefsSoak extends SoakRun {
       String ready = child.readLine();
       OptionalInt status = child.awaitEnd(kill ? random.nextInt(millis) : millis + SPARE_MILLIS);
       if (status.isEmpty()) {
-        child.kill();
+        // Or else a git that was packing refs would put its list in place in the next round, after
+        // the
+        // lock that it holds was deleted.
+        child.killAndAwaitChildren();
       }
       StringBuilder said = new StringBuilder();
       for (String line = child.readLine(); line != null; line = child.readLine()) {

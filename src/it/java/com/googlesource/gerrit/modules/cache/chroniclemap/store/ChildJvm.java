@@ -150,6 +150,18 @@ public final class ChildJvm implements AutoCloseable {
     process.onExit().join();
   }
 
+  /**
+   * As {@link #kill}; returns when the processes have ended that it had started. They are not
+   * killed, and go on with what they were at.
+   */
+  public void killAndAwaitChildren() throws IOException, InterruptedException {
+    // Stopped before, so that it starts no more of them.
+    var unused = new ProcessBuilder("kill", "-STOP", "" + process.pid()).start().waitFor();
+    List<ProcessHandle> children = process.descendants().toList();
+    kill();
+    children.forEach(child -> child.onExit().join());
+  }
+
   @Override
   public void close() throws IOException {
     kill();
