@@ -84,9 +84,10 @@ final class RefsSoakMain {
   /** Folder, seed, milliseconds. */
   public static void main(String[] args) throws Exception {
     RefsSoakMain main = new RefsSoakMain(Path.of(args[0]), Long.parseLong(args[1]));
-    // JGit logs as an error that git has deleted an empty folder in which it was to lock a ref; who
-    // writes tries again.
-    Logger.getLogger("org.eclipse.jgit.internal.storage.file.LockFile").setLevel(Level.OFF);
+    // JGit logs as an error that git has deleted an empty folder in which it was to lock a ref, or
+    // of
+    // which it wanted to know the attributes; who writes tries again.
+    Logger.getLogger("org.eclipse.jgit").setLevel(Level.OFF);
     System.out.println("ready");
     try {
       main.run(TimeUnit.MILLISECONDS.toNanos(Long.parseLong(args[2])));
