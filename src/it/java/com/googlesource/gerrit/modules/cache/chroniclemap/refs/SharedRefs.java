@@ -20,6 +20,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -298,13 +299,24 @@ final class SharedRefs {
               RefUpdate update = by.newUpdate(name, false);
               update.setForceUpdate(true);
               return switch (update.delete()) {
-                case FORCED, NEW -> true;
+                case FORCED, NEW -> !isOnDisk(name);
                 default -> false;
               };
             });
         expected.remove(name);
       }
       return "delete " + name;
+    }
+
+    /**
+     * Whether a deletion did nothing. JGit looks for the ref before it has its lock, packed first
+     * and loose second; where it is packed in between JGit deletes nothing, and says that it did.
+     */
+    private boolean isOnDisk(String name) throws IOException {
+      Path folder = repository.folder();
+      Path packed = folder.resolve("packed-refs");
+      return Files.exists(folder.resolve(name))
+          || (Files.exists(packed) && Files.readString(packed).contains(" " + name + "\n"));
     }
 
     private String batch(RefDatabase by) throws IOException, InterruptedException {
