@@ -87,6 +87,7 @@ public final class OurRefs implements AutoCloseable {
       if (System.nanoTime() - begun > MOST_WAIT_NANOS) {
         throw new IllegalStateException("not all lists come to disk: " + now);
       }
+      // Before what is measured: nothing tells of the last write.
       Thread.sleep(POLL_MILLIS);
       now = cache.totals();
     }
