@@ -21,6 +21,7 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -69,6 +70,9 @@ class TwoGerritsIT {
   private static final int TRIES = 200;
 
   private static final int STABLE_REFS = 100;
+
+  /** How long Gerrit may take to log what it has answered. */
+  private static final Duration LOGGED = Duration.ofSeconds(20);
 
   private record Server(String name, GerritSite site, GerritDaemon daemon, Gerrit gerrit) {
     JsonObject figures() throws IOException {
@@ -379,10 +383,34 @@ class TwoGerritsIT {
       AtomicBoolean again = new AtomicBoolean();
       retry(
           () -> {
+            int logged = exceptions().size();
             RestClient.Reply reply = one.gerrit.rest().tryDelete(path);
-            boolean gone = reply.isOk() || (again.getAndSet(true) && reply.status() == 404);
-            return gone ? null : "DELETE " + reply.status() + " " + reply.body();
+            if (reply.isOk() || (again.getAndSet(true) && reply.status() == 404)) {
+              return null;
+            }
+            String reason =
+                reply.status() == 500 ? String.join("\n", exceptionsAfter(logged)) : reply.body();
+            return "DELETE " + reply.status() + " " + reason;
           });
+    }
+
+    /**
+     * Why Gerrit answered that it failed. It does so where JGit can't make a lock: git deletes a
+     * folder that it has emptied by packing while JGit makes a lock in it, and JGit tries only
+     * twice.
+     */
+    private List<String> exceptionsAfter(int logged) throws IOException {
+      Deadline.in(LOGGED).await(() -> exceptions().size() > logged, "a reason in error_log");
+      List<String> exceptions = exceptions();
+      return exceptions.subList(logged, exceptions.size());
+    }
+
+    private List<String> exceptions() {
+      try {
+        return ErrorLog.of(one.site).lines(line -> line.contains("Exception: "));
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
     }
 
     /** Until it is not refused; git and Gerrit refuse only what is locked by others. */

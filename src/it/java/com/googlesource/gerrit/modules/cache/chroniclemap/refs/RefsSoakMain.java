@@ -146,13 +146,15 @@ final class RefsSoakMain {
       for (int i = 0; i < SharedRefs.WRITERS; i++) {
         SharedRefs.Writer writer = refs.new Writer(i, new Random(random.nextLong()));
         tasks.add(
-            () -> {
-              while (!done.get()) {
-                writer.step();
-                writes.increment();
-              }
-              return null;
-            });
+            refs.history()
+                .toldWith(
+                    () -> {
+                      while (!done.get()) {
+                        writer.step();
+                        writes.increment();
+                      }
+                      return null;
+                    }));
       }
       Random packing = new Random(random.nextLong());
       tasks.add(

@@ -62,6 +62,7 @@ final class SharedRefs {
   private final TestRefs repository;
   private final PackedRefsCache.RepositoryRefs refs;
   private final ObjectId fixedId;
+  private final RefsHistory history = new RefsHistory();
 
   SharedRefs(TestRefs repository, PackedRefsCache cache) {
     this.repository = repository;
@@ -84,6 +85,11 @@ final class SharedRefs {
         repository.folder().resolve("packed-refs"),
         HEADER + String.join("", lines.values()),
         UTF_8);
+  }
+
+  /** What was done, to be told with a wrong answer. */
+  RefsHistory history() {
+    return history;
   }
 
   private static String fixed(int number) {
@@ -173,21 +179,29 @@ final class SharedRefs {
   /** Packs refs in one of the ways there are. */
   void pack(Random random) throws IOException, InterruptedException {
     switch (random.nextInt(10)) {
-      case 0 -> repository.tryGit("gc", "--quiet", "--no-prune");
-      case 1 -> repository.tryGit("pack-refs", "--all", "--no-prune");
+      case 0 -> packWithGit("gc", "--quiet", "--no-prune");
+      case 1 -> packWithGit("pack-refs", "--all", "--no-prune");
       case 2 -> {
         List<String> names = new ArrayList<>();
         for (int i = 0; i < MOVING; i++) {
           names.add(moving(i));
         }
+        history.add("JGit packs refs/moving");
         try {
           repository.peer().pack(names);
         } catch (IOException e) {
           // Locked by native git.
         }
       }
-      default -> repository.tryGit("pack-refs", "--all");
+      default -> packWithGit("pack-refs", "--all");
     }
+  }
+
+  private void packWithGit(String... arguments) throws IOException, InterruptedException {
+    String command = "git " + String.join(" ", arguments);
+    history.add(command + " begins");
+    TestRefs.Output output = repository.tryGit(arguments);
+    history.add(command + " ended with " + output.status());
   }
 
   // ---- writing
@@ -228,6 +242,7 @@ final class SharedRefs {
             case 5 -> native1();
             default -> nativeBatch();
           };
+      history.add(prefix + " did " + what);
       for (int i = 0; i < 2; i++) {
         checkOne(anyDatabase(random), what);
         checkAll(anyDatabase(random), what);
@@ -259,6 +274,7 @@ final class SharedRefs {
 
     private void untilDone(String what, Attempt attempt) throws IOException, InterruptedException {
       IOException last = null;
+      history.add(prefix + " begins " + what);
       for (int i = 0; i < TRIES; i++) {
         try {
           if (attempt.isDone()) {

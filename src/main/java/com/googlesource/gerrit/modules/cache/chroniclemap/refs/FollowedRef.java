@@ -80,6 +80,11 @@ final class FollowedRef {
     return !tooDeep;
   }
 
+  /** Whether it leads to another symbolic ref. */
+  boolean isChain() {
+    return links.size() > 1;
+  }
+
   /** Whether no packed ref has a part in it. */
   boolean isLoose() {
     return leaf != null || tooDeep;

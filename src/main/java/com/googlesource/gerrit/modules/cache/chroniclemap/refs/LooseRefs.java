@@ -82,6 +82,19 @@ final class LooseRefs {
     return file.isFile() ? read(name, file) : null;
   }
 
+  /** Returns the loose ref of that name, or null if {@link #scan} would not find one. */
+  @Nullable
+  Ref readListed(String name) {
+    if (!name.startsWith(Constants.R_REFS) && !name.equals(Constants.HEAD)) {
+      return null;
+    }
+    try {
+      return read(name);
+    } catch (IOException e) {
+      return null; // it is left out
+    }
+  }
+
   /**
    * Opens the folders above a ref: some network file systems look at a folder anew when it is
    * opened.

@@ -22,7 +22,6 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -35,7 +34,6 @@ import org.eclipse.jgit.events.RefsChangedEvent;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.BatchRefUpdate;
-import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.CoreConfig;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.lib.ObjectId;
@@ -47,6 +45,7 @@ import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.lib.ReflogReader;
 import org.eclipse.jgit.util.RefList;
 import org.eclipse.jgit.util.RefMap;
+import org.eclipse.jgit.util.StringUtils;
 
 /**
  * The refs of a repository that keeps them in files: read from loose files and from the parsed list
@@ -262,43 +261,17 @@ final class OffHeapRefDatabase extends RefDatabase {
 
   @Override
   public List<Ref> getRefsByPrefix(String prefix) throws IOException {
-    List<FollowedRef> found = scanLoose(prefix);
+    ScannedRefs found = ScannedRefs.of(loose, folder(prefix));
     return ask(packed -> merge(prefix, found, packed), refs -> refs.getRefsByPrefix(prefix));
   }
 
-  /** The loose refs whose names start so, in order. */
-  private List<FollowedRef> scanLoose(String prefix) throws IOException {
-    String folder = prefix.substring(0, prefix.lastIndexOf('/') + 1);
-    Map<String, Ref> scanned = new LinkedHashMap<>();
-    for (Ref ref : loose.scan(folder)) {
-      scanned.put(ref.getName(), ref);
-    }
-    // What was scanned is one state; it is not read again.
-    FollowedRef.Reader reader =
-        name -> name.startsWith(folder) ? scanned.get(name) : loose.read(name);
-    List<FollowedRef> found = new ArrayList<>();
-    for (Ref ref : scanned.values()) {
-      if (ref.getName().startsWith(prefix)) {
-        found.add(FollowedRef.of(ref, reader));
-      }
-    }
-    return found;
+  /** The folder that JGit scans for refs whose names start so. */
+  private static String folder(String prefix) {
+    return prefix.substring(0, prefix.lastIndexOf('/') + 1);
   }
 
-  /** Loose refs that lead somewhere. The others are left out, and hide nothing. */
-  private static List<Ref> resolveAll(List<FollowedRef> found, ParsedRefs packed) {
-    List<Ref> resolved = new ArrayList<>(found.size());
-    for (FollowedRef followed : found) {
-      Ref ref = followed.resolve(packed);
-      if (ref != null && ref.getObjectId() != null) {
-        resolved.add(ref);
-      }
-    }
-    return resolved;
-  }
-
-  private static List<Ref> merge(String prefix, List<FollowedRef> found, ParsedRefs packed) {
-    List<Ref> over = resolveAll(found, packed);
+  private static List<Ref> merge(String prefix, ScannedRefs found, ParsedRefs packed) {
+    List<Ref> over = found.resolve(prefix, packed);
     List<Ref> under = packed.refs(prefix);
     if (over.isEmpty()) {
       return under;
@@ -327,9 +300,10 @@ final class OffHeapRefDatabase extends RefDatabase {
     if (apart.size() == 1) {
       return getRefsByPrefix(apart.get(0));
     }
-    List<List<FollowedRef>> found = new ArrayList<>();
+    List<ScannedRefs> found = new ArrayList<>();
+    String listed = folder(StringUtils.commonPrefix(sorted));
     for (String prefix : apart) {
-      found.add(scanLoose(prefix));
+      found.add(ScannedRefs.part(loose, folder(prefix), listed));
     }
     return ask(
         packed -> {
@@ -375,12 +349,12 @@ final class OffHeapRefDatabase extends RefDatabase {
 
   @Override
   public Set<Ref> getTipsWithSha1(ObjectId id) throws IOException {
-    List<FollowedRef> found = scanLoose(ALL);
+    ScannedRefs found = ScannedRefs.of(loose, ALL);
     return ask(
         packed -> {
           Set<Ref> tips = new HashSet<>();
           Set<String> hiding = new HashSet<>();
-          for (Ref ref : resolveAll(found, packed)) {
+          for (Ref ref : found.resolve(ALL, packed)) {
             hiding.add(ref.getName());
             if (id.equals(ref.getObjectId()) || id.equals(ref.getPeeledObjectId())) {
               tips.add(ref);
@@ -418,33 +392,35 @@ final class OffHeapRefDatabase extends RefDatabase {
         return Collections.singletonList(parent);
       }
     }
-    List<String> names = new ArrayList<>();
-    for (Ref ref : getRefsByPrefix(name + '/')) {
-      names.add(ref.getName());
-    }
-    return Collections.unmodifiableList(names);
+    String prefix = name + '/';
+    ScannedRefs found = ScannedRefs.part(loose, folder(prefix), ALL);
+    return ask(
+        packed -> {
+          List<String> names = new ArrayList<>();
+          for (Ref ref : merge(prefix, found, packed)) {
+            names.add(ref.getName());
+          }
+          return Collections.unmodifiableList(names);
+        },
+        refs -> refs.getConflictingNames(name));
   }
 
   /** Whether {@link #getRefs} has a ref: one that leads somewhere, loose ones in refs/ and HEAD. */
   private boolean isListed(String name) throws IOException {
-    Ref ref = readListed(name);
-    List<FollowedRef> found =
-        ref == null ? List.of() : List.of(FollowedRef.of(ref, this::readListed));
+    Ref ref = loose.readListed(name);
+    FollowedRef found = ref == null ? null : FollowedRef.of(ref, loose::readListed);
+    if (found != null && found.isChain()) {
+      // What it leads to may be left out of the list, as only the whole of it tells.
+      return getRefs().stream().anyMatch(r -> r.getName().equals(name));
+    }
     return ask(
-        packed -> !resolveAll(found, packed).isEmpty() || packed.contains(name),
+        packed -> leadsSomewhere(found, packed) || packed.contains(name),
         refs -> refs.getRefsByPrefix(name).stream().anyMatch(r -> r.getName().equals(name)));
   }
 
-  @Nullable
-  private Ref readListed(String name) {
-    if (!name.startsWith(Constants.R_REFS) && !name.equals(Constants.HEAD)) {
-      return null;
-    }
-    try {
-      return loose.read(name);
-    } catch (IOException e) {
-      return null; // not listed then
-    }
+  private static boolean leadsSomewhere(@Nullable FollowedRef found, ParsedRefs packed) {
+    Ref ref = found == null ? null : found.resolve(packed);
+    return ref != null && ref.getObjectId() != null;
   }
 
   // ---- everything else is JGit's

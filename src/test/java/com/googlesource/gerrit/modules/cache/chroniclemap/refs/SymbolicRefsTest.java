@@ -19,8 +19,10 @@ import static com.google.common.truth.Truth.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeSet;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.ObjectId;
@@ -147,6 +149,44 @@ class SymbolicRefsTest {
     loose("refs/heads/sym", "ref: refs/heads/broken");
     assertThat(withFallback().getRefs().toString()).isEqualTo(jgit.getRefs().toString());
     assertThat(withFallback().getConflictingNames("refs/heads/sym/x")).isEmpty();
+    assertThat(failures.sum()).isEqualTo(0);
+  }
+
+  /** JGit does not find what it has left out of its list before. */
+  @Test
+  void whatLeadsToOneThatLeadsNowhereIsListedAsByJGit() throws Exception {
+    Files.writeString(
+        git.resolve("packed-refs"),
+        PackedRefsText.HEADER
+            + (OLD + " refs/heads/a\n")
+            + (NEW + " refs/heads/b\n")
+            + (NEW + " refs/heads/z\n")
+            + (OLD + " refs/tags/c\n"));
+    loose("refs/heads/a", "ref: refs/heads/none");
+    loose("refs/heads/b", "ref: refs/heads/a");
+    loose("refs/heads/y", "ref: refs/heads/z");
+    loose("refs/heads/z", "ref: refs/heads/y");
+    loose("refs/tags/c", "ref: refs/heads/a");
+    loose("HEAD", "ref: refs/tags/c");
+    List<RefDatabase> both = List.of(withFallback(), jgit);
+    List<String> answers = new ArrayList<>();
+    for (RefDatabase refs : both) {
+      StringBuilder answer = new StringBuilder();
+      for (String prefix : List.of("", "refs/", "refs/heads/", "refs/heads/b", "refs/tags/")) {
+        answer.append(prefix).append(refs.getRefsByPrefix(prefix)).append('\n');
+      }
+      answer.append(refs.getRefsByPrefix("refs/tags/", "refs/heads/b")).append('\n');
+      answer.append(refs.getRefsByPrefix("refs/tags/", "HEAD")).append('\n');
+      for (String name : List.of("refs/heads/a", "refs/heads/z/x", "refs/tags", "HEAD/x")) {
+        answer.append(refs.getConflictingNames(name)).append(refs.isNameConflicting(name));
+      }
+      answer.append(
+          new TreeSet<>(
+              refs.getTipsWithSha1(ObjectId.fromString(OLD)).stream().map(Ref::toString).toList()));
+      answers.add(answer.toString());
+    }
+    assertThat(answers.get(0)).isEqualTo(answers.get(1));
+    assertThat(answers.get(0)).contains("refs/heads/b -> refs/heads/a=" + OLD);
     assertThat(failures.sum()).isEqualTo(0);
   }
 
