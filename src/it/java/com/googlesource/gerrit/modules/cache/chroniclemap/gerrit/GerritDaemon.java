@@ -243,11 +243,23 @@ final class GerritDaemon implements AutoCloseable {
   }
 
   private static Process script(GerritSite site, String action, Path output) throws IOException {
+    List<String> command = new ArrayList<>();
+    if (isHangupIgnored()) {
+      // As under nohup: the daemon would inherit it, and the script stops it by a hangup.
+      command.addAll(List.of("env", "--default-signal=HUP"));
+    }
+    command.addAll(List.of(site.path().resolve("bin/gerrit.sh").toString(), action));
     ProcessBuilder script =
-        new ProcessBuilder(site.path().resolve("bin/gerrit.sh").toString(), action)
-            .redirectErrorStream(true)
-            .redirectOutput(output.toFile());
+        new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output.toFile());
     return site.clean(script).start();
+  }
+
+  private static boolean isHangupIgnored() throws IOException {
+    Path status = Path.of("/proc/self/status");
+    return Files.exists(status)
+        && Files.readAllLines(status).stream()
+            .filter(line -> line.startsWith("SigIgn:"))
+            .anyMatch(line -> (Long.parseUnsignedLong(line.substring(7).trim(), 16) & 1) != 0);
   }
 
   private static Optional<ProcessHandle> processOf(GerritSite site) {

@@ -54,6 +54,9 @@ final class SharedRefs {
   private static final int OWN = 30;
   private static final int CHANGES = 5;
 
+  /** So many that no ref gets a value again within any packing. */
+  private static final int VALUES = 2000;
+
   /** How often an update is tried whose locks others hold. */
   private static final int TRIES = 1000;
 
@@ -62,13 +65,15 @@ final class SharedRefs {
   private final TestRefs repository;
   private final PackedRefsCache.RepositoryRefs refs;
   private final ObjectId fixedId;
+  private final List<ObjectId> values;
   private final RefsHistory history = new RefsHistory();
 
-  SharedRefs(TestRefs repository, PackedRefsCache cache) {
+  SharedRefs(TestRefs repository, PackedRefsCache cache) throws IOException {
     this.repository = repository;
     this.refs =
         cache.of(repository.repository(), (RefDirectory) repository.repository().getRefDatabase());
     this.fixedId = repository.commits().get(0);
+    this.values = repository.packedCommits(VALUES);
   }
 
   /** Makes the refs that are always there. */
@@ -210,6 +215,7 @@ final class SharedRefs {
   final class Writer {
     private final String prefix;
     private final Random random;
+    private int nextValue;
 
     /** What must be there. */
     private final TreeMap<String, ObjectId> expected = new TreeMap<>();
@@ -217,6 +223,7 @@ final class SharedRefs {
     Writer(int number, Random random) throws IOException {
       this.prefix = "refs/own/" + number + "/";
       this.random = random;
+      this.nextValue = random.nextInt(VALUES / WRITERS) * WRITERS + number;
       // JGit's word, not ours: a process that was killed may or may not have written its last one.
       for (Ref ref : repository.peer().getRefsByPrefix(prefix)) {
         expected.put(ref.getName(), ref.getObjectId());
@@ -227,6 +234,17 @@ final class SharedRefs {
       return prefix + random.nextInt(OWN);
     }
 
+    /**
+     * One that the ref has not had for long. Git loses a ref that is deleted and made again with
+     * the same value while it packs it: {@code git pack-refs} lets the lock of packed-refs go
+     * before it deletes the loose files that still have the values that it has packed.
+     */
+    private ObjectId newValue() {
+      nextValue = (nextValue + WRITERS) % VALUES;
+      return values.get(nextValue);
+    }
+
+    /** For refs that nobody deletes. */
     private ObjectId anyCommit() {
       return repository.commits().get(random.nextInt(repository.commits().size()));
     }
@@ -235,7 +253,7 @@ final class SharedRefs {
       RefDatabase by = random.nextBoolean() ? refs.current() : repository.peer();
       String what =
           switch (random.nextInt(8)) {
-            case 0, 1 -> update(by, anyName(), anyCommit());
+            case 0, 1 -> update(by, anyName(), newValue());
             case 2 -> delete(by, anyName());
             case 3 -> batch(by);
             case 4 -> move(by);
@@ -338,7 +356,7 @@ final class SharedRefs {
     private String batch(RefDatabase by) throws IOException, InterruptedException {
       TreeMap<String, ObjectId> wanted = new TreeMap<>();
       for (int i = 0; i < CHANGES; i++) {
-        wanted.put(anyName(), random.nextInt(3) == 0 ? ObjectId.zeroId() : anyCommit());
+        wanted.put(anyName(), random.nextInt(3) == 0 ? ObjectId.zeroId() : newValue());
       }
       untilDone(
           "batch " + wanted,
@@ -380,7 +398,7 @@ final class SharedRefs {
     private String native1() throws IOException, InterruptedException {
       String name = anyName();
       boolean deletes = random.nextInt(3) == 0;
-      ObjectId id = deletes ? ObjectId.zeroId() : anyCommit();
+      ObjectId id = deletes ? ObjectId.zeroId() : newValue();
       untilDone(
           "git update-ref " + name,
           () ->
@@ -396,7 +414,7 @@ final class SharedRefs {
     private String nativeBatch() throws IOException, InterruptedException {
       TreeMap<String, ObjectId> wanted = new TreeMap<>();
       for (int i = 0; i < CHANGES; i++) {
-        wanted.put(anyName(), random.nextInt(3) == 0 ? ObjectId.zeroId() : anyCommit());
+        wanted.put(anyName(), random.nextInt(3) == 0 ? ObjectId.zeroId() : newValue());
       }
       StringBuilder input = new StringBuilder();
       wanted.forEach((name, id) -> input.append("update %s %s\n".formatted(name, id.name())));

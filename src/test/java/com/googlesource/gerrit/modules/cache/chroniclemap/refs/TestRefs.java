@@ -45,6 +45,7 @@ final class TestRefs implements Closeable {
   private final FileRepository peerRepository;
   private final List<ObjectId> commits = new ArrayList<>();
   private final List<ObjectId> tags = new ArrayList<>();
+  private final List<ObjectId> packed = new ArrayList<>();
 
   private TestRefs(Path folder) throws IOException {
     repository = new FileRepository(folder.toFile());
@@ -79,14 +80,8 @@ final class TestRefs implements Closeable {
     try (ObjectInserter inserter = repository.newObjectInserter()) {
       ObjectId tree = inserter.insert(new TreeFormatter());
       for (int i = 0; i < 5; i++) {
-        PersonIdent person =
-            new PersonIdent("n", "n@example.com", Instant.ofEpochSecond(i), ZoneOffset.UTC);
-        CommitBuilder commit = new CommitBuilder();
-        commit.setTreeId(tree);
-        commit.setAuthor(person);
-        commit.setCommitter(person);
-        commit.setMessage("c" + i);
-        commits.add(inserter.insert(commit));
+        PersonIdent person = person(i);
+        commits.add(inserter.insert(commit(tree, person, "c" + i)));
         TagBuilder tag = new TagBuilder();
         tag.setObjectId(commits.get(i), Constants.OBJ_COMMIT);
         tag.setTag("t" + i);
@@ -96,6 +91,37 @@ final class TestRefs implements Closeable {
       }
       inserter.flush();
     }
+  }
+
+  private static PersonIdent person(int second) {
+    return new PersonIdent("n", "n@example.com", Instant.ofEpochSecond(second), ZoneOffset.UTC);
+  }
+
+  private static CommitBuilder commit(ObjectId tree, PersonIdent person, String message) {
+    CommitBuilder commit = new CommitBuilder();
+    commit.setTreeId(tree);
+    commit.setAuthor(person);
+    commit.setCommitter(person);
+    commit.setMessage(message);
+    return commit;
+  }
+
+  /**
+   * Returns many more commits, the same ones each time, all in one pack; made when first asked for.
+   */
+  List<ObjectId> packedCommits(int count) throws IOException {
+    if (packed.size() >= count) {
+      return packed.subList(0, count);
+    }
+    packed.clear();
+    try (ObjectInserter inserter = repository.getObjectDatabase().newPackInserter()) {
+      ObjectId tree = inserter.insert(new TreeFormatter());
+      for (int i = 0; i < count; i++) {
+        packed.add(inserter.insert(commit(tree, person(i), "p" + i)));
+      }
+      inserter.flush();
+    }
+    return packed;
   }
 
   Path folder() {
