@@ -245,7 +245,8 @@ final class GerritDaemon implements AutoCloseable {
   private static Process script(GerritSite site, String action, Path output) throws IOException {
     List<String> command = new ArrayList<>();
     if (isHangupIgnored()) {
-      // As under nohup: the daemon would inherit it, and the script stops it by a hangup.
+      // As under nohup: the daemon would inherit it, and the script stops it by a hangup. Needs
+      // coreutils 8.31.
       command.addAll(List.of("env", "--default-signal=HUP"));
     }
     command.addAll(List.of(site.path().resolve("bin/gerrit.sh").toString(), action));

@@ -14,9 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.concurrent.Callable;
 
 /**
  * What was done last to a repository, in order: without it nobody knows who lost a ref. For many
@@ -39,14 +39,18 @@ final class RefsHistory {
     return String.join("\n", lines);
   }
 
-  /** A task whose wrong answers come with what was done before. */
-  <T> Callable<T> toldWith(Callable<T> task) {
-    return () -> {
-      try {
-        return task.call();
-      } catch (AssertionError e) {
-        throw new AssertionError(e.getMessage() + "\nwhat was done last:\n" + told(), e);
-      }
-    };
+  /** Something that may find a wrong answer. */
+  @FunctionalInterface
+  interface Task<T> {
+    T run() throws IOException, InterruptedException;
+  }
+
+  /** Runs a task; if it fails, the failure comes with what was done before. */
+  <T> T tellOnFailure(Task<T> task) throws IOException, InterruptedException {
+    try {
+      return task.run();
+    } catch (AssertionError | RuntimeException e) {
+      throw new AssertionError(e + "\nwhat was done last:\n" + told(), e);
+    }
   }
 }

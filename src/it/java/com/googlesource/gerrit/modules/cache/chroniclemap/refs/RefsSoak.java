@@ -83,6 +83,11 @@ public final class RefsSoak extends SoakRun {
     return figures[4];
   }
 
+  /** How often refs were packed. */
+  long packs() {
+    return figures[1];
+  }
+
   private void round(int millis, boolean kill)
       throws IOException, InterruptedException, WrongException {
     rounds++;
@@ -92,8 +97,7 @@ public final class RefsSoak extends SoakRun {
       OptionalInt status = child.awaitEnd(kill ? random.nextInt(millis) : millis + SPARE_MILLIS);
       if (status.isEmpty()) {
         // Or else a git that was packing refs would put its list in place in the next round, after
-        // the
-        // lock that it holds was deleted.
+        // the lock that it holds was deleted.
         child.killAndAwaitChildren();
       }
       StringBuilder said = new StringBuilder();

@@ -34,5 +34,6 @@ class RefsSoakIT {
     RefsSoak soak = new RefsSoak(/* seed= */ 1, temp.resolve("soak"), System.out);
     soak.run(TimeUnit.SECONDS.toNanos(SECONDS));
     assertThat(soak.comparisons()).isGreaterThan(0);
+    assertThat(soak.packs()).isGreaterThan(0);
   }
 }

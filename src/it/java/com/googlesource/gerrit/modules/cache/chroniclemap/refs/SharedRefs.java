@@ -73,7 +73,7 @@ final class SharedRefs {
     this.refs =
         cache.of(repository.repository(), (RefDirectory) repository.repository().getRefDatabase());
     this.fixedId = repository.commits().get(0);
-    this.values = repository.packedCommits(VALUES);
+    this.values = repository.manyCommits(VALUES);
   }
 
   /** Makes the refs that are always there. */
@@ -90,11 +90,6 @@ final class SharedRefs {
         repository.folder().resolve("packed-refs"),
         HEADER + String.join("", lines.values()),
         UTF_8);
-  }
-
-  /** What was done, to be told with a wrong answer. */
-  RefsHistory history() {
-    return history;
   }
 
   private static String fixed(int number) {
@@ -117,7 +112,11 @@ final class SharedRefs {
   // ---- reading
 
   /** Asks one question whose answer is known whatever others do; returns how many refs it got. */
-  long read(Random random) throws IOException {
+  long read(Random random) throws IOException, InterruptedException {
+    return history.tellOnFailure(() -> readOne(random));
+  }
+
+  private long readOne(Random random) throws IOException {
     RefDatabase asked = anyDatabase(random);
     String name = fixed(random.nextInt(FIXED));
     String movingName = moving(random.nextInt(MOVING));
@@ -181,32 +180,39 @@ final class SharedRefs {
 
   // ---- packing
 
-  /** Packs refs in one of the ways there are. */
-  void pack(Random random) throws IOException, InterruptedException {
-    switch (random.nextInt(10)) {
+  /** Packs refs in one of the ways there are; returns whether that was done. */
+  boolean pack(Random random) throws IOException, InterruptedException {
+    return switch (random.nextInt(10)) {
       case 0 -> packWithGit("gc", "--quiet", "--no-prune");
       case 1 -> packWithGit("pack-refs", "--all", "--no-prune");
-      case 2 -> {
-        List<String> names = new ArrayList<>();
-        for (int i = 0; i < MOVING; i++) {
-          names.add(moving(i));
-        }
-        history.add("JGit packs refs/moving");
-        try {
-          repository.peer().pack(names);
-        } catch (IOException e) {
-          // Locked by native git.
-        }
-      }
+      case 2 -> packWithJGit();
       default -> packWithGit("pack-refs", "--all");
-    }
+    };
   }
 
-  private void packWithGit(String... arguments) throws IOException, InterruptedException {
+  private boolean packWithGit(String... arguments) throws IOException, InterruptedException {
     String command = "git " + String.join(" ", arguments);
     history.add(command + " begins");
     TestRefs.Output output = repository.tryGit(arguments);
     history.add(command + " ended with " + output.status());
+    return output.status() == 0;
+  }
+
+  private boolean packWithJGit() {
+    List<String> names = new ArrayList<>();
+    for (int i = 0; i < MOVING; i++) {
+      names.add(moving(i));
+    }
+    history.add("JGit begins to pack refs/moving");
+    try {
+      repository.peer().pack(names);
+      history.add("JGit packed refs/moving");
+      return true;
+    } catch (IOException e) {
+      // Locked by native git.
+      history.add("JGit did not pack refs/moving: " + e);
+      return false;
+    }
   }
 
   // ---- writing
@@ -250,6 +256,14 @@ final class SharedRefs {
     }
 
     void step() throws IOException, InterruptedException {
+      history.tellOnFailure(
+          () -> {
+            stepOnce();
+            return null;
+          });
+    }
+
+    private void stepOnce() throws IOException, InterruptedException {
       RefDatabase by = random.nextBoolean() ? refs.current() : repository.peer();
       String what =
           switch (random.nextInt(8)) {
@@ -430,6 +444,14 @@ final class SharedRefs {
 
   /** Compares with JGit and with native git while nobody writes. */
   void compare(String when) throws IOException, InterruptedException {
+    history.tellOnFailure(
+        () -> {
+          compareAll(when);
+          return null;
+        });
+  }
+
+  private void compareAll(String when) throws IOException, InterruptedException {
     RefsComparison comparison = new RefsComparison(repository);
     comparison.compare(when, refs.current());
     comparison.compare(when + ", in a request", refs.forRequest());

@@ -68,21 +68,11 @@ final class FollowedRef {
     return new FollowedRef(links, next, false);
   }
 
-  /** Name of the ref that is followed. */
-  String name() {
-    return links.isEmpty() ? leaf.getName() : links.get(0).getName();
-  }
-
   /**
    * Whether it is a ref at all, even one that leads nowhere: not one that leads through too many.
    */
   boolean isRef() {
     return !tooDeep;
-  }
-
-  /** Whether it leads to another symbolic ref. */
-  boolean isChain() {
-    return links.size() > 1;
   }
 
   /** Whether no packed ref has a part in it. */

@@ -85,7 +85,7 @@ final class LooseRefs {
   /** Returns the loose ref of that name, or null if {@link #scan} would not find one. */
   @Nullable
   Ref readListed(String name) {
-    if (!name.startsWith(Constants.R_REFS) && !name.equals(Constants.HEAD)) {
+    if (!isListed(name)) {
       return null;
     }
     try {
@@ -93,6 +93,22 @@ final class LooseRefs {
     } catch (IOException e) {
       return null; // it is left out
     }
+  }
+
+  private static boolean isListed(String name) {
+    if (!name.startsWith(Constants.R_REFS)) {
+      return name.equals(Constants.HEAD);
+    }
+    for (int start = Constants.R_REFS.length(), slash; start <= name.length(); start = slash + 1) {
+      slash = name.indexOf('/', start);
+      slash = slash < 0 ? name.length() : slash;
+      String part = name.substring(start, slash);
+      // No folder lists the first three.
+      if (part.isEmpty() || part.equals(".") || part.equals("..") || part.endsWith(LOCK)) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /**
@@ -108,9 +124,8 @@ final class LooseRefs {
       boolean refs = start == 0 && name.startsWith(Constants.R_REFS);
       folder = refs ? refsFolder : new File(folder, name.substring(start, slash));
       start = slash + 1;
-      // The folder above was just opened, so this is the truth; and cheaper than an exception.
-      // Every
-      // repository has the first folder.
+      // The folder above was just opened, so this is the truth; and cheaper than an exception. All
+      // repositories have the first folder.
       if (!refs && !folder.isDirectory()) {
         return false;
       }

@@ -261,13 +261,8 @@ final class OffHeapRefDatabase extends RefDatabase {
 
   @Override
   public List<Ref> getRefsByPrefix(String prefix) throws IOException {
-    ScannedRefs found = ScannedRefs.of(loose, folder(prefix));
+    ScannedRefs found = ScannedRefs.of(loose, prefix);
     return ask(packed -> merge(prefix, found, packed), refs -> refs.getRefsByPrefix(prefix));
-  }
-
-  /** The folder that JGit scans for refs whose names start so. */
-  private static String folder(String prefix) {
-    return prefix.substring(0, prefix.lastIndexOf('/') + 1);
   }
 
   private static List<Ref> merge(String prefix, ScannedRefs found, ParsedRefs packed) {
@@ -300,16 +295,14 @@ final class OffHeapRefDatabase extends RefDatabase {
     if (apart.size() == 1) {
       return getRefsByPrefix(apart.get(0));
     }
-    List<ScannedRefs> found = new ArrayList<>();
-    String listed = folder(StringUtils.commonPrefix(sorted));
-    for (String prefix : apart) {
-      found.add(ScannedRefs.part(loose, folder(prefix), listed));
-    }
+    ScannedRefs found =
+        ScannedRefs.of(
+            loose, List.of(), apart, ScannedRefs.folder(StringUtils.commonPrefix(sorted)));
     return ask(
         packed -> {
           List<Ref> refs = new ArrayList<>();
-          for (int i = 0; i < found.size(); i++) {
-            refs.addAll(merge(apart.get(i), found.get(i), packed));
+          for (String prefix : apart) {
+            refs.addAll(merge(prefix, found, packed));
           }
           return Collections.unmodifiableList(refs);
         },
@@ -386,16 +379,24 @@ final class OffHeapRefDatabase extends RefDatabase {
 
   @Override
   public Collection<String> getConflictingNames(String name) throws IOException {
-    for (int slash = name.lastIndexOf('/'); slash > 0; slash = name.lastIndexOf('/', slash - 1)) {
-      String parent = name.substring(0, slash);
-      if (isListed(parent)) {
-        return Collections.singletonList(parent);
-      }
+    List<String> parents = new ArrayList<>();
+    for (int slash = name.indexOf('/', 1); slash > 0; slash = name.indexOf('/', slash + 1)) {
+      parents.add(name.substring(0, slash));
     }
     String prefix = name + '/';
-    ScannedRefs found = ScannedRefs.part(loose, folder(prefix), ALL);
+    ScannedRefs found = ScannedRefs.of(loose, parents, List.of(prefix), ALL);
     return ask(
         packed -> {
+          Set<String> listed = new HashSet<>();
+          for (Ref ref : found.resolve(ALL, packed)) {
+            listed.add(ref.getName());
+          }
+          // The longest first.
+          for (String parent : parents.reversed()) {
+            if (listed.contains(parent) || packed.contains(parent)) {
+              return Collections.singletonList(parent);
+            }
+          }
           List<String> names = new ArrayList<>();
           for (Ref ref : merge(prefix, found, packed)) {
             names.add(ref.getName());
@@ -403,24 +404,6 @@ final class OffHeapRefDatabase extends RefDatabase {
           return Collections.unmodifiableList(names);
         },
         refs -> refs.getConflictingNames(name));
-  }
-
-  /** Whether {@link #getRefs} has a ref: one that leads somewhere, loose ones in refs/ and HEAD. */
-  private boolean isListed(String name) throws IOException {
-    Ref ref = loose.readListed(name);
-    FollowedRef found = ref == null ? null : FollowedRef.of(ref, loose::readListed);
-    if (found != null && found.isChain()) {
-      // What it leads to may be left out of the list, as only the whole of it tells.
-      return getRefs().stream().anyMatch(r -> r.getName().equals(name));
-    }
-    return ask(
-        packed -> leadsSomewhere(found, packed) || packed.contains(name),
-        refs -> refs.getRefsByPrefix(name).stream().anyMatch(r -> r.getName().equals(name)));
-  }
-
-  private static boolean leadsSomewhere(@Nullable FollowedRef found, ParsedRefs packed) {
-    Ref ref = found == null ? null : found.resolve(packed);
-    return ref != null && ref.getObjectId() != null;
   }
 
   // ---- everything else is JGit's

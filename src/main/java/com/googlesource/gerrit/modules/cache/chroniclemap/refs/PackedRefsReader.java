@@ -19,8 +19,6 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.NotParsableException.Reason;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
@@ -49,11 +47,6 @@ final class PackedRefsReader {
   /** Largest irregular file that is read, in bytes: it is held on the heap, several times over. */
   static final int MAX_IRREGULAR = 256 << 20;
 
-  private static final VarHandle WORD =
-      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
-  private static final VarHandle BIG_INT =
-      MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.BIG_ENDIAN);
-
   private static final int WINDOW = 256 << 10;
 
   /** Text before the current chunk that stays in the window: the ref before, and its peeled id. */
@@ -67,9 +60,6 @@ final class PackedRefsReader {
 
   private static final byte[] HEADER = "# pack-refs with:".getBytes(US_ASCII);
   private static final byte[] PEELED = " peeled".getBytes(US_ASCII);
-
-  private static final long LOW_BITS = 0x0101010101010101L;
-  private static final long HIGH_BITS = LOW_BITS << 7;
 
   private final SiteKey key;
   private final int baseFlags;
@@ -405,7 +395,7 @@ final class PackedRefsReader {
         fill();
         copyToHeap();
         int nameAt = position + hexLength + 1;
-        int nameLength = lineEnd(nameAt) - nameAt;
+        int nameLength = Lines.lineEnd(window, nameAt, end) - nameAt;
         while (nameLength > 0 && candidate < old.blocks()) {
           int order = old.compareFence(candidate, window, nameAt, nameLength);
           if (order == 0) {
@@ -437,7 +427,7 @@ final class PackedRefsReader {
       copyToHeap();
       int before = previousName();
       int nameAt = position + hexLength + 1;
-      if (before < 0 || !isAfter(before, nameAt)) {
+      if (before < 0 || !Lines.isAfter(window, before, nameAt, end)) {
         return false;
       }
     }
@@ -459,7 +449,7 @@ final class PackedRefsReader {
     int fenceLength = 0;
     if (writer.count() > 0) {
       int nameAt = refsAt + hexLength + 1;
-      fenceLength = lineEnd(nameAt) - nameAt;
+      fenceLength = Lines.lineEnd(window, nameAt, end) - nameAt;
       System.arraycopy(
           window, nameAt, rootWriter.fence(fenceLength), rootWriter.fenceAt(), fenceLength);
     }
@@ -524,16 +514,18 @@ final class PackedRefsReader {
     int p = refsAt;
     while (p < end) {
       int nameAt = p + hexLength + 1;
-      if (nameAt >= end || text[nameAt - 1] != ' ' || !hex(p, writer.idBuffer(), writer.idAt())) {
+      if (nameAt >= end
+          || text[nameAt - 1] != ' '
+          || !Lines.hex(text, p, hexLength, writer.idBuffer(), writer.idAt())) {
         return false;
       }
-      int nameEnd = lineEnd(nameAt);
+      int nameEnd = Lines.lineEnd(window, nameAt, end);
       if (nameEnd <= nameAt) {
         return false;
       }
       int shared = 0;
       if (previous >= 0) {
-        shared = shared(previous, nameAt);
+        shared = Lines.shared(text, previous, nameAt, end);
         if (shared >= nameEnd - nameAt
             || Names.compareBytes(text[previous + shared], text[nameAt + shared]) >= 0) {
           return false; // not in order, or twice
@@ -546,7 +538,7 @@ final class PackedRefsReader {
         int peeledEnd = p + 1 + hexLength;
         if (peeledEnd > end
             || text[peeledEnd] != '\n'
-            || !hex(p + 1, writer.peeledBuffer(), writer.peeledAt())) {
+            || !Lines.hex(text, p + 1, hexLength, writer.peeledBuffer(), writer.peeledAt())) {
           return false;
         }
         writer.addPeeled();
@@ -560,91 +552,14 @@ final class PackedRefsReader {
     return true;
   }
 
-  /**
-   * Finds the end of a name: the line feed, or the end of the file. Returns -1 if the name has a
-   * byte that is not regular, or is too long.
-   */
-  private int lineEnd(int nameAt) {
-    byte[] text = window;
-    int limit = Math.min(end + 1, nameAt + Names.MAX_BYTES + 1);
-    long any = 0;
-    for (int p = nameAt; p < limit; p += Long.BYTES) {
-      long word = (long) WORD.get(text, p);
-      // The lowest bit that is set marks the first byte below 0E.
-      long low = (word - Names.FIRST_PLAIN * LOW_BITS) & ~word & HIGH_BITS;
-      if (low == 0) {
-        any |= word;
-        continue;
-      }
-      int bits = Long.numberOfTrailingZeros(low) & ~7;
-      int lineEnd = p + (bits >>> 3);
-      any |= word & ((1L << bits) - 1);
-      if (lineEnd >= limit || text[lineEnd] != '\n') {
-        return -1;
-      }
-      return (any & HIGH_BITS) == 0 || Names.isUtf8(text, nameAt, lineEnd) ? lineEnd : -1;
-    }
-    return -1;
-  }
-
-  /** How many bytes two names have in common, the first before the other; a line feed ends each. */
-  private int shared(int name, int other) {
-    byte[] text = window;
-    int i = 0;
-    while (other + i <= end) {
-      long differ = (long) WORD.get(text, name + i) ^ (long) WORD.get(text, other + i);
-      if (differ != 0) {
-        return i + (Long.numberOfTrailingZeros(differ) >>> 3);
-      }
-      i += Long.BYTES;
-    }
-    return i;
-  }
-
-  private boolean isAfter(int name, int other) {
-    int shared = shared(name, other);
-    return shared < lineEnd(other) - other
-        && Names.compareBytes(window[name + shared], window[other + shared]) < 0;
-  }
-
   /** Where the name of the ref before {@link #position} stands; -1 if that can't be told. */
   private int previousName() {
     int lineEnd = position - 1;
-    int line = lineStart(lineEnd);
+    int line = Lines.lineStart(window, lineEnd);
     if (line > 0 && window[line] == '^') {
-      line = lineStart(line - 1);
+      line = Lines.lineStart(window, line - 1);
     }
     int nameAt = line + hexLength + 1;
     return window[line] == '#' || nameAt >= position ? -1 : nameAt;
-  }
-
-  private int lineStart(int lineEnd) {
-    int p = lineEnd;
-    while (p > 0 && window[p - 1] != '\n') {
-      p--;
-    }
-    return p;
-  }
-
-  /** Turns digits into bytes; returns false if one is not a digit as git writes it. */
-  private boolean hex(int from, byte[] target, int at) {
-    byte[] text = window;
-    for (int i = 0; i < hexLength; i += Long.BYTES) {
-      long word = (long) WORD.get(text, from + i);
-      // 1 in each byte that has the bit of a letter.
-      long letters = (word >>> 6) & LOW_BITS;
-      long digits = (word & (0x0F * LOW_BITS)) + 9 * letters;
-      // What these digits look like: checks each byte, whatever it was.
-      long above9 = ((digits + 6 * LOW_BITS) >>> 4) & LOW_BITS;
-      if (digits + 0x30 * LOW_BITS + 0x27 * above9 != word || (digits & (0x10 * LOW_BITS)) != 0) {
-        return false;
-      }
-      // Two digits to a byte, the first the upper half; then the bytes together.
-      long pairs = ((digits << 4) | (digits >>> 8)) & 0x00FF00FF00FF00FFL;
-      pairs = (pairs | (pairs >>> 8)) & 0x0000FFFF0000FFFFL;
-      int value = (int) (pairs | (pairs >>> 16));
-      BIG_INT.set(target, at + (i >>> 1), Integer.reverseBytes(value));
-    }
-    return true;
   }
 }

@@ -16,46 +16,66 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.SymbolicRef;
 
 /**
- * The loose refs of a folder, as one scan found them, with the files that symbolic ones of them
- * lead to: all files are read before the list of packed refs is asked for, as one that is packed
- * meanwhile must be in that list.
+ * The loose refs that a question for many needs, each read once, with those that symbolic ones of
+ * them lead to: all files are read before the list of packed refs is asked for, as a ref that is
+ * packed meanwhile must be in that list.
  *
- * <p>A symbolic ref that leads nowhere is left out and hides no packed ref. JGit leaves them out
- * one by one, in order, and those that come later do not find one that was left out: such a one
- * leads to the packed ref of that name. So it is here.
+ * <p>JGit answers such a question from all loose refs of a folder that is around what is asked for.
+ * It leaves out symbolic refs that lead nowhere, one by one, in order, and those that come later do
+ * not find one that was left out: they lead to the packed ref of that name. The answers here are
+ * the same, but less is read: more only where a symbolic ref leads to another one in a folder that
+ * was not read.
  *
- * <p>Immutable once made.
+ * <p>Not changed once it is made.
  */
 final class ScannedRefs {
   private final LooseRefs loose;
-  private final String folder;
-  private final String listed;
+
+  /** Folders that were scanned, none in another. */
+  private final List<String> folders = new ArrayList<>();
+
+  /** The folder whose scan these refs stand for. */
+  private final String around;
+
+  /** In order. */
   private final Map<String, Ref> scanned = new LinkedHashMap<>();
 
-  /** What symbolic refs lead to outside of the folder; null where there is no file. */
+  /** What symbolic refs lead to that was not scanned; null where there is no file. */
   private final Map<String, Ref> elsewhere = new HashMap<>();
 
-  /** Whether a symbolic ref leads to another one. */
-  private boolean hasChain;
+  /** Whether only a scan of all that is around tells what a symbolic ref leads to. */
+  private boolean needsAround;
 
-  private ScannedRefs(LooseRefs loose, String folder, String listed) throws IOException {
+  private ScannedRefs(
+      LooseRefs loose, Collection<String> names, Collection<String> folders, String around)
+      throws IOException {
     this.loose = loose;
-    this.folder = folder;
-    this.listed = listed;
-    for (Ref ref : loose.scan(folder)) {
-      scanned.put(ref.getName(), ref);
+    this.around = around;
+    for (String name : names) {
+      add(loose.readListed(name));
+    }
+    String last = null;
+    for (String folder : new TreeSet<>(folders)) {
+      if (last == null || !folder.startsWith(last)) {
+        loose.scan(folder).forEach(this::add);
+        this.folders.add(folder);
+        last = folder;
+      }
     }
     for (Ref ref : scanned.values()) {
       if (ref.isSymbolic()) {
@@ -64,43 +84,73 @@ final class ScannedRefs {
     }
   }
 
-  /**
-   * Scans a folder.
-   *
-   * @param folder as for {@link LooseRefs#scan}
-   */
-  static ScannedRefs of(LooseRefs loose, String folder) throws IOException {
-    return new ScannedRefs(loose, folder, folder);
+  private void add(@Nullable Ref ref) {
+    if (ref != null) {
+      scanned.put(ref.getName(), ref);
+    }
+  }
+
+  /** Reads the loose refs whose names start so. */
+  static ScannedRefs of(LooseRefs loose, String prefix) throws IOException {
+    return of(loose, List.of(), List.of(prefix), folder(prefix));
   }
 
   /**
-   * Scans a folder, to answer as if the one around it was scanned. That one is if need be: where
-   * symbolic refs lead to others.
+   * Reads some loose refs.
+   *
+   * @param names of refs, in order, before all that start with a prefix
+   * @param prefixes what names of other refs start with
+   * @param around the folder, as for {@link LooseRefs#scan}, that JGit scans for these
+   * @throws IOException if a symbolic ref leads to a broken file that is not in that folder
    */
-  static ScannedRefs part(LooseRefs loose, String folder, String around) throws IOException {
-    ScannedRefs part = new ScannedRefs(loose, folder, around);
-    return part.hasChain ? of(loose, around) : part;
+  static ScannedRefs of(
+      LooseRefs loose, List<String> names, Collection<String> prefixes, String around)
+      throws IOException {
+    List<String> allNames = new ArrayList<>(names);
+    List<String> folders = new ArrayList<>();
+    for (String prefix : prefixes) {
+      String folder = folder(prefix);
+      if (!folder.isEmpty() || Constants.R_REFS.startsWith(prefix)) {
+        folders.add(folder);
+      } else if (Constants.HEAD.startsWith(prefix)) {
+        allNames.add(0, Constants.HEAD);
+      }
+    }
+    ScannedRefs refs = new ScannedRefs(loose, allNames, folders, around);
+    return refs.needsAround ? new ScannedRefs(loose, List.of(), List.of(around), around) : refs;
+  }
+
+  /** The folder that JGit scans for refs whose names start so. */
+  static String folder(String prefix) {
+    return prefix.substring(0, prefix.lastIndexOf('/') + 1);
   }
 
   private void readTargets(Ref symbolic) throws IOException {
     Ref next = symbolic;
     for (int depth = 0; depth < RefDatabase.MAX_SYMBOLIC_REF_DEPTH; depth++) {
       String name = next.getTarget().getName();
-      if (!name.startsWith(folder) && !elsewhere.containsKey(name)) {
-        elsewhere.put(name, name.startsWith(listed) ? loose.readListed(name) : loose.read(name));
+      boolean isElsewhere = !isScanned(name);
+      if (isElsewhere && !elsewhere.containsKey(name)) {
+        elsewhere.put(name, name.startsWith(around) ? loose.readListed(name) : loose.read(name));
       }
       next = found(name);
       if (next == null || !next.isSymbolic()) {
         return;
       }
-      hasChain = true;
+      // That one may be left out. Not before HEAD, which is the first.
+      needsAround |=
+          isElsewhere && name.startsWith(around) && !symbolic.getName().equals(Constants.HEAD);
     }
+  }
+
+  private boolean isScanned(String name) {
+    return scanned.containsKey(name) || folders.stream().anyMatch(name::startsWith);
   }
 
   /** What was scanned is one state: it is not read again. */
   @Nullable
   private Ref found(String name) {
-    return name.startsWith(folder) ? scanned.get(name) : elsewhere.get(name);
+    return isScanned(name) ? scanned.get(name) : elsewhere.get(name);
   }
 
   /** Returns, in order, the refs whose names start so and that lead somewhere. */

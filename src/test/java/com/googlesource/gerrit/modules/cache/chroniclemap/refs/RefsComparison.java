@@ -65,6 +65,8 @@ final class RefsComparison {
     "refs/sym/",
     "refs",
     "HE",
+    "HEAD",
+    "main",
     "nothing/",
     "refs/heads/\ud83d\ude00",
     "refs/none/"
@@ -161,6 +163,14 @@ final class RefsComparison {
         after,
         () -> refs.getRefsByPrefix("refs/tags/", "refs/heads/a", "refs/heads/", "HE"),
         () -> peer.getRefsByPrefix("refs/tags/", "refs/heads/a", "refs/heads/", "HE"));
+    same(
+        after,
+        () -> refs.getRefsByPrefix("refs/sym/", "refs/heads/"),
+        () -> peer.getRefsByPrefix("refs/sym/", "refs/heads/"));
+    same(
+        after,
+        () -> refs.getRefsByPrefix("refs/heads/a", "HEAD", "refs/heads/a/b", "refs/tags/"),
+        () -> peer.getRefsByPrefix("refs/heads/a", "HEAD", "refs/heads/a/b", "refs/tags/"));
     same(
         after,
         () -> refs.getRefsByPrefix(new String[0]),

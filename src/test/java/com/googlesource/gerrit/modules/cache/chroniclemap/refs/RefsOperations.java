@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -63,6 +64,22 @@ final class RefsOperations {
     return random.nextInt(3) == 0 ? any(repository.tags()) : any(repository.commits());
   }
 
+  private interface Attempt {
+    Object run() throws IOException;
+  }
+
+  /**
+   * JGit throws where a folder that it needs for a lock is a file, and where it is to pack a ref
+   * whose object is not there.
+   */
+  private static String tried(Attempt attempt) {
+    try {
+      return attempt.run().toString();
+    } catch (IOException e) {
+      return "failed: " + e.getMessage();
+    }
+  }
+
   /** Changes something, here, by JGit elsewhere, by native git or by hand. */
   String operate(RefDatabase refs) throws Exception {
     RefDatabase by = random.nextBoolean() ? refs : peer;
@@ -74,17 +91,18 @@ final class RefsOperations {
         RefUpdate update = by.newUpdate(name, random.nextBoolean());
         update.setNewObjectId(anyObject());
         update.setForceUpdate(true);
-        return "update " + name + " " + update.update();
+        return "update " + name + " " + tried(update::update);
       }
       case 4, 5 -> {
         RefUpdate update = by.newUpdate(name, random.nextInt(4) == 0);
         update.setForceUpdate(true);
-        return "delete " + name + " " + update.delete();
+        return "delete " + name + " " + tried(update::delete);
       }
       case 6 -> {
         String target = anyName();
         if (target.startsWith("refs/") && (name.equals("HEAD") || name.startsWith("refs/sym/"))) {
-          return "link " + name + " " + by.newUpdate(name, false).link(target);
+          RefUpdate update = by.newUpdate(name, false);
+          return "link " + name + " " + tried(() -> update.link(target));
         }
         return "nothing";
       }
@@ -95,8 +113,14 @@ final class RefsOperations {
             pack.add(ref.getName());
           }
         }
-        peer.pack(pack);
-        return "pack " + pack;
+        return "pack "
+            + pack
+            + " "
+            + tried(
+                () -> {
+                  peer.pack(pack);
+                  return "done";
+                });
       }
       case 8 -> {
         repository.tryGit("pack-refs", "--all", random.nextBoolean() ? "--prune" : "--no-prune");

@@ -45,7 +45,7 @@ final class TestRefs implements Closeable {
   private final FileRepository peerRepository;
   private final List<ObjectId> commits = new ArrayList<>();
   private final List<ObjectId> tags = new ArrayList<>();
-  private final List<ObjectId> packed = new ArrayList<>();
+  private final List<ObjectId> many = new ArrayList<>();
 
   private TestRefs(Path folder) throws IOException {
     repository = new FileRepository(folder.toFile());
@@ -109,19 +109,19 @@ final class TestRefs implements Closeable {
   /**
    * Returns many more commits, the same ones each time, all in one pack; made when first asked for.
    */
-  List<ObjectId> packedCommits(int count) throws IOException {
-    if (packed.size() >= count) {
-      return packed.subList(0, count);
+  List<ObjectId> manyCommits(int count) throws IOException {
+    if (many.size() >= count) {
+      return many.subList(0, count);
     }
-    packed.clear();
+    many.clear();
     try (ObjectInserter inserter = repository.getObjectDatabase().newPackInserter()) {
       ObjectId tree = inserter.insert(new TreeFormatter());
       for (int i = 0; i < count; i++) {
-        packed.add(inserter.insert(commit(tree, person(i), "p" + i)));
+        many.add(inserter.insert(commit(tree, person(i), "p" + i)));
       }
       inserter.flush();
     }
-    return packed;
+    return many;
   }
 
   Path folder() {
