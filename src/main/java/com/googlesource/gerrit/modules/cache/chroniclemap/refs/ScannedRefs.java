@@ -47,7 +47,7 @@ final class ScannedRefs {
   private final LooseRefs loose;
 
   /** Folders that were scanned, none in another. */
-  private final List<String> folders = new ArrayList<>();
+  private final List<String> folders;
 
   /** The folder whose scan these refs stand for. */
   private final String around;
@@ -61,38 +61,31 @@ final class ScannedRefs {
   /** Whether only a scan of all that is around tells what a symbolic ref leads to. */
   private boolean needsAround;
 
-  private ScannedRefs(
-      LooseRefs loose, Collection<String> names, Collection<String> folders, String around)
+  private ScannedRefs(LooseRefs loose, List<Ref> refs, List<String> folders, String around)
       throws IOException {
     this.loose = loose;
+    this.folders = folders;
     this.around = around;
-    for (String name : names) {
-      add(loose.readListed(name));
+    for (Ref ref : refs) {
+      scanned.put(ref.getName(), ref);
     }
-    String last = null;
-    for (String folder : new TreeSet<>(folders)) {
-      if (last == null || !folder.startsWith(last)) {
-        loose.scan(folder).forEach(this::add);
-        this.folders.add(folder);
-        last = folder;
-      }
-    }
-    for (Ref ref : scanned.values()) {
+    for (Ref ref : refs) {
       if (ref.isSymbolic()) {
         readTargets(ref);
       }
     }
   }
 
-  private void add(@Nullable Ref ref) {
-    if (ref != null) {
-      scanned.put(ref.getName(), ref);
-    }
-  }
-
-  /** Reads the loose refs whose names start so. */
+  /**
+   * Reads the loose refs whose names start so.
+   *
+   * @throws IOException as below
+   */
   static ScannedRefs of(LooseRefs loose, String prefix) throws IOException {
-    return of(loose, List.of(), List.of(prefix), folder(prefix));
+    String folder = folder(prefix);
+    return folder.isEmpty()
+        ? of(loose, List.of(), List.of(prefix), folder)
+        : new ScannedRefs(loose, loose.scan(folder), List.of(folder), folder);
   }
 
   /**
@@ -106,18 +99,40 @@ final class ScannedRefs {
   static ScannedRefs of(
       LooseRefs loose, List<String> names, Collection<String> prefixes, String around)
       throws IOException {
-    List<String> allNames = new ArrayList<>(names);
-    List<String> folders = new ArrayList<>();
+    boolean withHead = false;
+    Set<String> wanted = new TreeSet<>();
     for (String prefix : prefixes) {
       String folder = folder(prefix);
       if (!folder.isEmpty() || Constants.R_REFS.startsWith(prefix)) {
-        folders.add(folder);
-      } else if (Constants.HEAD.startsWith(prefix)) {
-        allNames.add(0, Constants.HEAD);
+        wanted.add(folder);
+      } else {
+        withHead |= Constants.HEAD.startsWith(prefix);
       }
     }
-    ScannedRefs refs = new ScannedRefs(loose, allNames, folders, around);
-    return refs.needsAround ? new ScannedRefs(loose, List.of(), List.of(around), around) : refs;
+    List<Ref> refs = new ArrayList<>();
+    if (withHead && !wanted.contains(RefDatabase.ALL)) {
+      add(loose.readListed(Constants.HEAD), refs);
+    }
+    for (String name : names) {
+      add(loose.readListed(name), refs);
+    }
+    List<String> folders = new ArrayList<>();
+    for (String folder : wanted) {
+      if (folders.isEmpty() || !folder.startsWith(folders.get(folders.size() - 1))) {
+        folders.add(folder);
+        refs.addAll(loose.scan(folder));
+      }
+    }
+    ScannedRefs read = new ScannedRefs(loose, refs, folders, around);
+    return read.needsAround
+        ? new ScannedRefs(loose, loose.scan(around), List.of(around), around)
+        : read;
+  }
+
+  private static void add(@Nullable Ref ref, List<Ref> refs) {
+    if (ref != null) {
+      refs.add(ref);
+    }
   }
 
   /** The folder that JGit scans for refs whose names start so. */
@@ -155,6 +170,9 @@ final class ScannedRefs {
 
   /** Returns, in order, the refs whose names start so and that lead somewhere. */
   List<Ref> resolve(String prefix, ParsedRefs packed) {
+    if (scanned.isEmpty()) {
+      return List.of();
+    }
     List<Ref> refs = new ArrayList<>(scanned.size());
     Set<String> leftOut = new HashSet<>();
     for (Ref ref : scanned.values()) {
