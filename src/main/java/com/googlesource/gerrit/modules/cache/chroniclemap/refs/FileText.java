@@ -49,7 +49,11 @@ final class FileText implements TextSource, Closeable {
 
   /** Opens a file; {@link FileNotFoundException} or like it if there is none. */
   FileText(File path) throws IOException {
-    if (Thread.currentThread().isInterrupted()) {
+    this(path, !Thread.currentThread().isInterrupted());
+  }
+
+  private FileText(File path, boolean byChannel) throws IOException {
+    if (!byChannel) {
       channel = null;
       file = new RandomAccessFile(path, "r");
       part = new byte[MOST];
@@ -74,17 +78,17 @@ final class FileText implements TextSource, Closeable {
   }
 
   /**
-   * Opens a file, reads and closes it; anew from opening if the thread is interrupted meanwhile,
-   * which it then still is.
+   * Opens a file, reads and closes it; anew from opening, and without a channel, if that is closed
+   * by an interrupt. The thread need not be interrupted then: {@link Thread#interrupt} sets the
+   * status before it looks for a channel, so one that was meant for what the thread did before, and
+   * was seen there, may close a channel that was opened since.
    */
   static <T> T retry(Reading<T> reading, File path) throws IOException, NotParsableException {
-    while (true) {
-      try (FileText text = new FileText(path)) {
+    try (FileText text = new FileText(path)) {
+      return reading.read(text);
+    } catch (ClosedByInterruptException e) {
+      try (FileText text = new FileText(path, /* byChannel= */ false)) {
         return reading.read(text);
-      } catch (ClosedByInterruptException e) {
-        if (!Thread.currentThread().isInterrupted()) {
-          throw e; // somebody has taken the status away, and there may be no end
-        }
       }
     }
   }

@@ -20,6 +20,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.google.common.util.concurrent.Uninterruptibles;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -297,6 +298,23 @@ class PackedRefsFileTest {
       assertThat(Thread.interrupted()).isTrue();
     }
     assertThat(lengths).containsExactly(100L, Files.size(path)).inOrder();
+  }
+
+  /** One that was meant for what the thread did before: its status may be gone already. */
+  @Test
+  void aChannelThatALateInterruptClosesIsNotMissed() throws Exception {
+    write(ID + " refs/heads/a\n");
+    List<Boolean> byChannel = new ArrayList<>();
+    FileText.retry(
+        text -> {
+          byChannel.add(text.hasParts());
+          if (byChannel.size() == 1) {
+            throw new ClosedByInterruptException();
+          }
+          return null;
+        },
+        path.toFile());
+    assertThat(byChannel).containsExactly(true, false).inOrder();
   }
 
   @Test
