@@ -54,6 +54,12 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
     T read() throws ExecutionException;
   }
 
+  /** Reads from disk or computes, not before a time of {@link System#nanoTime}. */
+  private interface FreshLoad<T> {
+    @Nullable
+    T loadSince(long since) throws Exception;
+  }
+
   private final String name;
   private final TypeLiteral<K> keyType;
   private final DiskTier<K, V> disk;
@@ -89,7 +95,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   @Override
   public V get(K key) throws ExecutionException {
     LoadingCache<K, Held<V>> loading = loading();
-    Held<V> held = obtain(key, () -> loading.get(key), () -> loader.load(key));
+    Held<V> held = obtain(key, () -> loading.get(key), since -> loader.loadSince(key, since));
     if (disk.needsRefresh(held)) {
       loading.refresh(key);
     }
@@ -100,7 +106,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   public V get(K key, Callable<? extends V> source) throws ExecutionException {
     requireNonNull(source);
     Callable<Held<V>> load = () -> HeldLoader.load(disk, key, source);
-    return obtain(key, () -> heap.get(key, load), load).value;
+    return obtain(key, () -> heap.get(key, load), since -> load.call()).value;
   }
 
   /**
@@ -108,19 +114,20 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
    * one that an invalidation overtook, if it was computed after this call began: a key that is
    * changed all the time must not make its source be asked again and again.
    */
-  private Held<V> obtain(K key, HeapRead<Held<V>> read, Callable<Held<V>> load)
+  private Held<V> obtain(K key, HeapRead<Held<V>> read, FreshLoad<Held<V>> load)
       throws ExecutionException {
     requireNonNull(key);
     Held<V> held = present(key, read.read());
     boolean[] loadedNow = new boolean[1];
     while (!loadedNow[0] && !isUsable(held)) {
       heap.asMap().remove(key, held);
+      long since = System.nanoTime();
       Held<V> next =
           heap.get(
               key,
               () -> {
                 loadedNow[0] = true;
-                return load.call();
+                return load.loadSince(since);
               });
       held = present(key, next);
     }

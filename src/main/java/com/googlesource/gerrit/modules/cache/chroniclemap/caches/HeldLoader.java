@@ -75,6 +75,21 @@ class HeldLoader<K, V> extends CacheLoader<K, Held<V>> {
     return found != null ? found : flights.join(key, () -> loadAbsent(key, keyBytes));
   }
 
+  /**
+   * As {@link #load}, but never with a value that another caller may have begun to compute before.
+   *
+   * @param since a time of {@link System#nanoTime}
+   */
+  @Nullable
+  Held<V> loadSince(K key, long since) throws Exception {
+    if (flights == null) {
+      return load(key);
+    }
+    byte[] keyBytes = disk.keyBytes(key);
+    Held<V> found = disk.read(keyBytes);
+    return found != null ? found : flights.joinSince(key, since, () -> loadAbsent(key, keyBytes));
+  }
+
   private Held<V> loadAbsent(K key, @Nullable byte[] keyBytes) throws Exception {
     // Another caller's load may have ended in between.
     Held<V> found = disk.readAgain(keyBytes);

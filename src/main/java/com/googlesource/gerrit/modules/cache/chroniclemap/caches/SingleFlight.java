@@ -27,6 +27,7 @@ final class SingleFlight<K, T> {
   private static final class Flight<T> {
     final CompletableFuture<T> result = new CompletableFuture<>();
     final Thread pilot = Thread.currentThread();
+    final long begun = System.nanoTime();
   }
 
   private final ConcurrentHashMap<K, Flight<T>> flights = new ConcurrentHashMap<>();
@@ -47,6 +48,30 @@ final class SingleFlight<K, T> {
       return computation.call();
     }
     return await(other);
+  }
+
+  /**
+   * As {@link #join}, but never with the result of a computation that may have begun before.
+   *
+   * @param since a time of {@link System#nanoTime}
+   * @throws Exception what the computation threw
+   */
+  T joinSince(K key, long since, Callable<T> computation) throws Exception {
+    while (true) {
+      Flight<T> mine = new Flight<>();
+      Flight<T> other = flights.putIfAbsent(key, mine);
+      if (other == null) {
+        return fly(key, mine, computation);
+      }
+      if (other.pilot == mine.pilot) {
+        return computation.call();
+      }
+      if (other.begun - since > 0) {
+        return await(other);
+      }
+      // It is gone when it has ended, so this can't go on for ever.
+      var unused = other.result.handle((result, failure) -> true).get();
+    }
   }
 
   private T fly(K key, Flight<T> flight, Callable<T> computation) throws Exception {

@@ -54,6 +54,65 @@ class SingleFlightTest {
     assertThat(flights.join("a", this::compute)).isEqualTo("value 2");
   }
 
+  /** Else a value that was computed before a change would be an answer to who asks after it. */
+  @Test
+  void aComputationThatBeganBeforeIsNoAnswer() throws Exception {
+    CountDownLatch begun = new CountDownLatch(1);
+    CountDownLatch goOn = new CountDownLatch(1);
+    Future<String> pilot =
+        threads.submit(
+            () ->
+                flights.join(
+                    "a",
+                    () -> {
+                      String old = compute();
+                      begun.countDown();
+                      goOn.await();
+                      return old;
+                    }));
+    begun.await();
+    long since = System.nanoTime();
+    Future<String> late = threads.submit(() -> flights.joinSince("a", since, this::compute));
+    goOn.countDown();
+    assertThat(pilot.get(30, SECONDS)).isEqualTo("value 1");
+    assertThat(late.get(30, SECONDS)).isEqualTo("value 2");
+  }
+
+  @Test
+  void oneThatBeganSinceIsShared() throws Exception {
+    long since = System.nanoTime() - 1;
+    CountDownLatch begun = new CountDownLatch(1);
+    CountDownLatch goOn = new CountDownLatch(1);
+    Future<String> pilot =
+        threads.submit(
+            () ->
+                flights.joinSince(
+                    "a",
+                    since,
+                    () -> {
+                      begun.countDown();
+                      goOn.await();
+                      return compute();
+                    }));
+    begun.await();
+    Thread[] waiter = new Thread[1];
+    CountDownLatch started = new CountDownLatch(1);
+    Future<String> passenger =
+        threads.submit(
+            () -> {
+              waiter[0] = Thread.currentThread();
+              started.countDown();
+              return flights.joinSince("a", since, this::compute);
+            });
+    started.await();
+    while (waiter[0].getState() != Thread.State.WAITING) {
+      Thread.onSpinWait();
+    }
+    goOn.countDown();
+    assertThat(pilot.get(30, SECONDS)).isEqualTo("value 1");
+    assertThat(passenger.get(30, SECONDS)).isEqualTo("value 1");
+  }
+
   @Test
   void whoComesMeanwhileGetsTheSame() throws Exception {
     CountDownLatch begun = new CountDownLatch(1);
