@@ -18,6 +18,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
+import java.util.function.Predicate;
 
 /**
  * Lets concurrent callers of one key share one computation. Needed only where the heap tier is off:
@@ -38,16 +39,7 @@ final class SingleFlight<K, T> {
    * @throws Exception what the computation threw
    */
   T join(K key, Callable<T> computation) throws Exception {
-    Flight<T> mine = new Flight<>();
-    Flight<T> other = flights.putIfAbsent(key, mine);
-    if (other == null) {
-      return fly(key, mine, computation);
-    }
-    if (other.pilot == mine.pilot) {
-      // A loader that asks for the key it loads: waiting for itself would never end.
-      return computation.call();
-    }
-    return await(other);
+    return join(key, flight -> true, computation);
   }
 
   /**
@@ -57,6 +49,11 @@ final class SingleFlight<K, T> {
    * @throws Exception what the computation threw
    */
   T joinSince(K key, long since, Callable<T> computation) throws Exception {
+    return join(key, flight -> flight.begun - since > 0, computation);
+  }
+
+  private T join(K key, Predicate<Flight<T>> isGoodEnough, Callable<T> computation)
+      throws Exception {
     while (true) {
       Flight<T> mine = new Flight<>();
       Flight<T> other = flights.putIfAbsent(key, mine);
@@ -64,9 +61,10 @@ final class SingleFlight<K, T> {
         return fly(key, mine, computation);
       }
       if (other.pilot == mine.pilot) {
+        // A loader that asks for the key it loads: waiting for itself would never end.
         return computation.call();
       }
-      if (other.begun - since > 0) {
+      if (isGoodEnough.test(other)) {
         return await(other);
       }
       // It is gone when it has ended, so this can't go on for ever.

@@ -20,6 +20,7 @@ import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.io.IOException;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
@@ -46,6 +47,24 @@ class SingleFlightTest {
 
   private String compute() {
     return "value " + computations.incrementAndGet();
+  }
+
+  /** Returns when the task waits for somebody. */
+  private Future<String> submitAndAwaitWaiting(Callable<String> task) throws Exception {
+    Thread[] waiter = new Thread[1];
+    CountDownLatch started = new CountDownLatch(1);
+    Future<String> passenger =
+        threads.submit(
+            () -> {
+              waiter[0] = Thread.currentThread();
+              started.countDown();
+              return task.call();
+            });
+    started.await();
+    while (waiter[0].getState() != Thread.State.WAITING) {
+      Thread.onSpinWait();
+    }
+    return passenger;
   }
 
   @Test
@@ -95,19 +114,8 @@ class SingleFlightTest {
                       return compute();
                     }));
     begun.await();
-    Thread[] waiter = new Thread[1];
-    CountDownLatch started = new CountDownLatch(1);
     Future<String> passenger =
-        threads.submit(
-            () -> {
-              waiter[0] = Thread.currentThread();
-              started.countDown();
-              return flights.joinSince("a", since, this::compute);
-            });
-    started.await();
-    while (waiter[0].getState() != Thread.State.WAITING) {
-      Thread.onSpinWait();
-    }
+        submitAndAwaitWaiting(() -> flights.joinSince("a", since, this::compute));
     goOn.countDown();
     assertThat(pilot.get(30, SECONDS)).isEqualTo("value 1");
     assertThat(passenger.get(30, SECONDS)).isEqualTo("value 1");
@@ -128,19 +136,7 @@ class SingleFlightTest {
                       return compute();
                     }));
     begun.await();
-    Thread[] waiter = new Thread[1];
-    CountDownLatch started = new CountDownLatch(1);
-    Future<String> passenger =
-        threads.submit(
-            () -> {
-              waiter[0] = Thread.currentThread();
-              started.countDown();
-              return flights.join("a", this::compute);
-            });
-    started.await();
-    while (waiter[0].getState() != Thread.State.WAITING) {
-      Thread.onSpinWait();
-    }
+    Future<String> passenger = submitAndAwaitWaiting(() -> flights.join("a", this::compute));
     assertThat(flights.join("b", this::compute)).isEqualTo("value 1");
     goOn.countDown();
     assertThat(pilot.get(30, SECONDS)).isEqualTo("value 2");
