@@ -18,6 +18,8 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.storage.file.FileSnapshot;
 import org.eclipse.jgit.util.FS;
@@ -33,6 +35,11 @@ import org.eclipse.jgit.util.FS;
  * <p>Any thread may ask.
  */
 final class FileStamp {
+  /** How long a file that was just written is waited for; else it is read once more, later. */
+  private static final long LONGEST_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(30);
+
+  private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+
   private final File file;
   private final FileSnapshot snapshot;
 
@@ -60,6 +67,24 @@ final class FileStamp {
             && snapshot.size() == after.size()
             && snapshot.lastModifiedInstant().equals(after.lastModifiedTime().toInstant());
     return new FileStamp(file, snapshot, known ? after : null);
+  }
+
+  /**
+   * Notes the attributes of a file that is written and about to be renamed into a place, which
+   * keeps them: its content is known, so nobody need read it. Waits a moment, if it was written
+   * just now, so that no later change of it can leave the time as it is.
+   *
+   * @param written where it is now
+   * @param place where it is going to be
+   */
+  static FileStamp ofWritten(File written, File place) {
+    FileSnapshot snapshot = FileSnapshot.save(written);
+    long end = System.nanoTime() + LONGEST_WAIT_NANOS;
+    while (snapshot.isModified(written) && System.nanoTime() - end < 0) {
+      LockSupport.parkNanos(PAUSE_NANOS);
+      snapshot = FileSnapshot.save(written);
+    }
+    return new FileStamp(place, snapshot, read(written));
   }
 
   /** The stamp of a file that is not there. */

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
@@ -80,20 +81,28 @@ final class FollowedRef {
     return leaf != null || tooDeep;
   }
 
+  /** The name that the last symbolic ref leads to. */
+  String leafName() {
+    return leaf != null ? leaf.getName() : links.get(links.size() - 1).getTarget().getName();
+  }
+
   /**
    * Returns the ref, with what it leads to.
    *
    * @param packed asked for after the files were; may be null if it {@link #isLoose}
+   * @param undo see {@link Transactions#undo}
    * @return a symbolic ref without an object if it leads nowhere; null if it leads through too many
    */
   @Nullable
-  Ref resolve(@Nullable ParsedRefs packed) {
+  Ref resolve(@Nullable ParsedRefs packed, @Nullable Map<String, Ref> undo) {
     if (tooDeep) {
       return null;
     }
     Ref end = leaf;
-    if (end == null) {
-      end = packed.exactRef(links.get(links.size() - 1).getTarget().getName());
+    if (undo != null && undo.containsKey(leafName())) {
+      end = undo.get(leafName());
+    } else if (end == null) {
+      end = packed.exactRef(leafName());
     }
     Ref resolved = end;
     for (int i = links.size() - 1; i >= 0; i--) {

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import com.google.common.collect.MapMaker;
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.JvmFlags;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
@@ -30,8 +31,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToLongFunction;
 import org.eclipse.jgit.annotations.Nullable;
@@ -67,12 +72,22 @@ public final class PackedRefsCache implements AutoCloseable {
   /** One for each repository folder, whatever instances of the repository there are. */
   private final Map<File, PackedRefsFile> files = new ConcurrentHashMap<>();
 
+  /** One for each repository folder too, for as long as anyone writes its refs. */
+  private final ConcurrentMap<File, RefWrites> writes = new MapMaker().weakValues().makeMap();
+
   /** What was counted for repositories that were forgotten. */
   private final FileCounts forgotten = new FileCounts();
 
   private final RefsSettings settings;
+  private final UpdateSettings updates;
   private final Failures failures = new Failures();
   private final ScheduledExecutorService upkeep;
+
+  /** Writes packed-refs files, each on a thread of its own for as long as anyone waits for it. */
+  private final ThreadPoolExecutor writer;
+
+  /** Packs loose refs, one repository after the other. */
+  private final ThreadPoolExecutor packing;
 
   /** How many looks ago each repository was last in use; for the upkeep thread. */
   private final IdentityHashMap<PackedRefsFile, Idle> idle = new IdentityHashMap<>();
@@ -90,9 +105,15 @@ public final class PackedRefsCache implements AutoCloseable {
 
   private record Idle(long lastUse, int looks) {}
 
-  /** Makes it; takes nothing of memory, disk or time yet. */
+  /** Makes it; takes nothing of memory, disk or time yet. Updates are as by default. */
   public PackedRefsCache(RefsSettings settings) {
+    this(settings, UpdateSettings.DEFAULT);
+  }
+
+  /** Makes it; takes nothing of memory, disk or time yet. */
+  public PackedRefsCache(RefsSettings settings, UpdateSettings updates) {
     this.settings = settings;
+    this.updates = updates;
     this.upkeep =
         Executors.newSingleThreadScheduledExecutor(
             task -> {
@@ -100,27 +121,50 @@ public final class PackedRefsCache implements AutoCloseable {
               thread.setDaemon(true);
               return thread;
             });
+    this.writer = pool("cache-chroniclemap-refs-write", Integer.MAX_VALUE);
+    this.packing = pool("cache-chroniclemap-refs-pack", 1);
+  }
+
+  /** Threads that end when there is nothing to do. */
+  private static ThreadPoolExecutor pool(String name, int most) {
+    // Either each task has a thread at once, or they wait for the one.
+    boolean waits = most == 1;
+    return new ThreadPoolExecutor(
+        waits ? 1 : 0,
+        most,
+        60,
+        TimeUnit.SECONDS,
+        waits ? new LinkedBlockingQueue<>() : new SynchronousQueue<>(),
+        task -> daemon(task, name));
+  }
+
+  private static Thread daemon(Runnable task, String name) {
+    Thread thread = new Thread(task, name);
+    thread.setDaemon(true);
+    return thread;
   }
 
   /**
    * The refs of a repository.
    *
-   * @param jgit the repository's own database, which does the updates
+   * @param jgit the repository's own database
    */
   public RepositoryRefs of(FileRepository repository, RefDirectory jgit) {
     File packedRefs = packedRefs(repository.getCommonDirectory());
     ListTiers lists = open();
     PackedRefsFile file =
         files.computeIfAbsent(packedRefs, path -> new PackedRefsFile(path, lists, this::remember));
+    RefWrites shared =
+        writes.computeIfAbsent(packedRefs, path -> new RefWrites(file, writer, packing));
     return new RepositoryRefs(
-        new FallbackRefDatabase(new OffHeapRefDatabase(repository, jgit, file), jgit, failures));
+        new FileRefDatabase(repository, jgit, file, shared, updates, failures));
   }
 
   /** The databases of one repository. */
   public static final class RepositoryRefs {
-    private final FallbackRefDatabase database;
+    private final FileRefDatabase database;
 
-    RepositoryRefs(FallbackRefDatabase database) {
+    RepositoryRefs(FileRefDatabase database) {
       this.database = database;
     }
 
@@ -301,6 +345,9 @@ public final class PackedRefsCache implements AutoCloseable {
       lists = tiers;
     }
     upkeep.shutdown();
+    // Refs can be written all the same, and have to be packed by whoever comes next.
+    packing.shutdown();
+    packing.setRejectedExecutionHandler((task, pool) -> {});
     boolean interrupted = false;
     try {
       if (!upkeep.awaitTermination(10, TimeUnit.SECONDS)) {

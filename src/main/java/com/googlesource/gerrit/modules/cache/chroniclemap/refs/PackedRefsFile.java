@@ -17,8 +17,13 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import java.io.File;
 import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.text.MessageFormat;
 import java.util.ArrayList;
 import java.util.List;
@@ -267,7 +272,7 @@ final class PackedRefsFile implements ListMemory.Holder {
       synchronized (this) {
         try {
           // If it failed, those who wait try for themselves, and see the failure.
-          if (after != null) {
+          if (after != null && mine > finished) {
             after = mine < stampsFrom ? after.withoutStamp() : after;
             if (after.list == null || after.list != state.list) {
               left = new ArrayList<>();
@@ -313,6 +318,137 @@ final class PackedRefsFile implements ListMemory.Holder {
     }
     if (interrupted) {
       Thread.currentThread().interrupt();
+    }
+  }
+
+  // ---- writing
+
+  /**
+   * Takes the list of a content that was put into the file's place just now. To be called before
+   * the lock of the file is let go: so it is what the file has, for all who ask until then.
+   *
+   * @param stamp the attributes of the file
+   * @param refsChanged whether any ref has another value than before, or only another place
+   */
+  void published(ParsedRefs list, FileStamp stamp, boolean refsChanged) {
+    List<ListMemory.Left> left = new ArrayList<>();
+    synchronized (this) {
+      finished = ++begun;
+      hold(new State(stamp, list, list.digest()), left);
+      if (refsChanged) {
+        version++;
+      }
+      notifyAll();
+    }
+    left.forEach(ListMemory.Left::tell);
+  }
+
+  /**
+   * Writes the file's content with some lines changed to another file, and makes its list on the
+   * way.
+   *
+   * @param list of the content, which is locked
+   * @param target is made; may be made and then of no use if this fails
+   * @return the list; {@code list} itself if the content stays the same
+   * @throws EditedText.ChangedException if the file has another content than the list
+   * @throws IOException if it can't be read or written
+   */
+  ParsedRefs writeEdited(ParsedRefs list, PackedEdits edits, Path target) throws IOException {
+    PackedRefsReader reader = tiers.readers().take();
+    try (FileChannel out =
+        FileChannel.open(
+            target,
+            StandardOpenOption.CREATE,
+            StandardOpenOption.TRUNCATE_EXISTING,
+            StandardOpenOption.WRITE)) {
+      long begunAt = System.nanoTime();
+      Draft draft = tiers.memory().draft();
+      ParsedRefs made = writeEdited(reader, draft, list, edits, out);
+      if (made.digest().equals(list.digest())) {
+        return list;
+      }
+      ParsedRefs finished = draft.finish(made.root(), list, /* onDisk= */ false);
+      counts.parsed(made.blocks(), draft.made(), System.nanoTime() - begunAt);
+      out.force(true);
+      return finished;
+    } finally {
+      tiers.readers().giveBack(reader);
+    }
+  }
+
+  private ParsedRefs writeEdited(
+      PackedRefsReader reader, Draft draft, ParsedRefs list, PackedEdits edits, FileChannel out)
+      throws IOException {
+    try (FileChannel old = openExisting()) {
+      if (list.root().irregular()) {
+        return writeRegular(reader, draft, list, old, edits, out);
+      }
+      EditedText text =
+          new EditedText(
+              list.root(),
+              tiers.readers().key(),
+              old == null ? new MemoryText(new byte[0]) : channelText(old),
+              edits.inOrderOf(list.root()),
+              out);
+      ParsedRefs made = reader.readRegular(text, draft, list);
+      if (made == null) {
+        throw new IOException("what was written for " + file + " is not a packed-refs file");
+      }
+      return made;
+    }
+  }
+
+  /** Writes a file anew, with all its lines on the heap, that was not as git writes it. */
+  private ParsedRefs writeRegular(
+      PackedRefsReader reader,
+      Draft draft,
+      ParsedRefs list,
+      FileChannel old,
+      PackedEdits edits,
+      FileChannel out)
+      throws IOException {
+    byte[] text = Channels.newInputStream(old).readAllBytes();
+    if (!reader.digest(new MemoryText(text)).equals(list.digest())) {
+      throw new EditedText.ChangedException();
+    }
+    byte[] regular;
+    try {
+      regular = IrregularText.regular(text);
+    } catch (IrregularText.Refusal e) {
+      throw new EditedText.ChangedException();
+    }
+    ParsedRefs same = reader.readRegular(new MemoryText(regular), tiers.memory().draft(), null);
+    return reader.readRegular(
+        new EditedText(
+            same.root(),
+            tiers.readers().key(),
+            new MemoryText(regular),
+            edits.inOrderOf(same.root()),
+            out),
+        draft,
+        null);
+  }
+
+  private static TextSource channelText(FileChannel channel) {
+    return new TextSource() {
+      @Override
+      public int read(ByteBuffer target) throws IOException {
+        return channel.read(target);
+      }
+
+      @Override
+      public void rewind() throws IOException {
+        channel.position(0);
+      }
+    };
+  }
+
+  @Nullable
+  private FileChannel openExisting() throws IOException {
+    try {
+      return FileChannel.open(file.toPath(), StandardOpenOption.READ);
+    } catch (NoSuchFileException e) {
+      return null;
     }
   }
 

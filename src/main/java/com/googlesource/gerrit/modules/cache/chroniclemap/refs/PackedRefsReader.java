@@ -266,6 +266,21 @@ final class PackedRefsReader {
     return new ParsedRefs(store, root);
   }
 
+  /**
+   * Reads a content that is written as git writes it.
+   *
+   * @param from at its start
+   * @param old a list whose blocks may be used again if they are in the store, or null
+   * @return the list, whose blocks are in the store; null if the content is not regular
+   */
+  @Nullable
+  ParsedRefs readRegular(TextSource from, BlockStore store, @Nullable ParsedRefs old)
+      throws IOException {
+    Root oldRoot = old == null || !store.mayReuse(old) ? null : old.root();
+    int flags = readRegular(from, store, oldRoot);
+    return flags < 0 ? null : new ParsedRefs(store, rootWriter.finish(flags, null));
+  }
+
   private boolean isSame(Root oldRoot) {
     return parsedBlocks == 0 && reusedBlocks == oldRoot.blocks();
   }

@@ -35,6 +35,10 @@ final class ReaderPool {
     this.free = new ArrayBlockingQueue<>(kept);
   }
 
+  SiteKey key() {
+    return key;
+  }
+
   PackedRefsReader take() {
     PackedRefsReader reader = free.poll();
     return reader != null ? reader : new PackedRefsReader(key);

@@ -50,6 +50,9 @@ final class RequestPin implements CurrentList {
   /** Made when it is needed. */
   @Nullable private volatile RefDatabase snapshot;
 
+  /** Made when it is needed. */
+  @Nullable private volatile RefDirectory jgitForRequest;
+
   RequestPin(PackedRefsFile file, TrustStat trust, RefDirectory jgit) {
     this.file = file;
     this.trust = trust;
@@ -77,6 +80,16 @@ final class RequestPin implements CurrentList {
     if (made == null) {
       made = jgit.createSnapshottingRefDirectory();
       snapshot = made;
+    }
+    return made;
+  }
+
+  /** JGit's database for updates by JGit: Gerrit gives a request one that parses for it once. */
+  RefDirectory jgitToWrite() {
+    RefDirectory made = jgitForRequest;
+    if (made == null) {
+      made = jgit.createSnapshottingRefDirectory();
+      jgitForRequest = made;
     }
     return made;
   }

@@ -178,6 +178,23 @@ final class Root {
     return fenceLength - length;
   }
 
+  /** Order of two names in this list: one that stands in a text, and another one. */
+  int compareNames(byte[] text, int from, int to, byte[] name) {
+    int length = to - from;
+    int end = Math.min(length, name.length);
+    for (int i = 0; i < end; i++) {
+      if (text[from + i] != name[i]) {
+        return Names.compareBytes(text[from + i], name[i]);
+      }
+    }
+    return length - name.length;
+  }
+
+  /** What the ids of the blocks' text depend on beside the text. */
+  int textKind() {
+    return flags & ~IRREGULAR;
+  }
+
   private int order(int at, int fenceLength, int match, byte[] target, int length) {
     if (match == fenceLength) {
       return match == length ? 0 : -1;

@@ -168,15 +168,19 @@ final class ScannedRefs {
     return isScanned(name) ? scanned.get(name) : elsewhere.get(name);
   }
 
-  /** Returns, in order, the refs whose names start so and that lead somewhere. */
-  List<Ref> resolve(String prefix, ParsedRefs packed) {
+  /**
+   * Returns, in order, the refs whose names start so and that lead somewhere.
+   *
+   * @param undo see {@link Transactions#undo}: changes what symbolic refs lead to
+   */
+  List<Ref> resolve(String prefix, ParsedRefs packed, @Nullable Map<String, Ref> undo) {
     if (scanned.isEmpty()) {
       return List.of();
     }
     List<Ref> refs = new ArrayList<>(scanned.size());
     Set<String> leftOut = new HashSet<>();
     for (Ref ref : scanned.values()) {
-      Ref resolved = resolve(ref, 0, leftOut, packed);
+      Ref resolved = resolve(ref, 0, leftOut, packed, undo);
       if (resolved == null || resolved.getObjectId() == null) {
         leftOut.add(ref.getName());
       } else if (ref.getName().startsWith(prefix)) {
@@ -188,7 +192,8 @@ final class ScannedRefs {
 
   /** Returns null for one that leads through too many. */
   @Nullable
-  private Ref resolve(Ref ref, int depth, Set<String> leftOut, ParsedRefs packed) {
+  private Ref resolve(
+      Ref ref, int depth, Set<String> leftOut, ParsedRefs packed, @Nullable Map<String, Ref> undo) {
     if (!ref.isSymbolic()) {
       return ref;
     }
@@ -197,13 +202,15 @@ final class ScannedRefs {
     }
     String name = ref.getTarget().getName();
     Ref target = leftOut.contains(name) ? null : found(name);
-    if (target == null) {
+    if (undo != null && undo.containsKey(name)) {
+      target = undo.get(name);
+    } else if (target == null) {
       target = packed.exactRef(name);
     }
     if (target == null) {
       return ref;
     }
-    Ref resolved = resolve(target, depth + 1, leftOut, packed);
+    Ref resolved = resolve(target, depth + 1, leftOut, packed, undo);
     return resolved == null ? null : new SymbolicRef(ref.getName(), resolved);
   }
 }

@@ -24,6 +24,7 @@ import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Executor;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
@@ -122,6 +123,17 @@ final class TestRefs implements Closeable {
       inserter.flush();
     }
     return many;
+  }
+
+  /** What writers of a repository share, which write and pack on threads of their own. */
+  static RefWrites writes(PackedRefsFile packed) {
+    Executor onNewThread =
+        task -> {
+          Thread thread = new Thread(task, "refs-writer-of-a-test");
+          thread.setDaemon(true);
+          thread.start();
+        };
+    return new RefWrites(packed, onNewThread, onNewThread);
   }
 
   Path folder() {

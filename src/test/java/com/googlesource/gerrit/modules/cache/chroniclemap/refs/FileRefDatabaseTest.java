@@ -41,7 +41,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The database beside JGit's on the same repository. */
-class OffHeapRefDatabaseTest {
+class FileRefDatabaseTest {
   /** {@code -Drefs.steps=N} for more. */
   private static final int STEPS = Integer.getInteger("refs.steps", 60);
 
@@ -54,7 +54,7 @@ class OffHeapRefDatabaseTest {
   private TestRefs testRefs;
 
   private FileRepository repository;
-  private FallbackRefDatabase database;
+  private FileRefDatabase database;
   private RefDatabase refs;
   private RefDirectory peer;
   private List<ObjectId> commits;
@@ -74,7 +74,8 @@ class OffHeapRefDatabaseTest {
             new ListTiers(Differential.KEY, memory, null));
     RefDirectory jgit = (RefDirectory) repository.getRefDatabase();
     database =
-        new FallbackRefDatabase(new OffHeapRefDatabase(repository, jgit, packed), jgit, failures);
+        new FileRefDatabase(
+            repository, jgit, packed, TestRefs.writes(packed), UpdateSettings.DEFAULT, failures);
     refs = database;
   }
 

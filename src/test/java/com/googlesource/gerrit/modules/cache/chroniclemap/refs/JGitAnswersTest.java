@@ -36,14 +36,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** JGit answers where this package fails; a request reads little and misses nothing. */
-class FallbackRefDatabaseTest {
+class JGitAnswersTest {
   private static final String ID = "a".repeat(40);
 
   @TempDir Path folder;
   private FileRepository repository;
   private RefDirectory jgit;
   private PackedRefsFile file;
-  private OffHeapRefDatabase own;
+  private FileRefDatabase own;
   private final Failures failures = new Failures();
 
   @BeforeEach
@@ -60,7 +60,9 @@ class FallbackRefDatabaseTest {
         new PackedRefsFile(
             folder.resolve("r.git/packed-refs").toFile(),
             new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
-    own = new OffHeapRefDatabase(repository, jgit, file);
+    own =
+        new FileRefDatabase(
+            repository, jgit, file, TestRefs.writes(file), UpdateSettings.DEFAULT, failures);
   }
 
   @AfterEach
@@ -84,7 +86,7 @@ class FallbackRefDatabaseTest {
 
   private void assertAnswersLikeJGit(CurrentList current, long expectedFailures) throws Exception {
     pack("refs/heads/a", "refs/heads/b");
-    RefDatabase refs = new FallbackRefDatabase(own.with(current, () -> jgit), jgit, failures);
+    RefDatabase refs = new FileRefDatabase(own, current, null);
     assertThat(refs.exactRef("refs/heads/a").getObjectId().name()).isEqualTo(ID);
     assertThat(names(refs)).containsExactly("refs/heads/a", "refs/heads/b").inOrder();
     assertThat(refs.hasRefs()).isTrue();
@@ -136,7 +138,7 @@ class FallbackRefDatabaseTest {
   @ValueSource(strings = {"always", "after_open", "never"})
   void aRefThatIsPackedInTheMiddleOfARequestIsFound(String trust) throws Exception {
     trust(trust);
-    FallbackRefDatabase refs = new FallbackRefDatabase(own, jgit, failures);
+    FileRefDatabase refs = own;
     pack("refs/heads/a");
     Path loose = repository.getDirectory().toPath().resolve("refs/heads/b");
     Files.createDirectories(loose.getParent());
@@ -164,7 +166,7 @@ class FallbackRefDatabaseTest {
   @Test
   void aRequestThatMayNotTrustAttributesReadsTheContentWhenItBegins() throws Exception {
     trust("never");
-    FallbackRefDatabase refs = new FallbackRefDatabase(own, jgit, failures);
+    FileRefDatabase refs = own;
     packUnseen("refs/heads/a");
     assertThat(names(refs.forRequest())).containsExactly("refs/heads/a");
     packUnseen("refs/heads/b");
@@ -184,7 +186,7 @@ class FallbackRefDatabaseTest {
   @Test
   void aRequestThatUpdatesReadsTheContentAgain() throws Exception {
     trust("never");
-    FallbackRefDatabase refs = new FallbackRefDatabase(own, jgit, failures);
+    FileRefDatabase refs = own;
     packUnseen("refs/heads/a");
     RefDatabase request = refs.forRequest();
     assertThat(names(request)).containsExactly("refs/heads/a");
@@ -211,7 +213,7 @@ class FallbackRefDatabaseTest {
   @ValueSource(strings = {"always", "after_open", "never"})
   void aRefreshReadsTheContentAgain(String trust) throws Exception {
     trust(trust);
-    FallbackRefDatabase refs = new FallbackRefDatabase(own, jgit, failures);
+    FileRefDatabase refs = own;
     packUnseen("refs/heads/a");
     for (RefDatabase database : List.of(refs, refs.forRequest())) {
       assertThat(names(database)).isNotEmpty();
@@ -226,7 +228,7 @@ class FallbackRefDatabaseTest {
   /** What was seen first is not what an update starts from. */
   @Test
   void anUpdateStartsFromWhatIsThere() throws Exception {
-    FallbackRefDatabase refs = new FallbackRefDatabase(own, jgit, failures);
+    FileRefDatabase refs = own;
     pack("refs/heads/a");
     RefDatabase request = refs.forRequest();
     assertThat(request.exactRef("refs/heads/b")).isNull();
@@ -242,7 +244,7 @@ class FallbackRefDatabaseTest {
   @Test
   void aRequestWithABrokenFileReadsItOnce() throws Exception {
     trust("never");
-    FallbackRefDatabase refs = new FallbackRefDatabase(own, jgit, failures);
+    FileRefDatabase refs = own;
     pack("refs/heads/a", "refs/heads/a");
     RefDatabase request = refs.forRequest();
     assertThat(request.exactRef("refs/heads/a").getObjectId().name()).isEqualTo(ID);
@@ -255,7 +257,7 @@ class FallbackRefDatabaseTest {
   @Test
   void aRefreshOfARequestWithABrokenFileReadsItAgain() throws Exception {
     trust("never");
-    FallbackRefDatabase refs = new FallbackRefDatabase(own, jgit, failures);
+    FileRefDatabase refs = own;
     pack("refs/heads/a", "refs/heads/a");
     RefDatabase request = refs.forRequest();
     assertThat(request.exactRef("refs/heads/a")).isNotNull();

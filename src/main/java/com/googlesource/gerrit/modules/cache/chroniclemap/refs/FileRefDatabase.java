@@ -1,0 +1,413 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.api.PackRefsCommand;
+import org.eclipse.jgit.events.RefsChangedEvent;
+import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.internal.storage.file.RefDirectory;
+import org.eclipse.jgit.lib.BatchRefUpdate;
+import org.eclipse.jgit.lib.CoreConfig;
+import org.eclipse.jgit.lib.CoreConfig.TrustStat;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.ProgressMonitor;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefDatabase;
+import org.eclipse.jgit.lib.RefRename;
+import org.eclipse.jgit.lib.RefUpdate;
+import org.eclipse.jgit.lib.ReflogReader;
+import org.eclipse.jgit.util.RefList;
+import org.eclipse.jgit.util.RefMap;
+
+/**
+ * The refs of a repository that keeps them in files, for all who ask and all who change them.
+ *
+ * <p>Questions go to a {@link RefReader}, changes to a {@link RefWriter}. Where the content of
+ * {@code packed-refs} is not parsed, or this package fails, JGit's own RefDirectory does both: so
+ * nothing fails that would not fail with JGit alone.
+ *
+ * <p>With a {@link RequestPin} it is the database of one request. Any thread may call.
+ */
+final class FileRefDatabase extends RefDatabase {
+  private final FileRepository repository;
+  private final RefDirectory jgit;
+  private final PackedRefsFile packedFile;
+  private final LooseRefs loose;
+  private final TrustStat trustPacked;
+  private final Failures failures;
+  private final FileCounts counts;
+  private final RefReader reader;
+  private final RefWriter writer;
+
+  /** Null but for a request. */
+  @Nullable private final RequestPin pin;
+
+  /** The database of all; this one, but for a request. */
+  private final FileRefDatabase shared;
+
+  private final AtomicLong seenVersion = new AtomicLong();
+
+  /** Whether this instance has seen any ref or change: JGit fires nothing for the first one. */
+  private volatile boolean hasNoticed;
+
+  /**
+   * Makes the database of a repository.
+   *
+   * @param jgit the repository's own
+   * @param packedFile one for all databases of this repository
+   * @param writes one for all databases of this repository
+   */
+  FileRefDatabase(
+      FileRepository repository,
+      RefDirectory jgit,
+      PackedRefsFile packedFile,
+      RefWrites writes,
+      UpdateSettings updates,
+      Failures failures) {
+    this.repository = repository;
+    this.jgit = jgit;
+    this.packedFile = packedFile;
+    this.failures = failures;
+    this.counts = packedFile.counts();
+    CoreConfig config = repository.getConfig().get(CoreConfig.KEY);
+    this.trustPacked = config.getTrustPackedRefsStat();
+    this.loose = new LooseRefs(repository, config.getTrustLooseRefStat());
+    this.reader =
+        new RefReader(loose, () -> packedFile.current(trustPacked), writes.transactions());
+    this.writer = new RefWriter(this, writes, updates);
+    this.pin = null;
+    this.shared = this;
+    writer.recover();
+  }
+
+  /**
+   * Makes another view of a database.
+   *
+   * @param current what this one takes for the list of now
+   * @param pin null but for a request
+   */
+  FileRefDatabase(FileRefDatabase shared, CurrentList current, @Nullable RequestPin pin) {
+    this.repository = shared.repository;
+    this.jgit = shared.jgit;
+    this.packedFile = shared.packedFile;
+    this.failures = shared.failures;
+    this.counts = shared.counts;
+    this.trustPacked = shared.trustPacked;
+    this.loose = shared.loose;
+    this.reader = new RefReader(loose, current, shared.writer.writes().transactions());
+    this.writer = shared.writer;
+    this.pin = pin;
+    this.shared = shared;
+  }
+
+  /** The same for one request. */
+  FileRefDatabase forRequest() {
+    RequestPin forThis = new RequestPin(packedFile, trustPacked, jgit);
+    return new FileRefDatabase(this, forThis, forThis);
+  }
+
+  FileRepository repository() {
+    return repository;
+  }
+
+  RefDirectory jgit() {
+    return jgit;
+  }
+
+  PackedRefsFile packedFile() {
+    return packedFile;
+  }
+
+  RefReader reader() {
+    return reader;
+  }
+
+  /** The list of {@code packed-refs}, which is locked; null if JGit is to answer. */
+  @Nullable
+  ParsedRefs lockedList(boolean byContent) throws IOException {
+    return byContent ? packedFile.currentByContent() : packedFile.current(trustPacked);
+  }
+
+  // ---- who answers
+
+  /** A question to refs. */
+  @FunctionalInterface
+  private interface Question<T> {
+    T ask(RefReader refs) throws IOException, RefReader.LeftToJGit;
+  }
+
+  /** The same question to JGit. */
+  @FunctionalInterface
+  private interface ToJGit<T> {
+    T ask(RefDatabase refs) throws IOException;
+  }
+
+  private <T> T ask(Question<T> question, ToJGit<T> toJGit) throws IOException {
+    counts.lookups.increment();
+    try {
+      T answer = question.ask(reader);
+      fireIfOthersChanged();
+      return answer;
+    } catch (RefReader.LeftToJGit e) {
+      T answer = toJGit.ask(jgitToRead());
+      fireIfOthersChanged();
+      return answer;
+    } catch (IOException e) {
+      // Most likely JGit throws the same.
+      T answer = toJGit.ask(jgitToRead());
+      failures.count(packedFile.file(), e);
+      return answer;
+    } catch (RuntimeException | OutOfMemoryError e) {
+      failures.count(packedFile.file(), e);
+      return toJGit.ask(jgitToRead());
+    }
+  }
+
+  private RefDatabase jgitToRead() {
+    return pin == null ? jgit : pin.jgit();
+  }
+
+  // ---- events
+
+  private void fireIfOthersChanged() {
+    long version = packedFile.version();
+    long seen = shared.seenVersion.get();
+    if (version != seen && shared.seenVersion.compareAndSet(seen, version)) {
+      noticed(seen != 0);
+    }
+  }
+
+  /** Notes a change that was made through this database. */
+  void wrote() {
+    // What it did to packed-refs is part of it, and no change by others.
+    shared.seenVersion.set(packedFile.version());
+    noticed(true);
+  }
+
+  /** Notes that there are refs, of which none is a change. */
+  void sawRefs() {
+    shared.hasNoticed = true;
+  }
+
+  private void noticed(boolean isChange) {
+    boolean isFirst = !shared.hasNoticed;
+    shared.hasNoticed = true;
+    if (isChange && !isFirst) {
+      repository.fireEvent(new RefsChangedEvent());
+    }
+  }
+
+  // ---- single refs
+
+  @Override
+  @Nullable
+  public Ref exactRef(String name) throws IOException {
+    return ask(refs -> refs.exactRef(name), refs -> refs.exactRef(name));
+  }
+
+  @Override
+  public Map<String, Ref> exactRef(String... names) throws IOException {
+    return ask(refs -> refs.exactRef(names), refs -> refs.exactRef(names));
+  }
+
+  @Override
+  @Nullable
+  public Ref firstExactRef(String... names) throws IOException {
+    return ask(refs -> refs.firstExactRef(names), refs -> refs.firstExactRef(names));
+  }
+
+  @Override
+  public List<Ref> getAdditionalRefs() throws IOException {
+    List<Ref> refs = new ArrayList<>();
+    for (String name : additionalRefsNames) {
+      Ref ref = exactRef(name);
+      if (ref != null) {
+        refs.add(ref);
+      }
+    }
+    return refs;
+  }
+
+  @Override
+  public Ref peel(Ref ref) throws IOException {
+    return jgit.peel(ref);
+  }
+
+  // ---- many refs
+
+  @Override
+  public List<Ref> getRefs() throws IOException {
+    return getRefsByPrefix(ALL);
+  }
+
+  @Override
+  public List<Ref> getRefsByPrefix(String prefix) throws IOException {
+    return ask(refs -> refs.refs(prefix), refs -> refs.getRefsByPrefix(prefix));
+  }
+
+  @Override
+  public List<Ref> getRefsByPrefix(String... prefixes) throws IOException {
+    return ask(refs -> refs.refs(prefixes), refs -> refs.getRefsByPrefix(prefixes));
+  }
+
+  @Override
+  public List<Ref> getRefsByPrefixWithExclusions(String include, Set<String> excludes)
+      throws IOException {
+    List<Ref> refs = getRefsByPrefix(include);
+    if (excludes.isEmpty()) {
+      return refs;
+    }
+    List<Ref> left = new ArrayList<>();
+    for (Ref ref : refs) {
+      if (excludes.stream().noneMatch(ref.getName()::startsWith)) {
+        left.add(ref);
+      }
+    }
+    return Collections.unmodifiableList(left);
+  }
+
+  @Override
+  @Deprecated
+  public Map<String, Ref> getRefs(String prefix) throws IOException {
+    RefList.Builder<Ref> refs = new RefList.Builder<>();
+    for (Ref ref : getRefsByPrefix(prefix)) {
+      refs.add(ref);
+    }
+    return new RefMap(prefix, refs.toRefList(), RefList.emptyList(), RefList.emptyList());
+  }
+
+  @Override
+  public boolean hasRefs() throws IOException {
+    return !getRefs().isEmpty();
+  }
+
+  @Override
+  public Set<Ref> getTipsWithSha1(ObjectId id) throws IOException {
+    return ask(refs -> refs.tips(id), refs -> refs.getTipsWithSha1(id));
+  }
+
+  // ---- conflicts of names
+
+  @Override
+  public boolean isNameConflicting(String name) throws IOException {
+    for (int slash = name.lastIndexOf('/'); slash > 0; slash = name.lastIndexOf('/', slash - 1)) {
+      if (exactRef(name.substring(0, slash)) != null) {
+        return true;
+      }
+    }
+    return !getRefsByPrefix(name + '/').isEmpty();
+  }
+
+  @Override
+  public Collection<String> getConflictingNames(String name) throws IOException {
+    return ask(refs -> refs.conflictingNames(name), refs -> refs.getConflictingNames(name));
+  }
+
+  // ---- changing
+
+  /** Says that this request, if it is one, is about to change refs. */
+  private void beginUpdate() {
+    if (pin != null) {
+      pin.beginUpdate();
+    }
+  }
+
+  /** JGit's database for updates by JGit: in a request the same as Gerrit's own would have. */
+  private RefDirectory jgitToWrite() {
+    return pin == null ? jgit : pin.jgitToWrite();
+  }
+
+  @Override
+  public RefUpdate newUpdate(String name, boolean detach) throws IOException {
+    RefUpdate own = writer.newUpdate(shared, name, detach);
+    if (own == null) {
+      return jgitToWrite().newUpdate(name, detach);
+    }
+    beginUpdate();
+    return own;
+  }
+
+  @Override
+  public RefRename newRename(String fromName, String toName) throws IOException {
+    RefRename own = writer.newRename(shared, fromName, toName);
+    if (own == null) {
+      return jgitToWrite().newRename(fromName, toName);
+    }
+    beginUpdate();
+    return own;
+  }
+
+  @Override
+  public BatchRefUpdate newBatchUpdate() {
+    if (!writer.isOwn()) {
+      return jgitToWrite().newBatchUpdate();
+    }
+    beginUpdate();
+    return new FileBatchUpdate(shared, writer);
+  }
+
+  @Override
+  public boolean performsAtomicTransactions() {
+    return jgit.performsAtomicTransactions();
+  }
+
+  @Override
+  public void packRefs(ProgressMonitor monitor, PackRefsCommand command) throws IOException {
+    if (writer.isOwn()) {
+      writer.packer().pack(monitor, command.isAll());
+    } else {
+      jgitToWrite().packRefs(monitor, command);
+    }
+    if (command.isAll()) {
+      // Where JGit's garbage collection finds its own RefDirectory it does so at its end.
+      EmptyRefFolders.delete(loose.refsFolder());
+    }
+  }
+
+  // ---- everything else is JGit's
+
+  @Override
+  public void create() throws IOException {
+    jgit.create();
+  }
+
+  @Override
+  public void close() {
+    jgit.close();
+  }
+
+  @Override
+  public void refresh() {
+    if (pin != null) {
+      pin.lookAnew();
+    }
+    packedFile.refresh();
+    jgit.refresh();
+  }
+
+  @Override
+  public ReflogReader getReflogReader(Ref ref) throws IOException {
+    return jgit.getReflogReader(ref);
+  }
+}

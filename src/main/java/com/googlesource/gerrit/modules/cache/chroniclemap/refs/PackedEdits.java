@@ -1,0 +1,61 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.lib.ObjectId;
+
+/**
+ * Lines of {@code packed-refs} that are to change: refs to be set and refs to go. For one thread.
+ */
+final class PackedEdits {
+  /**
+   * A line.
+   *
+   * @param name of the ref, as it stands in the file
+   * @param id null if the ref is to go
+   * @param peeled what a tag leads to; null if it is none
+   */
+  record Edit(byte[] name, @Nullable ObjectId id, @Nullable ObjectId peeled) {}
+
+  private final Map<String, Edit> edits = new HashMap<>();
+
+  /** Has a ref stand in the file, unless it is to go. */
+  void set(String name, ObjectId id, @Nullable ObjectId peeled) {
+    // Who packs has read the ref before the deletion that it meets here.
+    edits.merge(name, new Edit(name.getBytes(UTF_8), id, peeled), (a, b) -> a.id == null ? a : b);
+  }
+
+  /** Has a ref leave the file, where it need not be. */
+  void remove(String name) {
+    edits.put(name, new Edit(name.getBytes(UTF_8), null, null));
+  }
+
+  boolean isEmpty() {
+    return edits.isEmpty();
+  }
+
+  /** All edits in the order of a list's names. */
+  Edit[] inOrderOf(Root root) {
+    Edit[] sorted = edits.values().toArray(Edit[]::new);
+    Arrays.sort(sorted, (a, b) -> root.compareNames(a.name, 0, a.name.length, b.name));
+    return sorted;
+  }
+}

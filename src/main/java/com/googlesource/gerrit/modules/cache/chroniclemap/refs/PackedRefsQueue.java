@@ -1,0 +1,281 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.errors.LockFailedException;
+
+/**
+ * Writes the {@code packed-refs} of one repository for all threads of this process: those that come
+ * while it is written wait, and their changes are written together, by one rewrite and one sync.
+ * Each is told when the new file is in place, and of its own failure.
+ *
+ * <p>The writing is done by a thread that nobody interrupts, as an interrupt closes files. The file
+ * {@code packed-refs.lock} is held from before the list is asked for until after the last change of
+ * a loose ref that goes with it, by which all that pack refs, in this process or another, are kept
+ * out.
+ *
+ * <p>A rewrite costs a copy of the file; where no line changes, nothing that grows.
+ */
+final class PackedRefsQueue {
+  /** How often the file may be found to have another content than its list says. */
+  private static final int ATTEMPTS = 3;
+
+  /** As long as JGit tries, which other processes count on. */
+  private static final long LOCK_WAIT_MILLIS = 3100;
+
+  private static final long LONGEST_PAUSE_MILLIS = 100;
+
+  /** A writer's part. Called by the thread that writes, in this order. */
+  interface Request {
+    /** The locks in whose name {@code packed-refs} may be locked. They stay until run returns. */
+    RefLocks locks();
+
+    /**
+     * Says which lines are to change. May be called again with a newer list.
+     *
+     * @param packed what {@code packed-refs} has, which is locked
+     * @throws IOException if this request is to fail; the others go on
+     */
+    void collect(ParsedRefs packed, PackedEdits edits) throws IOException;
+
+    /** Whether refs get other values, or only other places. */
+    boolean changesRefs();
+
+    /** Whether the new file must be found after a crash of the machine: its text always is. */
+    boolean isDurable();
+
+    /**
+     * The new file is written: decides that it is to be put into place. May be called again, where
+     * another request could not.
+     *
+     * @throws IOException if that can't be: then nothing of this request has happened
+     */
+    default void decide() throws IOException {}
+
+    /** The new file is in place, and still locked: does what is to be done with loose refs. */
+    default void finish() throws IOException {}
+  }
+
+  /** There is no list of the file's content, so that JGit is to write it. */
+  static final class LeftToJGitException extends IOException {
+    private static final long serialVersionUID = 1;
+
+    LeftToJGitException(File file) {
+      super(file + " can't be rewritten here");
+    }
+  }
+
+  /** Asks for the list while the file is locked. */
+  interface LockedList {
+    @Nullable
+    ParsedRefs get(boolean byContent) throws IOException;
+  }
+
+  private static final class Waiting {
+    final Request request;
+    @Nullable Throwable failure;
+    boolean done;
+
+    Waiting(Request request) {
+      this.request = request;
+    }
+  }
+
+  private final PackedRefsFile file;
+  private final Executor writer;
+
+  // Guarded by this.
+  private List<Waiting> waiting = new ArrayList<>();
+  private boolean writing;
+
+  PackedRefsQueue(PackedRefsFile file, Executor writer) {
+    this.file = file;
+    this.writer = writer;
+  }
+
+  /**
+   * Has a request done, and waits for that.
+   *
+   * @param list how this repository's settings have the list asked for
+   * @throws LockFailedException if another process keeps {@code packed-refs} locked
+   * @throws LeftToJGitException if JGit must do it: nothing has happened
+   * @throws IOException if it failed
+   */
+  void run(Request request, LockedList list) throws IOException {
+    Waiting mine = new Waiting(request);
+    synchronized (this) {
+      waiting.add(mine);
+      if (!writing) {
+        writing = true;
+        writer.execute(() -> writeAll(list));
+      }
+      await(mine);
+    }
+    if (mine.failure instanceof IOException e) {
+      throw e;
+    }
+    if (mine.failure != null) {
+      throw new IOException("packed-refs could not be written", mine.failure);
+    }
+  }
+
+  /** Waits without end: the request is under way, and an interrupt does not stop it. */
+  private void await(Waiting mine) {
+    boolean interrupted = false;
+    while (!mine.done) {
+      try {
+        wait();
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void writeAll(LockedList list) {
+    while (true) {
+      List<Waiting> group;
+      synchronized (this) {
+        if (waiting.isEmpty()) {
+          writing = false;
+          return;
+        }
+        group = waiting;
+        waiting = new ArrayList<>();
+      }
+      try {
+        write(group, list);
+      } catch (IOException | RuntimeException | Error e) {
+        group.forEach(each -> fail(each, e));
+      } finally {
+        synchronized (this) {
+          group.forEach(each -> each.done = true);
+          notifyAll();
+        }
+      }
+    }
+  }
+
+  private static void fail(Waiting waiting, Throwable why) {
+    if (waiting.failure == null) {
+      waiting.failure = why;
+    }
+  }
+
+  private void write(List<Waiting> group, LockedList list) throws IOException {
+    RefLocks leader = group.get(0).request.locks();
+    lock(leader);
+    try {
+      List<Waiting> going = new ArrayList<>(group);
+      boolean byContent = false;
+      for (int attempt = 1; !going.isEmpty(); attempt++) {
+        ParsedRefs packed = list.get(byContent);
+        if (packed == null) {
+          throw new LeftToJGitException(file.file());
+        }
+        PackedEdits edits = new PackedEdits();
+        going.removeIf(each -> !succeeds(each, () -> each.request.collect(packed, edits)));
+        try {
+          if (write(going, leader, packed, edits)) {
+            return;
+          }
+        } catch (EditedText.ChangedException e) {
+          if (attempt == ATTEMPTS) {
+            throw e;
+          }
+          byContent = true;
+        }
+      }
+    } finally {
+      leader.unlockPackedRefs();
+    }
+  }
+
+  /** Returns false if one of them fails to decide, so that what was written has too much. */
+  private boolean write(List<Waiting> going, RefLocks leader, ParsedRefs packed, PackedEdits edits)
+      throws IOException {
+    Path target = leader.journal().beside("packed");
+    try {
+      ParsedRefs made = edits.isEmpty() ? packed : file.writeEdited(packed, edits, target);
+      FileStamp stamp = made == packed ? null : FileStamp.ofWritten(target.toFile(), file.file());
+      List<Waiting> undecided = new ArrayList<>();
+      for (Waiting each : going) {
+        if (!succeeds(each, each.request::decide)) {
+          undecided.add(each);
+        }
+      }
+      if (!undecided.isEmpty()) {
+        going.removeAll(undecided);
+        return false;
+      }
+      if (stamp != null) {
+        Files.move(target, file.file().toPath(), StandardCopyOption.ATOMIC_MOVE);
+        file.published(made, stamp, going.stream().anyMatch(each -> each.request.changesRefs()));
+        if (going.stream().anyMatch(each -> each.request.isDurable())) {
+          Durable.folders(List.of(file.file().getParentFile().toPath()));
+        }
+      }
+    } finally {
+      Files.deleteIfExists(target);
+    }
+    for (Waiting each : going) {
+      succeeds(each, each.request::finish);
+    }
+    return true;
+  }
+
+  private interface Step {
+    void run() throws IOException;
+  }
+
+  private static boolean succeeds(Waiting waiting, Step step) {
+    try {
+      step.run();
+      return true;
+    } catch (IOException | RuntimeException | Error e) {
+      fail(waiting, e);
+      return false;
+    }
+  }
+
+  private void lock(RefLocks leader) throws IOException {
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LOCK_WAIT_MILLIS);
+    for (long pause = 1;
+        !leader.lockPackedRefs();
+        pause = Math.min(2 * pause, LONGEST_PAUSE_MILLIS)) {
+      if (System.nanoTime() - end >= 0) {
+        throw new LockFailedException(file.file());
+      }
+      try {
+        Thread.sleep(pause);
+      } catch (InterruptedException e) {
+        throw (IOException) new InterruptedIOException().initCause(e);
+      }
+    }
+  }
+}

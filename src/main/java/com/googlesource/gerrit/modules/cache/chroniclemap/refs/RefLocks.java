@@ -1,0 +1,342 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import com.google.common.flogger.FluentLogger;
+import java.io.Closeable;
+import java.io.File;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.util.FileUtils;
+
+/**
+ * The locks that one transaction has on its refs: in this process by {@link LockTable}, against
+ * others by git's lock files ({@code NAME.lock}).
+ *
+ * <p>A lock file is a hard link to the transaction's {@link Journal}, so it can be told whose it is
+ * after its process was killed. The new value of a ref is written to a file beside the journal and
+ * renamed into place while the lock stays: so all locks are held until the last ref has changed,
+ * and what could not be finished can be undone.
+ *
+ * <p>For one thread at a time. All it costs grows with the refs of the transaction.
+ */
+final class RefLocks implements Closeable {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /** How often a folder is made that another process deletes because it is empty. */
+  private static final int FOLDER_ATTEMPTS = 20;
+
+  /** How long threads of this process are waited for in any case. */
+  private static final long LEAST_WAIT_MILLIS = 1000;
+
+  private static final long FIRST_PAUSE_MILLIS = 1;
+  private static final long LONGEST_PAUSE_MILLIS = 200;
+
+  private final RefPaths paths;
+  private final LockTable table;
+  private final List<String> names;
+  private final Journal journal;
+
+  /** Lock files that were made, in the order of the names. */
+  private final List<Path> files = new ArrayList<>();
+
+  /** Files for new values, by the number of the name; null where there is none. */
+  private final Path[] values;
+
+  @Nullable private Path packedLock;
+  private boolean closed;
+
+  private RefLocks(RefPaths paths, LockTable table, List<String> names, Journal journal) {
+    this.paths = paths;
+    this.table = table;
+    this.names = names;
+    this.journal = journal;
+    this.values = new Path[names.size()];
+  }
+
+  /** Some refs could not be locked: another one has a lock. */
+  static final class Refused extends Exception {
+    private static final long serialVersionUID = 1;
+
+    private final String name;
+
+    Refused(String name) {
+      super(name, null, false, false);
+      this.name = name;
+    }
+
+    /** The ref whose lock is another one's. */
+    String name() {
+      return name;
+    }
+  }
+
+  /**
+   * Locks refs.
+   *
+   * @param entries in the order of their names, each once
+   * @param waitMillis how long to wait for other processes; threads of this one are waited for, as
+   *     long at least
+   * @throws Refused if one of them is locked by another one; none is locked then
+   * @throws IOException if a lock can't be made; none is locked then
+   */
+  static RefLocks lock(
+      RefPaths paths, LockTable table, List<Journal.Entry> entries, long waitMillis)
+      throws IOException, Refused {
+    List<String> names = entries.stream().map(Journal.Entry::name).toList();
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(waitMillis);
+    try {
+      long wait = TimeUnit.MILLISECONDS.toNanos(Math.max(waitMillis, LEAST_WAIT_MILLIS));
+      if (!table.take(names, wait)) {
+        throw new Refused(names.get(0));
+      }
+    } catch (InterruptedException e) {
+      throw interrupted(e);
+    }
+    RefLocks locks = null;
+    boolean done = false;
+    try {
+      locks = new RefLocks(paths, table, names, Journal.begin(paths.transactions(), entries));
+      locks.lockFiles(end);
+      done = true;
+      return locks;
+    } finally {
+      if (!done) {
+        if (locks == null) {
+          table.giveBack(names);
+        } else {
+          locks.close();
+        }
+      }
+    }
+  }
+
+  private static InterruptedIOException interrupted(InterruptedException e) {
+    Thread.currentThread().interrupt();
+    InterruptedIOException failure = new InterruptedIOException();
+    failure.initCause(e);
+    return failure;
+  }
+
+  private void lockFiles(long end) throws IOException, Refused {
+    for (long pause = FIRST_PAUSE_MILLIS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MILLIS)) {
+      String refused = tryLockFiles();
+      if (refused == null) {
+        return;
+      }
+      // None is kept while others are waited for: these may want it.
+      unlockFiles();
+      if (System.nanoTime() - end >= 0) {
+        throw new Refused(refused);
+      }
+      try {
+        Thread.sleep(pause);
+      } catch (InterruptedException e) {
+        throw interrupted(e);
+      }
+    }
+  }
+
+  /** Returns the name that another one has locked, or null if all are locked now. */
+  @Nullable
+  private String tryLockFiles() throws IOException {
+    for (String name : names) {
+      Path lock = RefPaths.lockOf(paths.loose(name));
+      if (!link(lock)) {
+        return name;
+      }
+      files.add(lock);
+    }
+    return null;
+  }
+
+  private boolean link(Path lock) throws IOException {
+    for (int attempt = 1; ; attempt++) {
+      try {
+        return tryLink(lock);
+      } catch (NoSuchFileException e) {
+        if (attempt == FOLDER_ATTEMPTS) {
+          throw e;
+        }
+        RefPaths.makeFolders(lock.getParent());
+      }
+    }
+  }
+
+  private boolean tryLink(Path lock) throws IOException {
+    try {
+      Files.createLink(lock, journal.file());
+      return true;
+    } catch (FileAlreadyExistsException e) {
+      // A network file system may have lost its answer to a call that made it.
+      return isOwn(lock);
+    } catch (NoSuchFileException e) {
+      throw e;
+    } catch (UnsupportedOperationException | FileSystemException e) {
+      // A file system without hard links, or with too few of them: a lock that can't be told after
+      // this process was killed is still a lock.
+      return create(lock, e);
+    }
+  }
+
+  private static boolean create(Path lock, Exception why) throws IOException {
+    try {
+      Files.createFile(lock);
+      return true;
+    } catch (FileAlreadyExistsException e) {
+      return false;
+    } catch (IOException e) {
+      e.addSuppressed(why);
+      throw e;
+    }
+  }
+
+  private boolean isOwn(Path lock) {
+    try {
+      return Files.isSameFile(lock, journal.file());
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  /**
+   * Locks {@code packed-refs} in this transaction's name.
+   *
+   * @return false if another one has it locked
+   */
+  boolean lockPackedRefs() throws IOException {
+    Path lock = RefPaths.lockOf(paths.packedRefs());
+    if (!link(lock)) {
+      return false;
+    }
+    packedLock = lock;
+    return true;
+  }
+
+  /** Lets {@code packed-refs} go, if it is locked. */
+  void unlockPackedRefs() {
+    if (packedLock != null) {
+      delete(packedLock);
+      packedLock = null;
+    }
+  }
+
+  List<String> names() {
+    return names;
+  }
+
+  Journal journal() {
+    return journal;
+  }
+
+  // ---- new values
+
+  /** Writes the new value of a ref, which {@link #publish} puts into place. */
+  void write(int number, ObjectId id) throws IOException {
+    byte[] line = new byte[Constants.OBJECT_ID_STRING_LENGTH + 1];
+    id.copyTo(line, 0);
+    line[line.length - 1] = '\n';
+    write(number, line);
+  }
+
+  /** Writes the new content of a loose ref. */
+  void write(int number, byte[] content) throws IOException {
+    Path file = journal.beside(Integer.toString(number));
+    values[number] = file;
+    try (FileOutputStream out = new FileOutputStream(file.toFile())) {
+      out.write(content);
+    }
+  }
+
+  /** Has the disk keep the new values that were written. */
+  void syncValues() throws IOException {
+    List<Path> written = new ArrayList<>();
+    for (Path value : values) {
+      if (value != null) {
+        written.add(value);
+      }
+    }
+    Durable.files(written);
+  }
+
+  /**
+   * Puts a new value into the place of its loose ref.
+   *
+   * @throws IOException if it can't be, as where a folder that is not empty has its name
+   */
+  void publish(int number) throws IOException {
+    File target = paths.loose(names.get(number));
+    FileUtils.rename(values[number].toFile(), target, StandardCopyOption.ATOMIC_MOVE);
+    values[number] = null;
+  }
+
+  /** Has the disk keep which refs there are in the folders of this transaction's refs. */
+  void syncFolders() throws IOException {
+    Durable.folders(files.stream().map(Path::getParent).distinct().filter(Files::exists).toList());
+  }
+
+  // ---- the end
+
+  private void unlockFiles() {
+    files.forEach(RefLocks::delete);
+    files.clear();
+  }
+
+  private static void delete(Path file) {
+    try {
+      Files.deleteIfExists(file);
+    } catch (IOException e) {
+      logger.atSevere().withCause(e).log("cannot delete %s: delete it by hand", file);
+    }
+  }
+
+  /** Lets all go. What was written and not put into place is removed. */
+  @Override
+  public void close() {
+    if (closed) {
+      return;
+    }
+    closed = true;
+    try {
+      for (Path value : values) {
+        if (value != null) {
+          delete(value);
+        }
+      }
+      unlockPackedRefs();
+      unlockFiles();
+      try {
+        journal.close();
+      } catch (IOException e) {
+        logger.atSevere().withCause(e).log("cannot delete %s", journal.file());
+      }
+    } finally {
+      table.giveBack(names);
+    }
+  }
+}

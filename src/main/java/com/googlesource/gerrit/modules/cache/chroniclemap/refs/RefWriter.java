@@ -1,0 +1,179 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import java.io.File;
+import java.io.IOException;
+import java.util.List;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.errors.LockFailedException;
+import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.lib.Config;
+import org.eclipse.jgit.lib.ObjectIdRef;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefRename;
+import org.eclipse.jgit.lib.RefUpdate;
+
+/**
+ * What all updates of one repository's refs need: its files, its settings, its locks, and the queue
+ * for {@code packed-refs}. Any thread may call.
+ */
+final class RefWriter {
+  private static final Config.SectionParser<Boolean> IS_DURABLE =
+      config -> config.getBoolean("core", null, "fsyncRefFiles", false);
+
+  private final FileRefDatabase refs;
+  private final FileRepository repository;
+  private final RefPaths paths;
+  private final RefWrites writes;
+  private final UpdateSettings settings;
+  private final RefPacker packer;
+  private final Recovery recovery;
+
+  RefWriter(FileRefDatabase refs, RefWrites writes, UpdateSettings settings) {
+    this.refs = refs;
+    this.repository = refs.repository();
+    this.paths = new RefPaths(repository, refs.packedFile().file());
+    this.writes = writes;
+    this.settings = settings;
+    this.packer = new RefPacker(refs, this);
+    this.recovery = new Recovery(this);
+  }
+
+  /** Whether updates are made here, not by JGit. */
+  boolean isOwn() {
+    return settings.own();
+  }
+
+  boolean isAtomicByRewrite() {
+    return settings.rewriteAtomic();
+  }
+
+  RefWrites writes() {
+    return writes;
+  }
+
+  RefPaths paths() {
+    return paths;
+  }
+
+  RefPacker packer() {
+    return packer;
+  }
+
+  /** Whether refs are to outlive a crash of the machine, as the repository's config says. */
+  boolean isDurable() {
+    return repository.getConfig().get(IS_DURABLE);
+  }
+
+  /**
+   * Locks refs.
+   *
+   * @param entries in the order of names
+   */
+  RefLocks lock(List<Journal.Entry> entries, long waitMillis) throws IOException, RefLocks.Refused {
+    try {
+      return RefLocks.lock(paths, writes.table(), entries, waitMillis);
+    } catch (RefLocks.Refused e) {
+      // Another Gerrit on the same folder may have been killed while this one ran.
+      if (recovery.run()) {
+        return RefLocks.lock(paths, writes.table(), entries, waitMillis);
+      }
+      throw e;
+    }
+  }
+
+  /** Begins a transaction that locks no ref, for one that writes {@code packed-refs} alone. */
+  RefLocks lockNothing() throws IOException {
+    try {
+      return RefLocks.lock(paths, writes.table(), List.of(), 0);
+    } catch (RefLocks.Refused e) {
+      throw new IllegalStateException("no ref can be refused", e);
+    }
+  }
+
+  /** Has {@code packed-refs} written. */
+  void write(PackedRefsQueue.Request request) throws IOException {
+    try {
+      writes.queue().run(request, refs::lockedList);
+    } catch (LockFailedException e) {
+      if (!recovery.run()) {
+        throw e;
+      }
+      writes.queue().run(request, refs::lockedList);
+    }
+  }
+
+  /** Does what killed processes have left undone, when the repository is first used. */
+  void recover() {
+    if (settings.own() && writes.isFirstUse()) {
+      boolean unused = recovery.run();
+    }
+  }
+
+  /** Returns an update of a ref, or null if JGit must do it. */
+  @Nullable
+  RefUpdate newUpdate(FileRefDatabase shared, String name, boolean detach) throws IOException {
+    if (!settings.own() || !Journal.isWritable(name)) {
+      return null;
+    }
+    Ref ref;
+    try {
+      ref = shared.reader().refToWrite(name);
+    } catch (RefReader.LeftToJGit e) {
+      return null;
+    }
+    if (ref == null) {
+      ref = new ObjectIdRef.Unpeeled(Ref.Storage.NEW, name, null);
+    } else if (!Journal.isWritable(ref.getLeaf().getName())) {
+      return null;
+    }
+    FileRefUpdate update = new FileRefUpdate(shared, this, ref);
+    if (detach && ref.isSymbolic()) {
+      update.setDetachingSymbolicRef();
+    }
+    return update;
+  }
+
+  /** Returns a renaming of a ref, or null if JGit must do it. */
+  @Nullable
+  RefRename newRename(FileRefDatabase shared, String fromName, String toName) throws IOException {
+    RefUpdate from = newUpdate(shared, fromName, false);
+    RefUpdate to = newUpdate(shared, toName, false);
+    return from == null || to == null ? null : new FileRefRename(shared, this, from, to);
+  }
+
+  /** Notes loose refs that were made: when there are many, they are packed in the background. */
+  void madeLoose(int count) {
+    writes.added(count, settings.maxLoose(), packer::packInBackground);
+  }
+
+  /** Deletes the log of a ref that was deleted, and the folders that only it needed. */
+  void deleteLog(String name) throws IOException {
+    File log = refs.jgit().logFor(name);
+    if (!log.delete() && log.isFile()) {
+      throw new IOException("cannot delete " + log);
+    }
+    RefPaths.deleteEmptyParents(log, name);
+  }
+
+  /** Deletes the file of a loose ref, if it is there. */
+  void deleteLoose(String name) throws IOException {
+    File file = paths.loose(name);
+    if (!file.delete() && file.isFile()) {
+      throw new IOException("cannot delete " + file);
+    }
+  }
+}

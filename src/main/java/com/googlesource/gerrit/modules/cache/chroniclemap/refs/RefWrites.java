@@ -1,0 +1,97 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * What all that write the refs of one repository folder in this process share, whatever instances
+ * of the repository there are.
+ */
+final class RefWrites {
+  private final LockTable table = new LockTable();
+  private final Transactions transactions = new Transactions();
+  private final PackedRefsQueue queue;
+  private final Executor background;
+
+  /** Loose refs that were made since they were last packed, about. */
+  private final AtomicInteger loose = new AtomicInteger();
+
+  private final AtomicBoolean used = new AtomicBoolean();
+  private final AtomicBoolean packing = new AtomicBoolean();
+
+  /**
+   * Makes it.
+   *
+   * @param writer runs rewrites, each on a thread that nobody interrupts
+   * @param background packs
+   */
+  RefWrites(PackedRefsFile file, Executor writer, Executor background) {
+    this.queue = new PackedRefsQueue(file, writer);
+    this.background = background;
+  }
+
+  /** Returns true once, for the first who asks. */
+  boolean isFirstUse() {
+    return !used.getAndSet(true);
+  }
+
+  LockTable table() {
+    return table;
+  }
+
+  Transactions transactions() {
+    return transactions;
+  }
+
+  PackedRefsQueue queue() {
+    return queue;
+  }
+
+  /** Notes how many loose refs there are, from one who has seen all. */
+  void counted(int looseRefs) {
+    loose.set(looseRefs);
+  }
+
+  /**
+   * Notes loose refs that were made.
+   *
+   * @param most how many there may be
+   * @param pack is run in the background, once at a time, if there are more now
+   */
+  void added(int looseRefs, int most, Runnable pack) {
+    if (loose.addAndGet(looseRefs) > most && most > 0 && packing.compareAndSet(false, true)) {
+      boolean started = false;
+      try {
+        background.execute(
+            () -> {
+              try {
+                loose.set(0);
+                pack.run();
+              } finally {
+                packing.set(false);
+              }
+            });
+        started = true;
+      } finally {
+        if (!started) {
+          packing.set(false);
+        }
+      }
+    }
+  }
+}
