@@ -54,11 +54,11 @@ final class RefWriter {
 
   /** Whether updates are made here, not by JGit. */
   boolean isOwn() {
-    return settings.own();
+    return settings.by() == UpdateSettings.By.OWN;
   }
 
   boolean isAtomicByRewrite() {
-    return settings.rewriteAtomic();
+    return settings.atomic() == UpdateSettings.Atomic.REWRITE;
   }
 
   RefWrites writes() {
@@ -118,7 +118,7 @@ final class RefWriter {
 
   /** Does what killed processes have left undone, when the repository is first used. */
   void recover() {
-    if (settings.own() && writes.isFirstUse()) {
+    if (isOwn() && writes.isFirstUse()) {
       boolean unused = recovery.run();
     }
   }
@@ -126,7 +126,7 @@ final class RefWriter {
   /** Returns an update of a ref, or null if JGit must do it. */
   @Nullable
   RefUpdate newUpdate(FileRefDatabase shared, String name, boolean detach) throws IOException {
-    if (!settings.own() || !Journal.isWritable(name)) {
+    if (!isOwn() || !Journal.isWritable(name)) {
       return null;
     }
     Ref ref;

@@ -17,16 +17,28 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 /**
  * How refs are updated.
  *
- * @param own whether here; else by JGit's RefDirectory
- * @param rewriteAtomic whether each atomic batch is one rewrite of {@code packed-refs}, which other
- *     processes too see all or nothing of; else loose refs
+ * @param by who does it
+ * @param atomic how an atomic batch is written
  * @param maxLoose how many loose refs a repository may have before they are packed in the
  *     background; 0 for any number
  */
-public record UpdateSettings(boolean own, boolean rewriteAtomic, int maxLoose) {
-  /** What holds where nothing else is said. */
-  public static final UpdateSettings DEFAULT = new UpdateSettings(true, false, 1000);
+public record UpdateSettings(By by, Atomic atomic, int maxLoose) {
+  /** Who updates refs. */
+  public enum By {
+    /** This module. */
+    OWN,
+    /** JGit's RefDirectory, which parses all of {@code packed-refs} for it. */
+    JGIT
+  }
 
-  /** All by JGit. */
-  public static final UpdateSettings JGIT = new UpdateSettings(false, false, 0);
+  /** How an atomic batch is written. */
+  public enum Atomic {
+    /** As loose refs: other processes that read in the middle of it may see a part. */
+    LOOSE,
+    /** By one rewrite of {@code packed-refs}: other processes too see all of it or nothing. */
+    REWRITE
+  }
+
+  /** What holds where nothing else is said. */
+  public static final UpdateSettings DEFAULT = new UpdateSettings(By.OWN, Atomic.LOOSE, 1000);
 }

@@ -26,7 +26,7 @@ final class PackedRefsCacheProvider implements Provider<PackedRefsCache> {
 
   @Inject
   PackedRefsCacheProvider(PackedRefsConfig config) {
-    this.cache = new PackedRefsCache(config.settings());
+    this.cache = new PackedRefsCache(config.settings(), config.updates());
   }
 
   @Override

@@ -17,9 +17,14 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.repositories;
 import com.google.gerrit.server.config.GerritServerConfig;
 import com.google.gerrit.server.config.SitePaths;
 import com.google.inject.Inject;
+import com.google.inject.ProvisionException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsSettings;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.UpdateSettings;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Locale;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import org.eclipse.jgit.lib.Config;
 
 /** What {@code gerrit.config} and a repository's own config say of parsed ref lists. */
@@ -69,6 +74,34 @@ final class PackedRefsConfig {
         config.getLong(CACHE, NAME, "memoryLimit", DEFAULT_MEMORY_LIMIT),
         config.getLong(CACHE, NAME, "diskLimit", DEFAULT_DISK_LIMIT),
         folder());
+  }
+
+  /**
+   * How refs are updated.
+   *
+   * @throws ProvisionException if a setting has a value that it can't have
+   */
+  UpdateSettings updates() {
+    return new UpdateSettings(
+        choice("updates", UpdateSettings.DEFAULT.by()),
+        choice("atomic", UpdateSettings.DEFAULT.atomic()),
+        config.getInt(SECTION, "maxLoose", UpdateSettings.DEFAULT.maxLoose()));
+  }
+
+  private <T extends Enum<T>> T choice(String name, T unset) {
+    try {
+      return config.getEnum(SECTION, null, name, unset);
+    } catch (IllegalArgumentException e) {
+      String choices =
+          Arrays.stream(unset.getDeclaringClass().getEnumConstants())
+              .map(value -> value.name().toLowerCase(Locale.ROOT))
+              .collect(Collectors.joining(" or "));
+      throw new ProvisionException(
+          String.format(
+              "%s.%s is \"%s\" in gerrit.config: set it to %s, or remove it",
+              SECTION, name, config.getString(SECTION, null, name), choices),
+          e);
+    }
   }
 
   private Optional<Path> folder() {

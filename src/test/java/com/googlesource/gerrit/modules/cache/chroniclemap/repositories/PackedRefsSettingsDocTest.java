@@ -15,8 +15,11 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.repositories;
 
 import static com.google.common.truth.Truth.assertThat;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.gerrit.server.config.SitePaths;
+import com.google.inject.ProvisionException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.UpdateSettings;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Set;
@@ -49,12 +52,26 @@ class PackedRefsSettingsDocTest {
   }
 
   @Test
+  void aChoiceThatThereIsNotTellsThoseThatThereAre() throws Exception {
+    Config config = new Config();
+    config.setString("packedRefs", null, "atomic", "Rewrite");
+    PackedRefsConfig settings = new PackedRefsConfig(config, new SitePaths(temp));
+    assertThat(settings.updates().atomic()).isEqualTo(UpdateSettings.Atomic.REWRITE);
+    config.setString("packedRefs", null, "updates", "mine");
+    assertThat(assertThrows(ProvisionException.class, settings::updates))
+        .hasMessageThat()
+        .contains(
+            "packedRefs.updates is \"mine\" in gerrit.config: set it to own or jgit, or remove it");
+  }
+
+  @Test
   void settingsAndPageAgree() throws Exception {
     NotingConfig config = new NotingConfig();
     PackedRefsConfig settings = new PackedRefsConfig(config, new SitePaths(temp));
     assertThat(settings.isEnabled()).isTrue();
     assertThat(settings.isPerRequest()).isTrue();
     assertThat(settings.settings().folder()).isEmpty();
+    assertThat(settings.updates()).isEqualTo(UpdateSettings.DEFAULT);
     assertThat(PackedRefsConfig.isEnabled(config)).isTrue();
     // Gerrit's own settings.
     assertThat(config.asked.remove("core.usePerRequestRefCache")).isTrue();
