@@ -16,14 +16,12 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import java.io.File;
 import java.io.IOException;
-import java.nio.file.StandardCopyOption;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.RefRename;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.lib.RefUpdate.Result;
 import org.eclipse.jgit.revwalk.RevWalk;
-import org.eclipse.jgit.util.FileUtils;
 
 /**
  * Renames a ref, with its log, and has HEAD follow: several updates one after the other, as in
@@ -147,8 +145,8 @@ final class FileRefRename extends RefRename {
     }
     File target = refs.jgit().logFor(to);
     try {
-      RefPaths.makeFolders(target.getParentFile().toPath());
-      FileUtils.rename(log, target, StandardCopyOption.ATOMIC_MOVE);
+      writer.paths().disk().makeFolders(target.getParentFile().toPath());
+      writer.paths().disk().renameOverEmptyFolders(log.toPath(), target);
       RefPaths.deleteEmptyParents(log, from);
       return true;
     } catch (IOException e) {

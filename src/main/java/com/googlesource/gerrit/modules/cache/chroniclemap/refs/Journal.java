@@ -81,6 +81,7 @@ final class Journal implements Closeable {
   private static final AtomicLong COUNT = new AtomicLong();
   private static final String BOOT_ID = bootId();
 
+  private final RefDisk disk;
   private final Path file;
 
   /** No channel: an interrupt of the thread would close that, and let the lock go. */
@@ -88,7 +89,8 @@ final class Journal implements Closeable {
 
   private final CRC32C crc = new CRC32C();
 
-  private Journal(Path file, RandomAccessFile open) {
+  private Journal(RefDisk disk, Path file, RandomAccessFile open) {
+    this.disk = disk;
     this.file = file;
     this.open = open;
   }
@@ -108,8 +110,8 @@ final class Journal implements Closeable {
    * @param folder is made if it is not there
    * @throws IOException if it can't be written: nothing has changed then
    */
-  static Journal begin(Path folder, List<Entry> entries) throws IOException {
-    Journal journal = create(folder);
+  static Journal begin(RefDisk disk, Path folder, List<Entry> entries) throws IOException {
+    Journal journal = create(disk, folder);
     try {
       ByteArrayOutputStream text = new ByteArrayOutputStream(128 + 96 * entries.size());
       text.writeBytes((TITLE + BOOT + BOOT_ID + "\n").getBytes(US_ASCII));
@@ -129,16 +131,16 @@ final class Journal implements Closeable {
     }
   }
 
-  private static Journal create(Path folder) throws IOException {
+  private static Journal create(RefDisk disk, Path folder) throws IOException {
     while (true) {
       Path file = folder.resolve(OWN + LOADER + "-" + COUNT.incrementAndGet() + SUFFIX);
       try {
-        Files.createFile(file);
+        disk.create(file);
       } catch (NoSuchFileException e) {
-        RefPaths.makeFolders(folder);
-        Files.createFile(file);
+        disk.makeFolders(folder);
+        disk.create(file);
       }
-      Journal journal = new Journal(file, new RandomAccessFile(file.toFile(), "rw"));
+      Journal journal = new Journal(disk, file, new RandomAccessFile(file.toFile(), "rw"));
       boolean locked = false;
       try {
         locked = journal.open.getChannel().tryLock() != null;
@@ -162,7 +164,7 @@ final class Journal implements Closeable {
     // In one write: half of it would be taken for nothing.
     byte[] all = Arrays.copyOf(text, text.length + line.length);
     System.arraycopy(line, 0, all, text.length, line.length);
-    open.write(all);
+    disk.append(open, file, all);
   }
 
   /** The file, to which locks are links. */
@@ -188,8 +190,8 @@ final class Journal implements Closeable {
   void decide(boolean durable) throws IOException {
     write(new byte[0], DECIDED);
     if (durable) {
-      open.getFD().sync();
-      Durable.folders(List.of(file.getParent()));
+      disk.sync(open, file);
+      disk.syncFolders(List.of(file.getParent()));
     }
   }
 
@@ -197,7 +199,7 @@ final class Journal implements Closeable {
   @Override
   public void close() throws IOException {
     try {
-      Files.deleteIfExists(file);
+      disk.delete(file);
     } finally {
       open.close();
     }

@@ -155,7 +155,8 @@ public final class PackedRefsCache implements AutoCloseable {
     PackedRefsFile file =
         files.computeIfAbsent(packedRefs, path -> new PackedRefsFile(path, lists, this::remember));
     RefWrites shared =
-        writes.computeIfAbsent(packedRefs, path -> new RefWrites(file, writer, packing));
+        writes.computeIfAbsent(
+            packedRefs, path -> new RefWrites(file, new RefDisk(), writer, packing));
     return new RepositoryRefs(
         new FileRefDatabase(repository, jgit, file, shared, updates, failures));
   }

@@ -353,14 +353,10 @@ final class PackedRefsFile implements ListMemory.Holder {
    * @throws EditedText.ChangedException if the file has another content than the list
    * @throws IOException if it can't be read or written
    */
-  ParsedRefs writeEdited(ParsedRefs list, PackedEdits edits, Path target) throws IOException {
+  ParsedRefs writeEdited(ParsedRefs list, PackedEdits edits, RefDisk disk, Path target)
+      throws IOException {
     PackedRefsReader reader = tiers.readers().take();
-    try (FileChannel out =
-        FileChannel.open(
-            target,
-            StandardOpenOption.CREATE,
-            StandardOpenOption.TRUNCATE_EXISTING,
-            StandardOpenOption.WRITE)) {
+    try (FileChannel out = disk.openToWrite(target)) {
       long begunAt = System.nanoTime();
       Draft draft = tiers.memory().draft();
       ParsedRefs made = writeEdited(reader, draft, list, edits, out);
@@ -369,7 +365,7 @@ final class PackedRefsFile implements ListMemory.Holder {
       }
       ParsedRefs finished = draft.finish(made.root(), list, /* onDisk= */ false);
       counts.parsed(made.blocks(), draft.made(), System.nanoTime() - begunAt);
-      out.force(true);
+      disk.sync(out, target);
       return finished;
     } finally {
       tiers.readers().giveBack(reader);

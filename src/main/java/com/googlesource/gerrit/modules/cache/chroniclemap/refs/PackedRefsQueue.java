@@ -14,12 +14,12 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import com.google.common.flogger.FluentLogger;
 import java.io.File;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executor;
@@ -40,6 +40,8 @@ import org.eclipse.jgit.errors.LockFailedException;
  * <p>A rewrite costs a copy of the file; where no line changes, nothing that grows.
  */
 final class PackedRefsQueue {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
   /** How often the file may be found to have another content than its list says. */
   private static final int ATTEMPTS = 3;
 
@@ -105,13 +107,15 @@ final class PackedRefsQueue {
   }
 
   private final PackedRefsFile file;
+  private final RefDisk disk;
   private final Executor writer;
 
   // Guarded by this.
   private List<Waiting> waiting = new ArrayList<>();
   private boolean writing;
 
-  PackedRefsQueue(PackedRefsFile file, Executor writer) {
+  PackedRefsQueue(PackedRefsFile file, RefDisk disk, Executor writer) {
+    this.disk = disk;
     this.file = file;
     this.writer = writer;
   }
@@ -221,7 +225,7 @@ final class PackedRefsQueue {
       throws IOException {
     Path target = leader.journal().beside("packed");
     try {
-      ParsedRefs made = edits.isEmpty() ? packed : file.writeEdited(packed, edits, target);
+      ParsedRefs made = edits.isEmpty() ? packed : file.writeEdited(packed, edits, disk, target);
       FileStamp stamp = made == packed ? null : FileStamp.ofWritten(target.toFile(), file.file());
       List<Waiting> undecided = new ArrayList<>();
       for (Waiting each : going) {
@@ -234,19 +238,30 @@ final class PackedRefsQueue {
         return false;
       }
       if (stamp != null) {
-        Files.move(target, file.file().toPath(), StandardCopyOption.ATOMIC_MOVE);
+        disk.rename(target, file.file().toPath());
         file.published(made, stamp, going.stream().anyMatch(each -> each.request.changesRefs()));
         if (going.stream().anyMatch(each -> each.request.isDurable())) {
-          Durable.folders(List.of(file.file().getParentFile().toPath()));
+          disk.syncFolders(List.of(file.file().getParentFile().toPath()));
         }
       }
     } finally {
-      Files.deleteIfExists(target);
+      deleteUnused(target);
     }
     for (Waiting each : going) {
       succeeds(each, each.request::finish);
     }
     return true;
+  }
+
+  /** Deletes what was written and not put into place. */
+  private void deleteUnused(Path target) {
+    try {
+      if (Files.exists(target)) {
+        disk.delete(target);
+      }
+    } catch (IOException e) {
+      logger.atWarning().withCause(e).log("cannot delete %s", target);
+    }
   }
 
   private interface Step {

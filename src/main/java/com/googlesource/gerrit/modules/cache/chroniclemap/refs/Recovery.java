@@ -15,19 +15,17 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import com.google.common.flogger.FluentLogger;
-import java.io.File;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
-import org.eclipse.jgit.util.FileUtils;
 
 /**
  * Finishes the transactions of processes that were killed, if they were decided, else undoes them;
@@ -137,7 +135,7 @@ final class Recovery {
       deleteIfOwn(RefPaths.lockOf(paths.loose(entry.name())), found);
     }
     deleteBeside(found);
-    Files.deleteIfExists(found.file());
+    paths.disk().delete(found.file());
   }
 
   private static boolean isOwn(Path lock, Journal.Found found) {
@@ -148,18 +146,17 @@ final class Recovery {
     }
   }
 
-  private static void deleteIfOwn(Path lock, Journal.Found found) throws IOException {
+  private void deleteIfOwn(Path lock, Journal.Found found) throws IOException {
     if (isOwn(lock, found)) {
-      Files.deleteIfExists(lock);
+      paths.disk().delete(lock);
     }
   }
 
   /** Writes it anew: what the dead process wrote may have been lost with the machine. */
   private void write(Journal.Found found, Journal.Entry entry) throws IOException {
     Path value = found.beside("again");
-    Files.writeString(value, entry.newId().name() + "\n");
-    File target = paths.loose(entry.name());
-    FileUtils.rename(value.toFile(), target, StandardCopyOption.ATOMIC_MOVE);
+    paths.disk().write(value, Constants.encodeASCII(entry.newId().name() + "\n"));
+    paths.disk().renameOverEmptyFolders(value, paths.loose(entry.name()));
   }
 
   /** The refs are locked, by the dead process. */
@@ -214,7 +211,7 @@ final class Recovery {
             file -> file.getFileName().toString().startsWith(prefix.getFileName().toString()))) {
       for (Path file : files) {
         if (!file.equals(found.file())) {
-          Files.deleteIfExists(file);
+          paths.disk().delete(file);
         }
       }
     }

@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import com.google.common.flogger.FluentLogger;
 import java.io.Closeable;
 import java.io.File;
-import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.file.FileAlreadyExistsException;
@@ -25,14 +24,12 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
-import org.eclipse.jgit.util.FileUtils;
 
 /**
  * The locks that one transaction has on its refs: in this process by {@link LockTable}, against
@@ -121,7 +118,9 @@ final class RefLocks implements Closeable {
     RefLocks locks = null;
     boolean done = false;
     try {
-      locks = new RefLocks(paths, table, names, Journal.begin(paths.transactions(), entries));
+      locks =
+          new RefLocks(
+              paths, table, names, Journal.begin(paths.disk(), paths.transactions(), entries));
       locks.lockFiles(end);
       done = true;
       return locks;
@@ -183,14 +182,14 @@ final class RefLocks implements Closeable {
         if (attempt == FOLDER_ATTEMPTS) {
           throw e;
         }
-        RefPaths.makeFolders(lock.getParent());
+        paths.disk().makeFolders(lock.getParent());
       }
     }
   }
 
   private boolean tryLink(Path lock) throws IOException {
     try {
-      Files.createLink(lock, journal.file());
+      paths.disk().link(lock, journal.file());
       return true;
     } catch (FileAlreadyExistsException e) {
       // A network file system may have lost its answer to a call that made it.
@@ -204,9 +203,9 @@ final class RefLocks implements Closeable {
     }
   }
 
-  private static boolean create(Path lock, Exception why) throws IOException {
+  private boolean create(Path lock, Exception why) throws IOException {
     try {
-      Files.createFile(lock);
+      paths.disk().create(lock);
       return true;
     } catch (FileAlreadyExistsException e) {
       return false;
@@ -268,9 +267,7 @@ final class RefLocks implements Closeable {
   void write(int number, byte[] content) throws IOException {
     Path file = journal.beside(Integer.toString(number));
     values[number] = file;
-    try (FileOutputStream out = new FileOutputStream(file.toFile())) {
-      out.write(content);
-    }
+    paths.disk().write(file, content);
   }
 
   /** Has the disk keep the new values that were written. */
@@ -281,7 +278,7 @@ final class RefLocks implements Closeable {
         written.add(value);
       }
     }
-    Durable.files(written);
+    paths.disk().syncFiles(written);
   }
 
   /**
@@ -291,25 +288,27 @@ final class RefLocks implements Closeable {
    */
   void publish(int number) throws IOException {
     File target = paths.loose(names.get(number));
-    FileUtils.rename(values[number].toFile(), target, StandardCopyOption.ATOMIC_MOVE);
+    paths.disk().renameOverEmptyFolders(values[number], target);
     values[number] = null;
   }
 
   /** Has the disk keep which refs there are in the folders of this transaction's refs. */
   void syncFolders() throws IOException {
-    Durable.folders(files.stream().map(Path::getParent).distinct().filter(Files::exists).toList());
+    paths
+        .disk()
+        .syncFolders(files.stream().map(Path::getParent).distinct().filter(Files::exists).toList());
   }
 
   // ---- the end
 
   private void unlockFiles() {
-    files.forEach(RefLocks::delete);
+    files.forEach(this::delete);
     files.clear();
   }
 
-  private static void delete(Path file) {
+  private void delete(Path file) {
     try {
-      Files.deleteIfExists(file);
+      paths.disk().delete(file);
     } catch (IOException e) {
       logger.atSevere().withCause(e).log("cannot delete %s: delete it by hand", file);
     }

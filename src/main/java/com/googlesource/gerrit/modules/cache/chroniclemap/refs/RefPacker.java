@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import com.google.common.flogger.FluentLogger;
-import java.io.File;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -240,10 +239,7 @@ final class RefPacker {
           && value.id.equals(now.getObjectId())
           && then != null
           && value.id.equals(then.getObjectId())) {
-        File file = writer.paths().loose(name);
-        if (!file.delete() && file.isFile()) {
-          logger.atWarning().log("cannot delete %s, which is packed", file);
-        }
+        writer.deleteLoose(name);
       }
     }
   }

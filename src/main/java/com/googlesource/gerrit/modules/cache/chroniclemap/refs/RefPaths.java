@@ -15,9 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import java.io.File;
-import java.io.IOException;
-import java.nio.file.FileAlreadyExistsException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.Constants;
@@ -35,13 +32,16 @@ final class RefPaths {
   private final File refsFolder;
   private final File packedRefs;
   private final Path transactions;
+  private final RefDisk disk;
 
   /**
    * Takes over the folders of a repository.
    *
    * @param packedRefs its {@code packed-refs}
+   * @param disk by which files are changed
    */
-  RefPaths(FileRepository repository, File packedRefs) {
+  RefPaths(FileRepository repository, File packedRefs, RefDisk disk) {
+    this.disk = disk;
     this.gitFolder = repository.getDirectory();
     this.commonFolder = repository.getCommonDirectory();
     this.refsFolder = repository.getFS().resolve(commonFolder, Constants.R_REFS);
@@ -55,6 +55,10 @@ final class RefPaths {
 
   File packedRefs() {
     return packedRefs;
+  }
+
+  RefDisk disk() {
+    return disk;
   }
 
   /** The folder of the files that transactions keep while they run. */
@@ -74,17 +78,6 @@ final class RefPaths {
   /** The file whose being there means that somebody changes a file. */
   static Path lockOf(File file) {
     return new File(file.getParentFile(), file.getName() + LOCK).toPath();
-  }
-
-  /** Makes a folder and those above it, which another thread or process may be making too. */
-  static void makeFolders(Path folder) throws IOException {
-    try {
-      Files.createDirectories(folder);
-    } catch (FileAlreadyExistsException e) {
-      if (!Files.isDirectory(folder)) {
-        throw e;
-      }
-    }
   }
 
   /**

@@ -20,10 +20,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.eclipse.jgit.annotations.Nullable;
-import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.transport.ReceiveCommand;
-import org.eclipse.jgit.util.FileUtils;
 
 /**
  * Changes several refs as one, as loose refs: like native git, no list is written for refs that are
@@ -38,7 +36,7 @@ import org.eclipse.jgit.util.FileUtils;
  *       old values from here on.
  *   <li>Finish: {@code packed-refs} is put into place if lines had to leave it, files are renamed,
  *       files of deleted refs deleted; then readers are told the new values, of all refs at once.
- *       If a file can't be renamed, those that were are given their old values again.
+ *       If one of these steps fails, all refs are given their old values again.
  * </ol>
  *
  * <p>A process that is killed before the decision has changed nothing, and leaves locks that can be
@@ -57,6 +55,9 @@ final class RefTransaction implements PackedRefsQueue.Request {
 
   /** The values of now: of all refs, or null where there is none. */
   private final Map<String, Ref> oldValues = new HashMap<>();
+
+  /** Lines that are to leave {@code packed-refs}. */
+  private final Map<String, Ref> removed = new HashMap<>();
 
   /** Set by the decision. */
   @Nullable private Transactions.Link link;
@@ -89,12 +90,7 @@ final class RefTransaction implements PackedRefsQueue.Request {
     }
     writeNewValues();
     try {
-      if (commands.stream().anyMatch(RefTransaction::deletes)) {
-        writer.write(this);
-      } else {
-        decide();
-        finish();
-      }
+      change();
     } finally {
       if (link != null) {
         writer.writes().transactions().end(link);
@@ -103,9 +99,25 @@ final class RefTransaction implements PackedRefsQueue.Request {
     writer.madeLoose(
         (int)
             oldValues.values().stream()
-                .filter(o -> o == null || !o.getStorage().isLoose())
+                .filter(old -> old == null || !old.getStorage().isLoose())
                 .count());
     return null;
+  }
+
+  private void change() throws IOException {
+    try {
+      if (commands.stream().anyMatch(RefTransaction::deletes)) {
+        writer.write(this);
+      } else {
+        decide();
+        finish();
+      }
+    } catch (IOException | RuntimeException | Error e) {
+      if (link != null) {
+        undo(e);
+      }
+      throw e;
+    }
   }
 
   private static boolean deletes(ReceiveCommand command) {
@@ -155,7 +167,7 @@ final class RefTransaction implements PackedRefsQueue.Request {
       return true;
     }
     try {
-      FileUtils.delete(file, FileUtils.EMPTY_DIRECTORIES_ONLY | FileUtils.RECURSIVE);
+      writer.paths().disk().deleteEmptyFolders(file);
     } catch (IOException e) {
       return !file.exists();
     }
@@ -183,8 +195,10 @@ final class RefTransaction implements PackedRefsQueue.Request {
   @Override
   public void collect(ParsedRefs packed, PackedEdits edits) {
     for (ReceiveCommand command : commands) {
-      if (deletes(command) && packed.contains(command.getRefName())) {
+      Ref line = deletes(command) ? packed.exactRef(command.getRefName()) : null;
+      if (line != null) {
         edits.remove(command.getRefName());
+        removed.put(command.getRefName(), line);
       }
     }
   }
@@ -213,12 +227,7 @@ final class RefTransaction implements PackedRefsQueue.Request {
   public void finish() throws IOException {
     for (int i = 0; i < commands.size(); i++) {
       if (!deletes(commands.get(i))) {
-        try {
-          locks.publish(i);
-        } catch (IOException e) {
-          undo(i, e);
-          throw e;
-        }
+        locks.publish(i);
       }
     }
     for (ReceiveCommand command : commands) {
@@ -231,30 +240,57 @@ final class RefTransaction implements PackedRefsQueue.Request {
     }
   }
 
-  /** Gives the first refs their old values again. The locks are still there. */
-  private void undo(int end, IOException why) {
-    for (int i = 0; i < end; i++) {
+  // ---- undo
+
+  /** Gives all refs their old values again, as far as may be. The locks are still there. */
+  private void undo(Throwable why) {
+    for (int i = 0; i < commands.size(); i++) {
+      String name = commands.get(i).getRefName();
+      Ref old = oldValues.get(name);
       try {
-        undo(i);
+        if (old != null && old.getStorage().isLoose()) {
+          locks.write(i, old.getObjectId());
+          locks.publish(i);
+        } else {
+          writer.deleteLoose(name);
+        }
       } catch (IOException e) {
-        why.addSuppressed(
-            new IOException("could not be undone for " + commands.get(i).getRefName(), e));
+        why.addSuppressed(new IOException("could not be undone for " + name, e));
+      }
+    }
+    if (!removed.isEmpty()) {
+      try {
+        writer.write(new Restore());
+      } catch (IOException e) {
+        why.addSuppressed(new IOException("could not be undone for " + removed.keySet(), e));
       }
     }
   }
 
-  private void undo(int number) throws IOException {
-    ReceiveCommand command = commands.get(number);
-    if (deletes(command)) {
-      return;
+  /** Puts lines of {@code packed-refs} back that have left it. */
+  private final class Restore implements PackedRefsQueue.Request {
+    @Override
+    public RefLocks locks() {
+      return locks;
     }
-    Ref old = oldValues.get(command.getRefName());
-    if (old != null && old.getStorage().isLoose()) {
-      ObjectId id = old.getObjectId();
-      locks.write(number, id);
-      locks.publish(number);
-    } else {
-      writer.deleteLoose(command.getRefName());
+
+    @Override
+    public void collect(ParsedRefs packed, PackedEdits edits) {
+      for (Ref ref : removed.values()) {
+        if (!packed.contains(ref.getName())) {
+          edits.set(ref.getName(), ref.getObjectId(), ref.getPeeledObjectId());
+        }
+      }
+    }
+
+    @Override
+    public boolean changesRefs() {
+      return false;
+    }
+
+    @Override
+    public boolean isDurable() {
+      return durable;
     }
   }
 }

@@ -45,7 +45,7 @@ final class RefWriter {
   RefWriter(FileRefDatabase refs, RefWrites writes, UpdateSettings settings) {
     this.refs = refs;
     this.repository = refs.repository();
-    this.paths = new RefPaths(repository, refs.packedFile().file());
+    this.paths = new RefPaths(repository, refs.packedFile().file(), writes.disk());
     this.writes = writes;
     this.settings = settings;
     this.packer = new RefPacker(refs, this);
@@ -163,8 +163,8 @@ final class RefWriter {
   /** Deletes the log of a ref that was deleted, and the folders that only it needed. */
   void deleteLog(String name) throws IOException {
     File log = refs.jgit().logFor(name);
-    if (!log.delete() && log.isFile()) {
-      throw new IOException("cannot delete " + log);
+    if (log.isFile()) {
+      paths.disk().delete(log.toPath());
     }
     RefPaths.deleteEmptyParents(log, name);
   }
@@ -172,8 +172,8 @@ final class RefWriter {
   /** Deletes the file of a loose ref, if it is there. */
   void deleteLoose(String name) throws IOException {
     File file = paths.loose(name);
-    if (!file.delete() && file.isFile()) {
-      throw new IOException("cannot delete " + file);
+    if (file.isFile()) {
+      paths.disk().delete(file.toPath());
     }
   }
 }

@@ -25,6 +25,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 final class RefWrites {
   private final LockTable table = new LockTable();
   private final Transactions transactions = new Transactions();
+  private final RefDisk disk;
   private final PackedRefsQueue queue;
   private final Executor background;
 
@@ -37,11 +38,13 @@ final class RefWrites {
   /**
    * Makes it.
    *
+   * @param disk by which files are changed
    * @param writer runs rewrites, each on a thread that nobody interrupts
    * @param background packs
    */
-  RefWrites(PackedRefsFile file, Executor writer, Executor background) {
-    this.queue = new PackedRefsQueue(file, writer);
+  RefWrites(PackedRefsFile file, RefDisk disk, Executor writer, Executor background) {
+    this.disk = disk;
+    this.queue = new PackedRefsQueue(file, disk, writer);
     this.background = background;
   }
 
@@ -52,6 +55,10 @@ final class RefWrites {
 
   LockTable table() {
     return table;
+  }
+
+  RefDisk disk() {
+    return disk;
   }
 
   Transactions transactions() {

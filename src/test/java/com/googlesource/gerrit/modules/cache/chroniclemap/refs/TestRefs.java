@@ -127,13 +127,18 @@ final class TestRefs implements Closeable {
 
   /** What writers of a repository share, which write and pack on threads of their own. */
   static RefWrites writes(PackedRefsFile packed) {
+    return writes(packed, new RefDisk());
+  }
+
+  /** The same, with another disk. */
+  static RefWrites writes(PackedRefsFile packed, RefDisk disk) {
     Executor onNewThread =
         task -> {
           Thread thread = new Thread(task, "refs-writer-of-a-test");
           thread.setDaemon(true);
           thread.start();
         };
-    return new RefWrites(packed, onNewThread, onNewThread);
+    return new RefWrites(packed, disk, onNewThread, onNewThread);
   }
 
   Path folder() {
