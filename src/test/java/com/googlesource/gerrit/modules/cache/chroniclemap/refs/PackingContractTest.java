@@ -450,6 +450,8 @@ class PackingContractTest extends RefsParity {
       } finally {
         thread.shutdownNow();
       }
+      // Whether the last value was packed in time is by chance.
+      side.pack(true);
       assertThat(side.values()).containsExactly(NAME, values[29 % 3]);
     }
     compareState("at the end");
