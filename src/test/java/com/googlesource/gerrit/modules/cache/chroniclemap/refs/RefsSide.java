@@ -1,0 +1,498 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.api.PackRefsCommand;
+import org.eclipse.jgit.events.RefsChangedEvent;
+import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.internal.storage.file.RefDirectory;
+import org.eclipse.jgit.lib.BatchRefUpdate;
+import org.eclipse.jgit.lib.EmptyProgressMonitor;
+import org.eclipse.jgit.lib.NullProgressMonitor;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefDatabase;
+import org.eclipse.jgit.lib.RefRename;
+import org.eclipse.jgit.lib.RefUpdate;
+import org.eclipse.jgit.revwalk.RevWalk;
+import org.eclipse.jgit.transport.ReceiveCommand;
+
+/**
+ * One of the two repositories that the same is done to. It writes down all that a caller of the
+ * database gets to see.
+ */
+final class RefsSide {
+  private static final Pattern ENTRY_TIME = Pattern.compile("> (\\d+) [-+]\\d{4}");
+
+  private final TestRefs repository;
+  private final RefDatabase refs;
+  private final List<String> seen = new ArrayList<>();
+  private final AtomicInteger events = new AtomicInteger();
+
+  RefsSide(TestRefs repository, Function<FileRepository, RefDatabase> database) throws IOException {
+    this.repository = repository;
+    this.refs = database.apply(repository.repository());
+    repository
+        .repository()
+        .getListenerList()
+        .addRefsChangedListener((RefsChangedEvent event) -> events.incrementAndGet());
+  }
+
+  TestRefs testRefs() {
+    return repository;
+  }
+
+  FileRepository repository() {
+    return repository.repository();
+  }
+
+  RefDatabase refs() {
+    return refs;
+  }
+
+  /** What was seen since this was asked for before. */
+  List<String> takeSeen() {
+    List<String> taken = List.copyOf(seen);
+    seen.clear();
+    return taken;
+  }
+
+  void see(String what, @Nullable Object answer) {
+    seen.add(what + ": " + withoutFolder(String.valueOf(answer)));
+  }
+
+  /** How many events were fired since this was asked for before. */
+  int takeEvents() {
+    return events.getAndSet(0);
+  }
+
+  private String withoutFolder(String text) {
+    return text.replace(repository.folder().toString(), "<git>");
+  }
+
+  /** Something to try. */
+  @FunctionalInterface
+  interface Attempt {
+    @Nullable
+    Object run() throws Exception;
+  }
+
+  /** Writes down the answer, or what was thrown. */
+  void attempt(String what, Attempt attempt) {
+    Object answer;
+    try {
+      answer = attempt.run();
+    } catch (Exception e) {
+      answer = "throws " + e.getClass().getName() + ": " + e.getMessage();
+    }
+    see(what, answer);
+  }
+
+  // ---- what is done
+
+  RefUpdate newUpdate(String name, boolean detach, @Nullable ObjectId to) throws IOException {
+    RefUpdate update = refs.newUpdate(name, detach);
+    if (to != null) {
+      update.setNewObjectId(to);
+    }
+    return update;
+  }
+
+  /** Something to do with an update that was made. */
+  @FunctionalInterface
+  interface Act {
+    RefUpdate.Result on(RefUpdate update) throws IOException;
+  }
+
+  /** Writes down what an update says of itself after the act. */
+  void run(String what, RefUpdate update, Act act) {
+    attempt(what, () -> act.on(update));
+    see(
+        "it says",
+        update.getName()
+            + " "
+            + update.getResult()
+            + " old "
+            + update.getOldObjectId()
+            + " new "
+            + update.getNewObjectId()
+            + " expected "
+            + update.getExpectedOldObjectId());
+  }
+
+  private void update(
+      String what, String name, boolean detach, @Nullable ObjectId to, Act act, Settings settings) {
+    attempt(
+        "new update of " + name,
+        () -> {
+          RefUpdate update = newUpdate(name, detach, to);
+          settings.set(update);
+          run(what + " " + name, update, act);
+          return "made";
+        });
+  }
+
+  /** How an update is to be. */
+  @FunctionalInterface
+  interface Settings {
+    void set(RefUpdate update);
+  }
+
+  private static final Settings NONE = update -> {};
+
+  /** Without force. */
+  void update(String name, ObjectId to) {
+    update(name, to, NONE);
+  }
+
+  void update(String name, ObjectId to, Settings settings) {
+    update("update", name, false, to, RefUpdate::update, settings);
+  }
+
+  void force(String name, ObjectId to) {
+    update("force", name, false, to, RefUpdate::forceUpdate, NONE);
+  }
+
+  /** Writes the name itself, not what it leads to. */
+  void detach(String name, ObjectId to) {
+    update("detach", name, true, to, RefUpdate::forceUpdate, NONE);
+  }
+
+  /** With force. */
+  void delete(String name) {
+    delete(name, update -> update.setForceUpdate(true));
+  }
+
+  void delete(String name, Settings settings) {
+    update("delete", name, false, null, RefUpdate::delete, settings);
+  }
+
+  /** Deletes the name itself, not what it leads to. */
+  void deleteDetached(String name) {
+    update(
+        "delete detached",
+        name,
+        true,
+        null,
+        RefUpdate::delete,
+        update -> update.setForceUpdate(true));
+  }
+
+  void link(String name, String target) {
+    link(name, target, NONE);
+  }
+
+  void link(String name, String target, Settings settings) {
+    update("link", name, false, null, update -> update.link(target), settings);
+  }
+
+  void rename(String from, String to) {
+    rename(from, to, rename -> {});
+  }
+
+  void rename(String from, String to, Consumer<RefRename> settings) {
+    attempt(
+        "rename " + from + " to " + to,
+        () -> {
+          RefRename rename = refs.newRename(from, to);
+          settings.accept(rename);
+          RefUpdate.Result result = rename.rename();
+          return result + " " + rename.getResult() + " " + rename.getRefLogMessage();
+        });
+  }
+
+  /** How a batch is to be. */
+  @FunctionalInterface
+  interface BatchSettings {
+    void set(BatchRefUpdate batch);
+  }
+
+  void batch(boolean atomic, ReceiveCommand... commands) {
+    batch(atomic, batch -> {}, commands);
+  }
+
+  void batch(boolean atomic, BatchSettings settings, ReceiveCommand... commands) {
+    batch(atomic, settings, null, commands);
+  }
+
+  void batch(
+      boolean atomic,
+      BatchSettings settings,
+      @Nullable List<String> options,
+      ReceiveCommand... commands) {
+    BatchRefUpdate batch = refs.newBatchUpdate();
+    batch.setAtomic(atomic).addCommand(commands);
+    settings.set(batch);
+    CountingMonitor monitor = new CountingMonitor();
+    attempt(
+        atomic ? "atomic batch" : "batch",
+        () -> {
+          try (RevWalk walk = new RevWalk(repository())) {
+            batch.execute(walk, monitor, options);
+          }
+          return "done";
+        });
+    for (ReceiveCommand command : commands) {
+      see(command.toString(), command.getResult() + " " + command.getMessage());
+    }
+    see("push options", batch.getPushOptions());
+    see("more reported than there was to do", monitor.done > monitor.total);
+  }
+
+  private static final class CountingMonitor extends EmptyProgressMonitor {
+    private int total;
+    private int done;
+
+    @Override
+    public void beginTask(String title, int totalWork) {
+      total += totalWork;
+    }
+
+    @Override
+    public void update(int completed) {
+      done += completed;
+    }
+  }
+
+  /** As {@code gerrit gc} does. */
+  void pack() {
+    attempt(
+        "pack",
+        () -> {
+          pack(true);
+          return "done";
+        });
+  }
+
+  /** Packs all refs, or tags only. */
+  void pack(boolean all) throws IOException {
+    PackRefsCommand command = new PackRefsCommand(repository());
+    command.setAll(all);
+    refs.packRefs(NullProgressMonitor.INSTANCE, command);
+  }
+
+  // ---- what others do
+
+  /** As native git, another process, does it. */
+  void git(String... arguments) throws IOException, InterruptedException {
+    TestRefs.Output output = repository.tryGit(arguments);
+    see("git " + String.join(" ", arguments), output.status() + " " + output.text());
+  }
+
+  Path file(String name) {
+    return repository.folder().resolve(name);
+  }
+
+  /** A loose ref, written by somebody else. */
+  void loose(String name, String content) throws IOException {
+    Files.createDirectories(file(name).getParent());
+    Files.writeString(file(name), content + "\n", UTF_8);
+  }
+
+  void loose(String name, ObjectId id) throws IOException {
+    loose(name, id.name());
+  }
+
+  /** A packed ref, as native git writes it. */
+  void packed(String name, ObjectId id) throws IOException {
+    TreeMap<String, String> lines = new TreeMap<>();
+    Path file = file("packed-refs");
+    String last = "";
+    for (String line : Files.exists(file) ? Files.readAllLines(file, UTF_8) : List.<String>of()) {
+      if (line.startsWith("^")) {
+        lines.merge(last, '\n' + line, String::concat);
+      } else if (!line.startsWith("#")) {
+        last = line.substring(line.indexOf(' ') + 1);
+        lines.put(last, line);
+      }
+    }
+    boolean isTag = id.equals(RefObjects.TAG) || id.equals(RefObjects.TAG_OF_TAG);
+    lines.put(name, id.name() + ' ' + name + (isTag ? "\n^" + RefObjects.A.name() : ""));
+    List<String> names = new ArrayList<>(lines.keySet());
+    names.sort(Comparator.comparing(one -> one.getBytes(UTF_8), Arrays::compareUnsigned));
+    StringBuilder text = new StringBuilder(PackedRefsText.HEADER);
+    names.forEach(one -> text.append(lines.get(one)).append('\n'));
+    Path next = file("next");
+    Files.writeString(next, text, UTF_8);
+    Files.move(next, file, StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  /** Somebody else holds a lock while something is done. */
+  void whileLocked(String name, Runnable act) throws IOException {
+    Path lock = file(name + ".lock");
+    Files.createDirectories(lock.getParent());
+    Files.createFile(lock);
+    try {
+      act.run();
+    } finally {
+      see("lock of others is there", Files.deleteIfExists(lock));
+    }
+  }
+
+  // ---- what is left
+
+  boolean isPacked(String name) throws IOException {
+    Path packed = file("packed-refs");
+    return Files.exists(packed)
+        && Files.readAllLines(packed, UTF_8).stream().anyMatch(line -> line.endsWith(' ' + name));
+  }
+
+  boolean isLoose(String name) {
+    return Files.isRegularFile(file(name));
+  }
+
+  /**
+   * All that can be seen of the refs, but for how they are stored.
+   *
+   * @param fsck whether native git is to check them as well, which takes the longest
+   */
+  String state(boolean fsck) throws IOException, InterruptedException {
+    StringBuilder state = new StringBuilder();
+    state.append("refs\n").append(show(refs));
+    RefDirectory peer = repository.peer();
+    peer.refresh();
+    state.append("refs of another process\n").append(show(peer));
+    state.append("git\n");
+    state.append(
+        repository
+            .tryGit(
+                "for-each-ref",
+                "--format=%(refname) %(objectname) %(objecttype) %(*objectname) %(symref)")
+            .text());
+    if (fsck) {
+      TestRefs.Output found = repository.tryGit("fsck", "--no-progress", "--no-dangling");
+      state.append("fsck ").append(found.status()).append(' ').append(found.text()).append('\n');
+    }
+    state.append("reflogs\n");
+    for (Path log : files("logs")) {
+      String name = file("logs").relativize(log).toString();
+      state.append(name).append('\n');
+      for (String entry : Files.readAllLines(log, UTF_8)) {
+        state.append("  ").append(withoutTime(entry)).append('\n');
+      }
+    }
+    state.append("other files ").append(otherFiles()).append('\n');
+    return withoutFolder(state.toString());
+  }
+
+  /** The time of an entry only if it is one of the past that a test has chosen. */
+  private static String withoutTime(String entry) {
+    Matcher time = ENTRY_TIME.matcher(entry);
+    return time.find() && Long.parseLong(time.group(1)) > 1_000_000
+        ? entry.substring(0, time.start()) + "> now" + entry.substring(time.end())
+        : entry;
+  }
+
+  private static String show(RefDatabase refs) {
+    StringBuilder shown = new StringBuilder();
+    try {
+      for (Ref ref : refs.getRefs()) {
+        shown.append(ref.getName());
+        for (Ref link = ref; link.isSymbolic(); link = link.getTarget()) {
+          shown.append(" -> ").append(link.getTarget().getName());
+        }
+        shown.append(' ').append(ref.getObjectId());
+        shown.append(" peeled ").append(peeled(refs, ref)).append('\n');
+      }
+      Ref head = refs.exactRef("HEAD");
+      shown.append("HEAD leads to ").append(head == null ? null : head.getLeaf().getName());
+    } catch (IOException e) {
+      shown.append(e.getMessage());
+    }
+    return shown.append('\n').toString();
+  }
+
+  @Nullable
+  private static Object peeled(RefDatabase refs, Ref ref) {
+    try {
+      return refs.peel(ref).getPeeledObjectId();
+    } catch (IOException e) {
+      return e.getMessage();
+    }
+  }
+
+  private List<Path> files(String folder) throws IOException {
+    if (!Files.isDirectory(file(folder))) {
+      return List.of();
+    }
+    try (Stream<Path> files = Files.walk(file(folder))) {
+      return files.filter(Files::isRegularFile).sorted().toList();
+    }
+  }
+
+  /** What is neither a ref nor a log nor an object: locks, journals and drafts left behind. */
+  private List<String> otherFiles() throws IOException {
+    TreeSet<String> names = new TreeSet<>();
+    for (Path file : files(".")) {
+      String name = repository.folder().relativize(file.normalize()).toString();
+      boolean known =
+          name.startsWith("objects/")
+              || name.startsWith("logs/")
+              || name.startsWith("refs/")
+              || name.equals("packed-refs");
+      if (!known || name.endsWith(".lock") || name.contains("renamed_")) {
+        names.add(name);
+      }
+    }
+    return List.copyOf(names);
+  }
+
+  /** Folders below {@code refs/} with nothing in them, each a look for whoever lists refs. */
+  Set<String> emptyFolders() throws IOException {
+    TreeSet<String> empty = new TreeSet<>();
+    try (Stream<Path> folders = Files.walk(file("refs"))) {
+      for (Path folder : folders.filter(Files::isDirectory).toList()) {
+        if (folder.toFile().list().length == 0) {
+          empty.add(repository.folder().relativize(folder).toString());
+        }
+      }
+    }
+    return empty;
+  }
+
+  /**
+   * Each ref that there is, and its value; a name without value is of a link that leads nowhere.
+   */
+  Map<String, ObjectId> values() throws IOException {
+    TreeMap<String, ObjectId> values = new TreeMap<>();
+    RefDirectory peer = repository.peer();
+    peer.refresh();
+    for (Ref ref : peer.getRefs()) {
+      values.put(ref.getName(), ref.getObjectId());
+    }
+    return values;
+  }
+}
