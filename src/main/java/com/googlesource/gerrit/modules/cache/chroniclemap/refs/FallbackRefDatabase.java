@@ -123,7 +123,7 @@ final class FallbackRefDatabase extends RefDatabase {
 
   @Override
   public Ref peel(Ref ref) throws IOException {
-    return jgit.peel(ref);
+    return own.peel(ref);
   }
 
   @Override

@@ -84,7 +84,7 @@ final class OffHeapRefDatabase extends RefDatabase {
     trustPacked = config.getTrustPackedRefsStat();
     current = () -> packedFile.current(trustPacked);
     fallback = () -> jgit;
-    loose = new LooseRefs(repository, config.getTrustLooseRefStat());
+    loose = new LooseRefs(repository, config.getTrustLooseRefStat(), packedFile.looseMemory());
   }
 
   private OffHeapRefDatabase(
@@ -249,7 +249,7 @@ final class OffHeapRefDatabase extends RefDatabase {
 
   @Override
   public Ref peel(Ref ref) throws IOException {
-    return jgit.peel(ref);
+    return loose.peel(ref);
   }
 
   // ---- many refs
@@ -421,6 +421,7 @@ final class OffHeapRefDatabase extends RefDatabase {
   @Override
   public void refresh() {
     packedFile.refresh();
+    loose.refresh();
     jgit.refresh();
   }
 

@@ -26,6 +26,7 @@ import java.util.Objects;
 import java.util.function.Consumer;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.JGitText;
+import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.util.FileUtils;
 
@@ -63,6 +64,7 @@ final class PackedRefsFile implements ListMemory.Holder {
   private volatile long version;
 
   private final FileCounts counts = new FileCounts();
+  private final LooseMemory looseMemory;
 
   /** Key of the file whose content was read last. Of the one thread that reads. */
   @Nullable private Object checkedKey;
@@ -113,6 +115,7 @@ final class PackedRefsFile implements ListMemory.Holder {
     this.file = file;
     this.tiers = tiers;
     this.remember = remember;
+    this.looseMemory = new LooseMemory(new File(file.getParentFile(), Constants.R_REFS));
     this.state = new State(null, null, null);
   }
 
@@ -122,6 +125,11 @@ final class PackedRefsFile implements ListMemory.Holder {
 
   FileCounts counts() {
     return counts;
+  }
+
+  /** What is known of the loose refs beside it. */
+  LooseMemory looseMemory() {
+    return looseMemory;
   }
 
   /** The list that was read last, if it is in memory; says nothing of the file. */
@@ -166,6 +174,7 @@ final class PackedRefsFile implements ListMemory.Holder {
   /** Gives up the list. The file can be used all the same: then it is remembered, with a list. */
   synchronized void forgotten() {
     forgotten = true;
+    looseMemory.clear();
     ParsedRefs list = state.list;
     tiers.memory().release(this);
     if (list != null) {
