@@ -16,12 +16,10 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import java.io.File;
 import java.io.IOException;
-import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -44,12 +42,12 @@ import org.eclipse.jgit.revwalk.RevWalk;
  * nearly all are, and for one that is loose and was read before. Answers as JGit's RefDirectory
  * does.
  *
- * <p>What {@code core.trustLooseRefStat} says decides when a file is read again: under {@code
- * always} when its attributes have changed since; under {@code after_open} and {@code never} each
- * time. There JGit 7.4 trusts the attributes too (having opened the folders above, under {@code
- * after_open}); reading is the safer way, as opening the file is what has a network file system
- * look at it anew, and costs little more then. What a ref was peeled to is remembered in any case,
- * as it depends on its id alone.
+ * <p>When a file is read again is for {@code core.trustLooseRefStat} to say, as JGit understands
+ * it: when its attributes have changed, under {@code always} and, of loose refs, under {@code
+ * never} as well. Under {@code after_open} JGit 7.4 opens the folders above before it trusts the
+ * attributes, and JGit 7.7 means to open the file too. Here it is opened and read each time, which
+ * is the safer: it costs no more than opening it and asking for its attributes. What a ref was
+ * peeled to is remembered in any case, as it depends on its id alone.
  *
  * <p>Symbolic refs are not resolved here. Any thread may call.
  */
@@ -78,7 +76,7 @@ final class LooseRefs {
     gitFolder = repository.getDirectory();
     commonFolder = repository.getCommonDirectory();
     refsFolder = repository.getFS().resolve(commonFolder, Constants.R_REFS);
-    trustAttributes = trust == TrustStat.ALWAYS;
+    trustAttributes = trust != TrustStat.AFTER_OPEN;
     refreshFolders = trust == TrustStat.AFTER_OPEN;
   }
 
@@ -97,40 +95,27 @@ final class LooseRefs {
   /** Returns the loose ref of that name, or null. */
   @Nullable
   Ref read(String name) throws IOException {
-    if (refreshFolders && !refreshFolders(name)) {
-      return null;
-    }
-    if (!isRemembered(name)) {
-      File file = file(name);
-      // Cheaper than an exception.
-      return file.isFile() ? LooseFile.read(name, file) : null;
-    }
-    LooseMemory.Known known = memory.get(name);
+    LooseMemory.Known known = isRemembered(name) ? memory.get(name) : null;
     File file = file(name);
-    if (known == null && !file.isFile()) {
-      return null;
+    Ref ref = null;
+    if (!refreshFolders || refreshFolders(name, known != null)) {
+      // Cheaper than an exception.
+      if (known != null || file.isFile()) {
+        ref = isRemembered(name) ? read(name, file, known) : LooseFile.read(name, file);
+      }
     }
-    Ref ref = trustAttributes ? readIfChanged(name, file, known) : readAnew(name, file);
     if (ref == null && known != null) {
       memory.forget(name);
     }
     return ref;
   }
 
-  /** Those outside of refs/, such as HEAD, are not: JGit does not keep them either. */
-  private static boolean isRemembered(String name) {
-    return name.startsWith(Constants.R_REFS);
-  }
-
   @Nullable
-  private Ref readAnew(String name, File file) throws IOException {
-    Ref ref = LooseFile.read(name, file);
-    return ref == null ? null : memory.read(ref, null, Instant.EPOCH);
-  }
-
-  @Nullable
-  private Ref readIfChanged(String name, File file, @Nullable LooseMemory.Known known)
-      throws IOException {
+  private Ref read(String name, File file, @Nullable LooseMemory.Known known) throws IOException {
+    if (!trustAttributes) {
+      Ref ref = LooseFile.read(name, file);
+      return ref == null ? null : memory.read(ref, null, Instant.EPOCH);
+    }
     Instant asked = Instant.now();
     Path path;
     BasicFileAttributes attributes;
@@ -142,6 +127,11 @@ final class LooseRefs {
       return file.isFile() ? LooseFile.read(name, file) : null;
     }
     return readIfChanged(name, path, known, attributes, asked);
+  }
+
+  /** Those outside of refs/, such as HEAD, are not: JGit does not keep them either. */
+  private static boolean isRemembered(String name) {
+    return name.startsWith(Constants.R_REFS);
   }
 
   /** Reads the file, if these attributes are not those of the ref that is known. */
@@ -213,6 +203,11 @@ final class LooseRefs {
 
   // ---- many
 
+  /** Whether {@link #scan} takes it. */
+  static boolean isFolder(String prefix) {
+    return prefix.isEmpty() || (prefix.startsWith(Constants.R_REFS) && prefix.endsWith("/"));
+  }
+
   /** Returns the loose ref of that name, or null if {@link #scan} would not find one. */
   @Nullable
   Ref readListed(String name) {
@@ -243,28 +238,29 @@ final class LooseRefs {
   }
 
   /**
-   * Opens the folders above a ref: some network file systems look at a folder anew when it is
-   * opened.
+   * Opens the folders above a ref: a network file system looks at a folder anew when it is opened,
+   * and then at the names in it if the folder has changed.
    *
+   * @param expected whether they were there before
    * @return false if one is not there, so that the ref isn't either
    */
-  private boolean refreshFolders(String name) {
-    File folder = commonFolder;
-    int start = 0;
-    for (int slash = name.indexOf('/'); slash >= 0; slash = name.indexOf('/', start)) {
-      boolean refs = start == 0 && name.startsWith(Constants.R_REFS);
-      folder = refs ? refsFolder : new File(folder, name.substring(start, slash));
-      start = slash + 1;
-      // The folder above was just opened, so this is the truth; and cheaper than an exception. All
-      // repositories have the first folder.
-      if (!refs && !folder.isDirectory()) {
-        return false;
+  private boolean refreshFolders(String name, boolean expected) {
+    try {
+      Path folder = commonFolder.toPath();
+      int start = 0;
+      for (int slash = name.indexOf('/'); slash >= 0; slash = name.indexOf('/', start)) {
+        boolean refs = start == 0 && name.startsWith(Constants.R_REFS);
+        folder = refs ? refsFolder.toPath() : folder.resolve(name.substring(start, slash));
+        start = slash + 1;
+        // The folder above was just opened, so this is the truth; and cheaper than an exception.
+        // All repositories have the first folder.
+        if (!refs && !expected && !Files.isDirectory(folder)) {
+          return false;
+        }
+        Files.newInputStream(folder).close();
       }
-      try {
-        FileChannel.open(folder.toPath(), StandardOpenOption.READ).close();
-      } catch (IOException e) {
-        return true; // it may be one that can't be listed, which does not hide what is in it
-      }
+    } catch (IOException | InvalidPathException e) {
+      return true; // it may be one that can't be listed, which does not hide what is in it
     }
     return true;
   }

@@ -328,11 +328,18 @@ final class OffHeapRefDatabase extends RefDatabase {
   @Override
   @Deprecated
   public Map<String, Ref> getRefs(String prefix) throws IOException {
-    RefList.Builder<Ref> refs = new RefList.Builder<>();
-    for (Ref ref : getRefsByPrefix(prefix)) {
-      refs.add(ref);
+    return LooseRefs.isFolder(prefix)
+        ? map(prefix, getRefsByPrefix(prefix))
+        // JGit looks for loose refs in folders only, where it is asked in this way.
+        : ask(packed -> map(prefix, packed.refs(prefix)), refs -> refs.getRefs(prefix));
+  }
+
+  private static Map<String, Ref> map(String prefix, List<Ref> refs) {
+    RefList.Builder<Ref> list = new RefList.Builder<>(refs.size());
+    for (Ref ref : refs) {
+      list.add(ref);
     }
-    return new RefMap(prefix, refs.toRefList(), RefList.emptyList(), RefList.emptyList());
+    return new RefMap(prefix, list.toRefList(), RefList.emptyList(), RefList.emptyList());
   }
 
   @Override
