@@ -19,6 +19,7 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
 import java.text.MessageFormat;
 import java.util.ArrayList;
 import java.util.List;
@@ -48,6 +49,13 @@ final class PackedRefsFile implements ListMemory.Holder {
   private final File file;
   private final ListTiers tiers;
   private final Consumer<PackedRefsFile> remember;
+  private final Opener opener;
+
+  /** Opens a file or folder and closes it. */
+  @FunctionalInterface
+  interface Opener {
+    void open(Path path) throws IOException;
+  }
 
   /** What was read last; replaced under this object's lock. */
   private volatile State state;
@@ -112,6 +120,11 @@ final class PackedRefsFile implements ListMemory.Holder {
    * @param remember told when it is used after it was {@link #forgotten}
    */
   PackedRefsFile(File file, ListTiers tiers, Consumer<PackedRefsFile> remember) {
+    this(file, tiers, remember, path -> Files.newInputStream(path).close());
+  }
+
+  PackedRefsFile(File file, ListTiers tiers, Consumer<PackedRefsFile> remember, Opener opener) {
+    this.opener = opener;
     this.file = file;
     this.tiers = tiers;
     this.remember = remember;
@@ -193,6 +206,9 @@ final class PackedRefsFile implements ListMemory.Holder {
   @Nullable
   ParsedRefs current(TrustStat trust) throws IOException {
     used();
+    if (trust != TrustStat.ALWAYS) {
+      refreshFolder();
+    }
     if (trust == TrustStat.NEVER) {
       return readAfterNow(false).list;
     }
@@ -214,6 +230,7 @@ final class PackedRefsFile implements ListMemory.Holder {
   @Nullable
   ParsedRefs currentByContent() throws IOException {
     used();
+    refreshFolder();
     return readAfterNow(true).list;
   }
 
@@ -232,10 +249,24 @@ final class PackedRefsFile implements ListMemory.Holder {
     return of.stamp == null || of.stamp.isModified();
   }
 
+  /**
+   * Has NFS look whether another file has been put in the place of this one. Opening the file
+   * itself does not: the client opens the one that it knows by this name, and as long as anybody
+   * has that open, it is there, under a name such as .nfs1234. Opening the folder asks the server
+   * for the folder's attributes, and where these have changed the names in it are looked up again.
+   */
+  private void refreshFolder() {
+    try {
+      opener.open(file.getParentFile().toPath());
+    } catch (IOException e) {
+      // One that can't be listed, which does not hide what is in it; or it is gone.
+    }
+  }
+
   /** Some network file systems tell the attributes anew when a file is opened. */
   private void refreshAttributes() throws IOException {
     try {
-      Files.newInputStream(file.toPath()).close();
+      opener.open(file.toPath());
     } catch (FileNotFoundException | NoSuchFileException e) {
       // The attributes will say so.
     }
