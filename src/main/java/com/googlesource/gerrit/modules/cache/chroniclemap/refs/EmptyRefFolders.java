@@ -25,10 +25,13 @@ import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import org.eclipse.jgit.annotations.Nullable;
 
 /**
  * Deletes the folders that loose refs have left behind: each costs a look at the file system for
- * whoever lists refs.
+ * whoever lists refs. A folder goes together with those above it, if these hold nothing else.
  */
 final class EmptyRefFolders {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -41,42 +44,50 @@ final class EmptyRefFolders {
 
   private EmptyRefFolders() {}
 
+  /**
+   * Deletes the empty folders below {@code refs/heads} and the like, except for those that are new.
+   */
   static void delete(File refsFolder) {
     Path refs = refsFolder.toPath();
-    Instant oldest = Instant.now().minus(MIN_AGE);
     try {
-      Files.walkFileTree(
-          refs,
-          new SimpleFileVisitor<>() {
-            @Override
-            public FileVisitResult visitFileFailed(Path file, IOException e) {
-              return FileVisitResult.CONTINUE; // gone meanwhile
-            }
-
-            @Override
-            public FileVisitResult postVisitDirectory(Path folder, IOException e)
-                throws IOException {
-              if (!folder.equals(refs)
-                  && refs.relativize(folder).getNameCount() > KEPT_LEVELS
-                  && isOld(folder, oldest)) {
-                deleteIfEmpty(folder);
-              }
-              return FileVisitResult.CONTINUE;
-            }
-          });
+      Files.walkFileTree(refs, new Deletion(Instant.now().minus(MIN_AGE)));
     } catch (IOException e) {
       logger.atFine().withCause(e).log("cannot look through %s", refs);
     }
   }
 
-  private static boolean isOld(Path folder, Instant oldest) {
-    try {
-      return Files.readAttributes(folder, BasicFileAttributes.class)
-          .lastModifiedTime()
-          .toInstant()
-          .isBefore(oldest);
-    } catch (IOException e) {
-      return false;
+  /**
+   * A walk through all folders. How old a folder is, is seen before those in it are deleted, as
+   * each deletion makes it new; what others have put into it since keeps it from being deleted.
+   */
+  private static final class Deletion extends SimpleFileVisitor<Path> {
+    private final Instant oldest;
+
+    /** For each folder that the walk is in, whether it is old. */
+    private final Deque<Boolean> old = new ArrayDeque<>();
+
+    Deletion(Instant oldest) {
+      this.oldest = oldest;
+    }
+
+    @Override
+    public FileVisitResult preVisitDirectory(Path folder, BasicFileAttributes attributes) {
+      old.push(attributes.lastModifiedTime().toInstant().isBefore(oldest));
+      return FileVisitResult.CONTINUE;
+    }
+
+    @Override
+    public FileVisitResult visitFileFailed(Path file, IOException e) {
+      return FileVisitResult.CONTINUE; // gone meanwhile
+    }
+
+    @Override
+    public FileVisitResult postVisitDirectory(Path folder, @Nullable IOException e) {
+      boolean isOld = old.pop();
+      if (isOld && old.size() > KEPT_LEVELS) {
+        deleteIfEmpty(folder);
+      }
+      return FileVisitResult.CONTINUE;
     }
   }
 

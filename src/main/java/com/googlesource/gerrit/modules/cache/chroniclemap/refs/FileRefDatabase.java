@@ -92,7 +92,7 @@ final class FileRefDatabase extends RefDatabase {
     this.counts = packedFile.counts();
     CoreConfig config = repository.getConfig().get(CoreConfig.KEY);
     this.trustPacked = config.getTrustPackedRefsStat();
-    this.loose = new LooseRefs(repository, config.getTrustLooseRefStat());
+    this.loose = new LooseRefs(repository, config.getTrustLooseRefStat(), packedFile.looseMemory());
     this.reader =
         new RefReader(loose, () -> packedFile.current(trustPacked), writes.transactions());
     this.writer = new RefWriter(this, writes, updates);
@@ -251,7 +251,7 @@ final class FileRefDatabase extends RefDatabase {
 
   @Override
   public Ref peel(Ref ref) throws IOException {
-    return jgit.peel(ref);
+    return loose.peel(ref);
   }
 
   // ---- many refs
@@ -290,11 +290,18 @@ final class FileRefDatabase extends RefDatabase {
   @Override
   @Deprecated
   public Map<String, Ref> getRefs(String prefix) throws IOException {
-    RefList.Builder<Ref> refs = new RefList.Builder<>();
-    for (Ref ref : getRefsByPrefix(prefix)) {
-      refs.add(ref);
+    return LooseRefs.isFolder(prefix)
+        ? map(prefix, getRefsByPrefix(prefix))
+        // JGit looks for loose refs in folders only, where it is asked in this way.
+        : ask(refs -> map(prefix, refs.packedNow().refs(prefix)), refs -> refs.getRefs(prefix));
+  }
+
+  private static Map<String, Ref> map(String prefix, List<Ref> refs) {
+    RefList.Builder<Ref> list = new RefList.Builder<>(refs.size());
+    for (Ref ref : refs) {
+      list.add(ref);
     }
-    return new RefMap(prefix, refs.toRefList(), RefList.emptyList(), RefList.emptyList());
+    return new RefMap(prefix, list.toRefList(), RefList.emptyList(), RefList.emptyList());
   }
 
   @Override
@@ -403,6 +410,7 @@ final class FileRefDatabase extends RefDatabase {
       pin.lookAnew();
     }
     packedFile.refresh();
+    loose.refresh();
     jgit.refresh();
   }
 

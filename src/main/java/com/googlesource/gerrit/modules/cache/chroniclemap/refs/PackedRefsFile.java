@@ -31,6 +31,7 @@ import java.util.Objects;
 import java.util.function.Consumer;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.JGitText;
+import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.util.FileUtils;
 
@@ -52,6 +53,13 @@ final class PackedRefsFile implements ListMemory.Holder {
   private final File file;
   private final ListTiers tiers;
   private final Consumer<PackedRefsFile> remember;
+  private final Opener opener;
+
+  /** Opens a file or folder and closes it. */
+  @FunctionalInterface
+  interface Opener {
+    void open(Path path) throws IOException;
+  }
 
   /** What was read last; replaced under this object's lock. */
   private volatile State state;
@@ -68,6 +76,7 @@ final class PackedRefsFile implements ListMemory.Holder {
   private volatile long version;
 
   private final FileCounts counts = new FileCounts();
+  private final LooseMemory looseMemory;
 
   /** Key of the file whose content was read last. Of the one thread that reads. */
   @Nullable private Object checkedKey;
@@ -115,9 +124,15 @@ final class PackedRefsFile implements ListMemory.Holder {
    * @param remember told when it is used after it was {@link #forgotten}
    */
   PackedRefsFile(File file, ListTiers tiers, Consumer<PackedRefsFile> remember) {
+    this(file, tiers, remember, path -> Files.newInputStream(path).close());
+  }
+
+  PackedRefsFile(File file, ListTiers tiers, Consumer<PackedRefsFile> remember, Opener opener) {
+    this.opener = opener;
     this.file = file;
     this.tiers = tiers;
     this.remember = remember;
+    this.looseMemory = new LooseMemory(new File(file.getParentFile(), Constants.R_REFS));
     this.state = new State(null, null, null);
   }
 
@@ -127,6 +142,11 @@ final class PackedRefsFile implements ListMemory.Holder {
 
   FileCounts counts() {
     return counts;
+  }
+
+  /** What is known of the loose refs beside it. */
+  LooseMemory looseMemory() {
+    return looseMemory;
   }
 
   /** The list that was read last, if it is in memory; says nothing of the file. */
@@ -171,6 +191,7 @@ final class PackedRefsFile implements ListMemory.Holder {
   /** Gives up the list. The file can be used all the same: then it is remembered, with a list. */
   synchronized void forgotten() {
     forgotten = true;
+    looseMemory.clear();
     ParsedRefs list = state.list;
     tiers.memory().release(this);
     if (list != null) {
@@ -189,6 +210,9 @@ final class PackedRefsFile implements ListMemory.Holder {
   @Nullable
   ParsedRefs current(TrustStat trust) throws IOException {
     used();
+    if (trust != TrustStat.ALWAYS) {
+      refreshFolder();
+    }
     if (trust == TrustStat.NEVER) {
       return readAfterNow(false).list;
     }
@@ -210,6 +234,7 @@ final class PackedRefsFile implements ListMemory.Holder {
   @Nullable
   ParsedRefs currentByContent() throws IOException {
     used();
+    refreshFolder();
     return readAfterNow(true).list;
   }
 
@@ -228,10 +253,24 @@ final class PackedRefsFile implements ListMemory.Holder {
     return of.stamp == null || of.stamp.isModified();
   }
 
+  /**
+   * Has NFS look whether another file has been put in the place of this one. Opening the file
+   * itself does not: the client opens the one that it knows by this name, and as long as anybody
+   * has that open, it is there, under a name such as .nfs1234. Opening the folder asks the server
+   * for the folder's attributes, and where these have changed the names in it are looked up again.
+   */
+  private void refreshFolder() {
+    try {
+      opener.open(file.getParentFile().toPath());
+    } catch (IOException e) {
+      // One that can't be listed, which does not hide what is in it; or it is gone.
+    }
+  }
+
   /** Some network file systems tell the attributes anew when a file is opened. */
   private void refreshAttributes() throws IOException {
     try {
-      Files.newInputStream(file.toPath()).close();
+      opener.open(file.toPath());
     } catch (FileNotFoundException | NoSuchFileException e) {
       // The attributes will say so.
     }

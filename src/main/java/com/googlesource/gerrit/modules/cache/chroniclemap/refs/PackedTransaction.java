@@ -78,7 +78,7 @@ final class PackedTransaction implements PackedRefsQueue.Request {
   ReceiveCommand run() throws IOException {
     for (ReceiveCommand command : commands) {
       String name = command.getRefName();
-      if (refs.reader().loose().read(name) != null) {
+      if (refs.reader().loose().readFile(name) != null) {
         return command; // a symbolic one, or one that can't be packed
       }
       if (command.getType() != ReceiveCommand.Type.DELETE) {

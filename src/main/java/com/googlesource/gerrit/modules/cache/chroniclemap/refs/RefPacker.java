@@ -173,7 +173,7 @@ final class RefPacker {
       for (Map.Entry<String, Peeled> entry : values.entrySet()) {
         String name = entry.getKey();
         Peeled value = entry.getValue();
-        Ref now = refs.reader().loose().read(name);
+        Ref now = refs.reader().loose().readFile(name);
         if (now == null || now.isSymbolic() || !value.id.equals(now.getObjectId())) {
           continue;
         }
@@ -232,7 +232,7 @@ final class RefPacker {
       if (value == null) {
         continue;
       }
-      Ref now = refs.reader().loose().read(name);
+      Ref now = refs.reader().loose().readFile(name);
       Ref then = packed.exactRef(name);
       if (now != null
           && !now.isSymbolic()

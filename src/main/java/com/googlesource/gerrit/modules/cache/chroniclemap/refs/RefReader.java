@@ -333,11 +333,11 @@ final class RefReader {
    */
   @Nullable
   Ref refToWrite(String name) throws IOException, LeftToJGit {
-    Ref ref = loose.read(name);
+    Ref ref = loose.readFile(name);
     if (ref == null) {
       return packed().exactRef(name);
     }
-    FollowedRef followed = FollowedRef.of(ref, loose::read);
+    FollowedRef followed = FollowedRef.of(ref, loose::readFile);
     return followed.resolve(followed.isLoose() ? null : packed(), null);
   }
 

@@ -130,7 +130,7 @@ final class RefTransaction implements PackedRefsQueue.Request {
   private ReceiveCommand readOldValues() throws IOException, RefReader.LeftToJGit {
     // Files first: a ref that is packed meanwhile is in the list that is asked for afterwards.
     for (ReceiveCommand command : commands) {
-      oldValues.put(command.getRefName(), refs.reader().loose().read(command.getRefName()));
+      oldValues.put(command.getRefName(), refs.reader().loose().readFile(command.getRefName()));
     }
     ParsedRefs packed = refs.reader().packedNow();
     for (ReceiveCommand command : commands) {

@@ -84,18 +84,38 @@ class EmptyRefFoldersTest {
     assertThat(Files.isDirectory(fresh)).isTrue();
   }
 
-  /** A folder that has just lost its last folder counts as new: the next time takes it. */
+  /** A folder that loses its last folder is new by that, but nobody else has touched it. */
   @Test
-  void nestedFoldersGoOneLevelATime() throws Exception {
-    Path number = folder(refs.resolve("changes/01/1"));
-    Path shard = age(refs.resolve("changes/01"));
-    EmptyRefFolders.delete(refs.toFile());
-    assertThat(Files.exists(number)).isFalse();
-    assertThat(Files.isDirectory(shard)).isTrue();
-    age(shard);
+  void nestedFoldersGoAtOnce() throws Exception {
+    Path deep = folder(refs.resolve("changes/01/1/a/b"));
+    folder(refs.resolve("changes/01/2"));
+    Path shard = refs.resolve("changes/01");
+    for (Path path = deep; !path.equals(refs); path = path.getParent()) {
+      age(path);
+    }
     EmptyRefFolders.delete(refs.toFile());
     assertThat(Files.exists(shard)).isFalse();
     assertThat(Files.isDirectory(refs.resolve("changes"))).isTrue();
+  }
+
+  @Test
+  void aNewFolderAboveStays() throws Exception {
+    Path number = folder(refs.resolve("changes/01/1"));
+    Path shard = refs.resolve("changes/01");
+    Files.setLastModifiedTime(shard, FileTime.from(Instant.now()));
+    EmptyRefFolders.delete(refs.toFile());
+    assertThat(Files.exists(number)).isFalse();
+    assertThat(Files.isDirectory(shard)).isTrue();
+  }
+
+  @Test
+  void aNewFolderKeepsThoseAboveIt() throws Exception {
+    Path old = folder(refs.resolve("changes/01/1"));
+    Path fresh = Files.createDirectories(refs.resolve("changes/01/2"));
+    age(refs.resolve("changes/01"));
+    EmptyRefFolders.delete(refs.toFile());
+    assertThat(Files.exists(old)).isFalse();
+    assertThat(Files.isDirectory(fresh)).isTrue();
   }
 
   @Test

@@ -21,6 +21,7 @@ import com.google.common.util.concurrent.Uninterruptibles;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -93,6 +94,53 @@ class PackedRefsFileTest {
     assertThat(names(trust)).isEmpty();
     write(ID + " refs/heads/x\n");
     assertThat(names(trust)).containsExactly("refs/heads/x");
+  }
+
+  /**
+   * As NFS has it where somebody holds the old file open: what another client has put in its place
+   * is seen when the folder is opened, not when the file is.
+   */
+  @ParameterizedTest
+  @EnumSource(names = {"AFTER_OPEN", "NEVER"})
+  void seesAFileThatIsNotSeenBeforeTheFolderIsOpened(TrustStat trust) throws Exception {
+    Path unseen = folder.resolve("unseen");
+    file =
+        new PackedRefsFile(
+            path.toFile(),
+            tiers,
+            used -> {},
+            opened -> {
+              if (opened.equals(folder) && Files.exists(unseen)) {
+                Files.move(unseen, path, StandardCopyOption.ATOMIC_MOVE);
+              }
+            });
+    write(ID + " refs/heads/0\n");
+    age();
+    assertThat(names(trust)).containsExactly("refs/heads/0");
+    for (int i = 1; i < 4; i++) {
+      Files.writeString(unseen, ID + " refs/heads/" + i + "\n");
+      assertThat(names(trust)).containsExactly("refs/heads/" + i);
+    }
+    // So it does for a request, which reads the content once.
+    Files.writeString(unseen, ID + " refs/heads/x\n");
+    assertThat(file.currentByContent().exactRef("refs/heads/x")).isNotNull();
+  }
+
+  @Test
+  void aFolderThatCannotBeOpenedHidesNothing() throws Exception {
+    file =
+        new PackedRefsFile(
+            path.toFile(),
+            tiers,
+            used -> {},
+            opened -> {
+              if (opened.equals(folder)) {
+                throw new AccessDeniedException(opened.toString());
+              }
+            });
+    write(ID + " refs/heads/a\n");
+    assertThat(names(TrustStat.AFTER_OPEN)).containsExactly("refs/heads/a");
+    assertThat(names(TrustStat.NEVER)).containsExactly("refs/heads/a");
   }
 
   @ParameterizedTest

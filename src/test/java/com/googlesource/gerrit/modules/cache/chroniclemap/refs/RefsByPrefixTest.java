@@ -1,0 +1,155 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.eclipse.jgit.internal.storage.file.RefDirectory;
+import org.eclipse.jgit.lib.RefDatabase;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * What prefixes of all shapes are answered with, by JGit's RefDirectory and by ours. The former
+ * does not look for loose refs where the older question is about a prefix that is not a folder; it
+ * has those that it has seen before, so it is asked as if it had just been opened.
+ */
+class RefsByPrefixTest {
+  private static final List<String> PREFIXES =
+      List.of(
+          "",
+          "/",
+          "r",
+          "refs",
+          "refs/",
+          "refs//",
+          "refs/h",
+          "refs/heads",
+          "refs/heads/",
+          "refs/heads//",
+          "refs/heads/a",
+          "refs/heads/a/",
+          "refs/heads/b",
+          "refs/heads/b/",
+          "refs/heads/none",
+          "refs/tags/",
+          "HEAD",
+          "HEAD/",
+          "H",
+          "foo",
+          "foo/",
+          "foo/b");
+
+  @TempDir Path folder;
+
+  private static final String MAP = "map ";
+  private static final String LIST = "list ";
+
+  @SuppressWarnings("deprecation")
+  private static String answer(RefDatabase refs, String question, String prefix)
+      throws IOException {
+    try {
+      return (question.equals(MAP) ? refs.getRefs(prefix) : refs.getRefsByPrefix(prefix))
+          .toString();
+    } catch (ArrayIndexOutOfBoundsException e) {
+      // The map of JGit can't be asked for a prefix that is the name of a ref.
+      return "out of bounds";
+    }
+  }
+
+  private void compare(TestRefs repository) throws IOException {
+    RefDirectory jgit = (RefDirectory) repository.repository().getRefDatabase();
+    PackedRefsFile packed =
+        new PackedRefsFile(
+            repository.folder().resolve("packed-refs").toFile(),
+            new ListTiers(Differential.KEY, new ListMemory(1 << 20), null));
+    Failures failures = new Failures();
+    RefDatabase ours =
+        new FileRefDatabase(
+            repository.repository(),
+            jgit,
+            packed,
+            TestRefs.writes(packed),
+            UpdateSettings.DEFAULT,
+            failures);
+    // Twice: with what was remembered of the first time.
+    for (int i = 0; i < 2; i++) {
+      for (String prefix : PREFIXES) {
+        for (String question : List.of(MAP, LIST)) {
+          repository.peer().refresh();
+          assertWithMessage("%s%s", question, prefix)
+              .that(answer(ours, question, prefix))
+              .isEqualTo(answer(repository.peer(), question, prefix));
+        }
+      }
+    }
+    assertThat(failures.sum()).isEqualTo(0);
+  }
+
+  private static void loose(TestRefs repository, String name, int commit) throws IOException {
+    Path file = repository.folder().resolve(name);
+    Files.createDirectories(file.getParent());
+    Files.writeString(file, repository.commits().get(commit).name() + "\n");
+  }
+
+  private static void pack(TestRefs repository, String... names) throws IOException {
+    StringBuilder text = new StringBuilder(PackedRefsText.HEADER);
+    for (String name : names) {
+      text.append(repository.commits().get(0).name()).append(' ').append(name).append('\n');
+    }
+    Files.writeString(repository.folder().resolve("packed-refs"), text);
+  }
+
+  @Test
+  void nothing() throws Exception {
+    try (TestRefs repository = TestRefs.create(folder.resolve("r.git"), null)) {
+      compare(repository);
+    }
+  }
+
+  @Test
+  void looseRefs() throws Exception {
+    try (TestRefs repository = TestRefs.create(folder.resolve("r.git"), null)) {
+      loose(repository, "refs/heads/a", 0);
+      loose(repository, "refs/heads/b/c", 1);
+      loose(repository, "refs/heads/master", 1);
+      compare(repository);
+    }
+  }
+
+  @Test
+  void packedRefs() throws Exception {
+    try (TestRefs repository = TestRefs.create(folder.resolve("r.git"), null)) {
+      pack(repository, "HEADS", "foo/bar", "refs/heads/a", "refs/heads/ab", "refs/heads/b/c");
+      compare(repository);
+    }
+  }
+
+  @Test
+  void both() throws Exception {
+    try (TestRefs repository = TestRefs.create(folder.resolve("r.git"), null)) {
+      pack(repository, "foo/bar", "refs/heads/ab", "refs/heads/b/c", "refs/heads/master");
+      loose(repository, "refs/heads/a", 0);
+      loose(repository, "refs/heads/b/c", 1);
+      Files.writeString(repository.folder().resolve("refs/heads/s"), "ref: refs/heads/ab\n");
+      compare(repository);
+    }
+  }
+}
