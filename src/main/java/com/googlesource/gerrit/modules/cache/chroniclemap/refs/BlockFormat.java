@@ -21,8 +21,8 @@ final class BlockFormat {
   /** The file's header says that ids are peeled: a ref without a peeled id is not a tag. */
   static final int PEELED = 1;
 
-  /** Ids have 32 bytes. */
-  static final int SHA256 = 1 << 1;
+  /** Of SHA-1, as JGit knows no other. */
+  static final int ID_BYTES = 20;
 
   static final int VERSION_AT = 0;
   static final int FLAGS_AT = 1;
@@ -45,10 +45,6 @@ final class BlockFormat {
   static final int PADDING = 8;
 
   private BlockFormat() {}
-
-  static int idBytes(int flags) {
-    return (flags & SHA256) == 0 ? 20 : 32;
-  }
 
   /** Where the offsets of the restarts stand: behind the tags, which are eight for each. */
   static int restartsAt(int count) {

@@ -45,7 +45,6 @@ final class BlockView {
   private ByteBuffer memory;
   private int base;
   private int flags;
-  private int idBytes;
   private int count;
   private int restartsAt;
   private int idsAt;
@@ -69,7 +68,6 @@ final class BlockView {
       throw new IllegalStateException("not a block of this format");
     }
     flags = block.get(offset + BlockFormat.FLAGS_AT);
-    idBytes = BlockFormat.idBytes(flags);
     count = unsignedShort(offset + BlockFormat.COUNT_AT);
     restartsAt = offset + BlockFormat.restartsAt(count);
     idsAt = offset + BlockFormat.idsAt(count);
@@ -269,7 +267,7 @@ final class BlockView {
 
   /** Makes the ref of the current entry. */
   Ref ref(String refName) {
-    ObjectId id = id(idsAt + index * idBytes);
+    ObjectId id = id(idsAt + index * BlockFormat.ID_BYTES);
     if (hasPeeledId) {
       return new ObjectIdRef.PeeledTag(
           Ref.Storage.PACKED, refName, id, id(suffixAt + suffixLength));
@@ -279,22 +277,9 @@ final class BlockView {
         : new ObjectIdRef.PeeledNonTag(Ref.Storage.PACKED, refName, id);
   }
 
-  /** Copies the current entry's id. */
-  void copyId(byte[] target) {
-    memory.get(idsAt + index * idBytes, target, 0, idBytes);
-  }
-
-  /** Copies the current entry's peeled id, or returns false if it has none. */
-  boolean copyPeeledId(byte[] target) {
-    if (hasPeeledId) {
-      memory.get(suffixAt + suffixLength, target, 0, idBytes);
-    }
-    return hasPeeledId;
-  }
-
   /** Returns whether the current entry's id or peeled id is this one. */
   boolean pointsTo(int w1, int w2, int w3, int w4, int w5) {
-    return isId(idsAt + index * idBytes, w1, w2, w3, w4, w5)
+    return isId(idsAt + index * BlockFormat.ID_BYTES, w1, w2, w3, w4, w5)
         || (hasPeeledId && isId(suffixAt + suffixLength, w1, w2, w3, w4, w5));
   }
 
@@ -307,9 +292,6 @@ final class BlockView {
   }
 
   private ObjectId id(int at) {
-    if (idBytes != 20) {
-      throw new UnsupportedOperationException("JGit's ObjectId holds no SHA-256");
-    }
     return new ObjectId(
         (int) ID_WORD.get(memory, at),
         (int) ID_WORD.get(memory, at + 4),
@@ -324,7 +306,7 @@ final class BlockView {
 
   /** Position behind the current entry. */
   private int next() {
-    return suffixAt + suffixLength + (hasPeeledId ? idBytes : 0);
+    return suffixAt + suffixLength + (hasPeeledId ? BlockFormat.ID_BYTES : 0);
   }
 
   /** Reads the lengths of the entry at a position. */

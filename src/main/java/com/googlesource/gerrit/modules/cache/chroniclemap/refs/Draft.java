@@ -30,7 +30,7 @@ import org.eclipse.jgit.annotations.Nullable;
  *
  * <p>For one thread, and for one list; of no use after {@link #finish}.
  */
-final class Draft implements BlockStore {
+final class Draft {
   /** Blocks of more bytes than this together come into more than one slab. */
   private static final int MOST_SLAB_BYTES = 1 << 20;
 
@@ -56,6 +56,7 @@ final class Draft implements BlockStore {
   private int blocks;
 
   private int made;
+  private boolean finished;
 
   /**
    * Where a block is.
@@ -68,12 +69,6 @@ final class Draft implements BlockStore {
 
   Draft(ListMemory memory) {
     this.memory = memory;
-  }
-
-  /** Whether a list's blocks may be used again: they live as long as the list. */
-  @Override
-  public boolean mayReuse(ParsedRefs list) {
-    return list.held() != null;
   }
 
   /** Takes a block from the memory if it is there. */
@@ -90,8 +85,13 @@ final class Draft implements BlockStore {
     return true;
   }
 
-  @Override
-  public void put(long idHi, long idLo, ByteBuffer block) {
+  /**
+   * Adds a block, unless it is here.
+   *
+   * @param block the bytes between position and limit; the buffer may be used again when this
+   *     returns
+   */
+  void put(long idHi, long idLo, ByteBuffer block) {
     if (share(idHi, idLo)) {
       return;
     }
@@ -122,14 +122,9 @@ final class Draft implements BlockStore {
     return made;
   }
 
-  /** The root is handed to {@link #finish}. */
-  @Override
-  public void putRoot(long idHi, long idLo, ByteBuffer root) {}
-
-  /** Nobody reads a list that is not finished. */
-  @Override
-  public boolean read(long idHi, long idLo, Visitor visitor) {
-    return false;
+  /** Whether a list was made of it. */
+  boolean isFinished() {
+    return finished;
   }
 
   private Slab closeSlab(int spare) {
@@ -147,7 +142,7 @@ final class Draft implements BlockStore {
    * Makes the list.
    *
    * @param root its blocks were put here, or are those of {@code old}
-   * @param old a list that {@link #mayReuse} allows; null if there is none
+   * @param old a list whose blocks may be used again; null if there is none
    * @param onDisk whether the disk has it all
    */
   ParsedRefs finish(Root root, @Nullable ParsedRefs old, boolean onDisk) {
@@ -166,6 +161,7 @@ final class Draft implements BlockStore {
     slabs.forEach(slab -> slab.onDisk = onDisk);
     HeldBlocks held = held(kept, old, rootBytes);
     held.rootOnDisk = onDisk;
+    finished = true;
     return new ParsedRefs(kept, held);
   }
 

@@ -14,8 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
-import java.nio.ByteBuffer;
-
 /**
  * Where the blocks of one list lie: as long as anyone has the list, its blocks are there. Immutable
  * but for a note; any thread may read.
@@ -63,12 +61,6 @@ final class HeldBlocks {
 
   int rootBytes() {
     return rootBytes;
-  }
-
-  /** Shows a block to the visitor. The length is not known here: 0. */
-  void visit(int block, BlockStore.Visitor visitor) {
-    ByteBuffer memory = slab(block).memory;
-    visitor.visit(memory, start(block), 0);
   }
 
   /** Whether so much of the slabs is of no use to this list that it should be copied. */

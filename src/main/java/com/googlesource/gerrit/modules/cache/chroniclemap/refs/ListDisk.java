@@ -120,7 +120,7 @@ final class ListDisk {
   /** Writes what of a list was not written yet. */
   synchronized void write(ParsedRefs list) {
     HeldBlocks held = list.held();
-    if (held == null || held.rootOnDisk) {
+    if (held.rootOnDisk) {
       return;
     }
     long now = System.currentTimeMillis();
@@ -161,7 +161,7 @@ final class ListDisk {
   /** Sees to it that a list in use stays, or is there again. */
   synchronized void keep(ParsedRefs list) {
     HeldBlocks held = list.held();
-    if (held == null || !held.rootOnDisk) {
+    if (!held.rootOnDisk) {
       write(list);
       return;
     }

@@ -66,7 +66,7 @@ final class ListTiers {
     this.readers = new ReaderPool(key, READERS);
     this.check = new SharedCheck(readers);
     PackedRefsReader reader = readers.take();
-    none = reader.none(memory.draft());
+    none = reader.none();
     readers.giveBack(reader);
   }
 
@@ -121,7 +121,7 @@ final class ListTiers {
   /** Notes that a list left the memory. */
   void left(ParsedRefs list) {
     HeldBlocks held = list.held();
-    if (disk == null || held == null || held.rootOnDisk || closed) {
+    if (disk == null || held.rootOnDisk || closed) {
       return;
     }
     long bytes = bytes(list);
@@ -149,7 +149,7 @@ final class ListTiers {
     for (PackedRefsFile file : List.copyOf(changed)) {
       changed.remove(file);
       ParsedRefs list = file.lastList();
-      if (list != null && list.held() != null) {
+      if (list != null) {
         write(gather(list));
       }
     }

@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import java.nio.ByteBuffer;
-import java.util.Arrays;
 import java.util.List;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.AnyObjectId;
@@ -25,7 +24,7 @@ import org.eclipse.jgit.lib.Ref;
  * What one thread needs to look something up: the name as bytes, what to do with the block, and
  * what came of it. One for each thread, used again and again, so that a lookup makes no garbage.
  */
-final class Lookup implements BlockStore.Visitor {
+final class Lookup {
   /** Refs of a prefix that are made at once; where there are more, they are made when asked for. */
   static final int FEW = 64;
 
@@ -37,8 +36,6 @@ final class Lookup implements BlockStore.Visitor {
     FIND,
     /** Find the target and make a ref of it. */
     REF,
-    /** Find the target and copy its ids. */
-    COPY_IDS,
     /** Make the ref at an index. */
     REF_AT,
     /** Make refs from an index on. */
@@ -58,12 +55,9 @@ final class Lookup implements BlockStore.Visitor {
   private int length;
 
   private String name;
-  private Task task;
   private int from;
   private int most;
   private List<Ref> refs;
-  private byte[] idTarget;
-  private byte[] peeledTarget;
   private AnyObjectId object;
 
   private boolean found;
@@ -123,11 +117,6 @@ final class Lookup implements BlockStore.Visitor {
     return length;
   }
 
-  void copyTo(byte[] id, byte[] peeled) {
-    idTarget = id;
-    peeledTarget = peeled;
-  }
-
   /** Refs from an index on, at most so many, go to a list. */
   void collect(int firstIndex, int atMost, List<Ref> to) {
     from = firstIndex;
@@ -140,14 +129,10 @@ final class Lookup implements BlockStore.Visitor {
     refs = to;
   }
 
-  void setTask(Task next) {
-    task = next;
+  /** Does a task with the block that starts there. */
+  void run(Task task, ByteBuffer memory, int start) {
     found = false;
-  }
-
-  @Override
-  public void visit(ByteBuffer memory, int offset, int bytes) {
-    block.open(memory, offset);
+    block.open(memory, start);
     try {
       switch (task) {
         case PLACE -> findPlace();
@@ -155,14 +140,6 @@ final class Lookup implements BlockStore.Visitor {
         case REF -> {
           if (find()) {
             ref = block.ref(name);
-          }
-        }
-        case COPY_IDS -> {
-          if (find()) {
-            block.copyId(idTarget);
-            if (!block.copyPeeledId(peeledTarget)) {
-              Arrays.fill(peeledTarget, (byte) 0);
-            }
           }
         }
         case REF_AT -> {
@@ -180,6 +157,10 @@ final class Lookup implements BlockStore.Visitor {
         case TIPS -> tips();
       }
     } finally {
+      // What was asked for may be part of something large, and the thread may never ask again.
+      refs = null;
+      object = null;
+      name = null;
       block.close();
     }
   }
@@ -247,11 +228,10 @@ final class Lookup implements BlockStore.Visitor {
     return atEnd;
   }
 
-  /** The ref that was made; it and its name are not kept. */
+  /** The ref that was made; it is not kept. */
   Ref takeRef() {
     Ref taken = ref;
     ref = null;
-    name = null;
     return taken;
   }
 }

@@ -379,13 +379,12 @@ final class PackedRefsFile implements ListMemory.Holder {
       // If the state before has a stamp, that still holds: those attributes, this content.
       return stamp == null ? before : new State(stamp, old, old.digest());
     }
-    if (list.held() != null) {
+    if (draft.isFinished()) {
+      counts.parsed(list.blocks(), draft.made(), System.nanoTime() - begunAt);
+    } else {
       counts.found.increment();
-      return new State(stamp, list, list.digest());
     }
-    ParsedRefs made = draft.finish(list.root(), old, /* onDisk= */ false);
-    counts.parsed(list.blocks(), draft.made(), System.nanoTime() - begunAt);
-    return new State(stamp, made, made.digest());
+    return new State(stamp, list, list.digest());
   }
 
   /** Checks by the content, where that is done sooner than by reading for changes. */

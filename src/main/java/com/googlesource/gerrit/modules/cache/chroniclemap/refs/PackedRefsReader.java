@@ -58,12 +58,11 @@ final class PackedRefsReader {
   /** Comments at the start, the header among them, that a regular file may have. */
   private static final int MAX_COMMENTS = 1024;
 
+  private static final int HEX_LENGTH = 2 * BlockFormat.ID_BYTES;
   private static final byte[] HEADER = "# pack-refs with:".getBytes(US_ASCII);
   private static final byte[] PEELED = " peeled".getBytes(US_ASCII);
 
   private final SiteKey key;
-  private final int baseFlags;
-  private final int hexLength;
   private final TextHash hash;
   private final BlockWriter writer = new BlockWriter();
   private final RootWriter rootWriter = new RootWriter();
@@ -92,16 +91,9 @@ final class PackedRefsReader {
   private int parsedBlocks;
   private int reusedBlocks;
 
-  /** A reader for SHA-1 repositories, the only ones that JGit reads. */
   PackedRefsReader(SiteKey key) {
-    this(key, false);
-  }
-
-  PackedRefsReader(SiteKey key, boolean sha256) {
     this.key = key;
     this.hash = new TextHash(key);
-    this.baseFlags = sha256 ? BlockFormat.SHA256 : 0;
-    this.hexLength = 2 * BlockFormat.idBytes(baseFlags);
   }
 
   /** How many blocks the last call of {@link #read} made from text. */
@@ -149,7 +141,7 @@ final class PackedRefsReader {
   private RootWriter.RawText raw(TextSource from, @Nullable Known first) throws IOException {
     open(from);
     rootWriter.start();
-    int flags = baseFlags;
+    int flags = 0;
     long length = 0;
     fill();
     if (position < end) {
@@ -211,35 +203,36 @@ final class PackedRefsReader {
   }
 
   /** Reads a content that nobody else may have read. */
-  ParsedRefs read(TextSource from, BlockStore store, @Nullable ParsedRefs old)
+  ParsedRefs read(TextSource from, Draft draft, @Nullable ParsedRefs old)
       throws IOException, NotParsableException {
-    return read(from, store, old, digest -> null);
+    return read(from, draft, old, digest -> null);
   }
 
   /**
    * Reads a content.
    *
    * @param from at its start; may be rewound
-   * @param old a list whose blocks may be used again if they are in the store, or null
+   * @param draft gets the blocks of a new list
+   * @param old a list whose blocks may be used again, or null
    * @param known asked for the list of an irregular content before that is parsed; gives null if it
    *     knows none. (What is regular was found by {@link #digestIfKnown}.)
-   * @return {@code old} if the content has not changed, or the known list; else the new one, whose
-   *     blocks and root are in the store
+   * @return {@code old} if the content has not changed, or the known list; else the new one, with
+   *     which the draft is finished
    */
   ParsedRefs read(
       TextSource from,
-      BlockStore store,
+      Draft draft,
       @Nullable ParsedRefs old,
       Function<ContentDigest, ParsedRefs> known)
       throws IOException, NotParsableException {
-    Root oldRoot = old == null || !store.mayReuse(old) ? null : old.root();
+    Root oldRoot = old == null ? null : old.root();
     if (oldRoot != null && oldRoot.irregular() && matches(from, old)) {
       return old;
     }
     if (oldRoot != null && oldRoot.irregular()) {
       from.rewind();
     }
-    int flags = readRegular(from, store, oldRoot);
+    int flags = readRegular(from, draft, oldRoot);
     RootWriter.RawText raw = null;
     if (flags < 0) {
       from.rewind();
@@ -250,7 +243,7 @@ final class PackedRefsReader {
         return list;
       }
       try {
-        flags = readRegular(new MemoryText(IrregularText.regular(text)), store, oldRoot);
+        flags = readRegular(new MemoryText(IrregularText.regular(text)), draft, oldRoot);
       } catch (IrregularText.Refusal e) {
         throw new NotParsableException(e.reason(), raw.digest());
       }
@@ -260,10 +253,7 @@ final class PackedRefsReader {
     } else if (oldRoot != null && !oldRoot.irregular() && isSame(oldRoot)) {
       return old;
     }
-    Root root = rootWriter.finish(flags, raw);
-    ContentDigest digest = root.digest();
-    store.putRoot(digest.hi(), digest.lo(), root.bytes());
-    return new ParsedRefs(store, root);
+    return draft.finish(rootWriter.finish(flags, raw), old, /* onDisk= */ false);
   }
 
   private boolean isSame(Root oldRoot) {
@@ -283,9 +273,11 @@ final class PackedRefsReader {
   }
 
   /** The list of a file without refs, such as one that is not there. */
-  ParsedRefs none(BlockStore store) {
+  ParsedRefs none() {
     rootWriter.start();
-    return new ParsedRefs(store, rootWriter.finish(baseFlags, null));
+    // Nothing of it is to be written.
+    return new Draft(new ListMemory(0))
+        .finish(rootWriter.finish(0, null), null, /* onDisk= */ true);
   }
 
   // ---- the window
@@ -352,8 +344,7 @@ final class PackedRefsReader {
    *
    * @return the flags, or -1 if the file is not regular
    */
-  private int readRegular(TextSource from, BlockStore store, @Nullable Root oldRoot)
-      throws IOException {
+  private int readRegular(TextSource from, Draft draft, @Nullable Root oldRoot) throws IOException {
     open(from);
     rootWriter.start();
     parsedBlocks = 0;
@@ -380,7 +371,7 @@ final class PackedRefsReader {
         if (refsAt - position > MAX_COMMENTS) {
           return -1;
         }
-        flags = baseFlags | peeledFlag(refsAt);
+        flags = peeledFlag(refsAt);
         if (old != null && (old.flags() & ~Root.IRREGULAR) != flags) {
           old = null;
         }
@@ -389,12 +380,12 @@ final class PackedRefsReader {
       if (!parseChunk(refsAt, flags)) {
         return -1;
       }
-      finishChunk(store, start, refsAt, flags);
+      finishChunk(draft, start, refsAt, flags);
       if (old != null) {
         // Where the older list has a block that starts here, try that one next.
         fill();
         copyToHeap();
-        int nameAt = position + hexLength + 1;
+        int nameAt = position + HEX_LENGTH + 1;
         int nameLength = Lines.lineEnd(window, nameAt, end) - nameAt;
         while (nameLength > 0 && candidate < old.blocks()) {
           int order = old.compareFence(candidate, window, nameAt, nameLength);
@@ -408,7 +399,7 @@ final class PackedRefsReader {
         }
       }
     }
-    return flags < 0 ? baseFlags : flags;
+    return Math.max(0, flags);
   }
 
   /** Uses the older list's block if its text is what comes next, and would be cut there now. */
@@ -426,7 +417,7 @@ final class PackedRefsReader {
     if (!wasReused && rootWriter.blocks() > 0) {
       copyToHeap();
       int before = previousName();
-      int nameAt = position + hexLength + 1;
+      int nameAt = position + HEX_LENGTH + 1;
       if (before < 0 || !Lines.isAfter(window, before, nameAt, end)) {
         return false;
       }
@@ -443,17 +434,17 @@ final class PackedRefsReader {
     return true;
   }
 
-  private void finishChunk(BlockStore store, int start, int refsAt, int flags) {
+  private void finishChunk(Draft draft, int start, int refsAt, int flags) {
     int length = position - start;
     hash.of(direct, start, length, flags);
     int fenceLength = 0;
     if (writer.count() > 0) {
-      int nameAt = refsAt + hexLength + 1;
+      int nameAt = refsAt + HEX_LENGTH + 1;
       fenceLength = Lines.lineEnd(window, nameAt, end) - nameAt;
       System.arraycopy(
           window, nameAt, rootWriter.fence(fenceLength), rootWriter.fenceAt(), fenceLength);
     }
-    store.put(hash.hi, hash.lo, writer.finish());
+    draft.put(hash.hi, hash.lo, writer.finish());
     rootWriter.add(hash.hi, hash.lo, writer.count(), length, fenceLength);
     parsedBlocks++;
   }
@@ -513,10 +504,10 @@ final class PackedRefsReader {
     int previous = rootWriter.blocks() == 0 ? -1 : previousName();
     int p = refsAt;
     while (p < end) {
-      int nameAt = p + hexLength + 1;
+      int nameAt = p + HEX_LENGTH + 1;
       if (nameAt >= end
           || text[nameAt - 1] != ' '
-          || !Lines.hex(text, p, hexLength, writer.idBuffer(), writer.idAt())) {
+          || !Lines.hex(text, p, HEX_LENGTH, writer.idBuffer(), writer.idAt())) {
         return false;
       }
       int nameEnd = Lines.lineEnd(window, nameAt, end);
@@ -535,10 +526,10 @@ final class PackedRefsReader {
       previous = nameAt;
       p = nameEnd + 1;
       if (p < end && text[p] == '^') {
-        int peeledEnd = p + 1 + hexLength;
+        int peeledEnd = p + 1 + HEX_LENGTH;
         if (peeledEnd > end
             || text[peeledEnd] != '\n'
-            || !Lines.hex(text, p + 1, hexLength, writer.peeledBuffer(), writer.peeledAt())) {
+            || !Lines.hex(text, p + 1, HEX_LENGTH, writer.peeledBuffer(), writer.peeledAt())) {
           return false;
         }
         writer.addPeeled();
@@ -559,7 +550,7 @@ final class PackedRefsReader {
     if (line > 0 && window[line] == '^') {
       line = Lines.lineStart(window, line - 1);
     }
-    int nameAt = line + hexLength + 1;
+    int nameAt = line + HEX_LENGTH + 1;
     return window[line] == '#' || nameAt >= position ? -1 : nameAt;
   }
 }

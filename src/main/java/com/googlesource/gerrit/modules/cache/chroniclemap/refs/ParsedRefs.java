@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
-import java.nio.ByteBuffer;
 import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -31,57 +30,22 @@ import org.eclipse.jgit.lib.Ref;
  * The refs of one {@code packed-refs} content, as JGit's RefDirectory would read them: immutable,
  * in JGit's order, held off-heap in blocks.
  *
- * <p>Only refs that are asked for become objects. Any thread may ask; nothing waits. All methods
- * that read refs throw {@link MissingBlockException} if the blocks are in a store that has
- * forgotten one: then the file must be parsed again. Lists that are returned are read lazily and
- * throw it too. A list that has its blocks itself never throws it.
+ * <p>Only refs that are asked for become objects. Any thread may ask; nothing waits.
  */
 final class ParsedRefs {
-  @Nullable private final BlockStore store;
-  @Nullable private final HeldBlocks held;
+  private final HeldBlocks held;
   private final Root root;
 
-  /** A list whose blocks are in a store, which may forget them. */
-  ParsedRefs(BlockStore store, Root root) {
-    this.store = store;
-    this.held = null;
-    this.root = root;
-  }
-
-  /** A list that has its blocks. */
   ParsedRefs(Root root, HeldBlocks held) {
-    this.store = null;
     this.held = held;
     this.root = root;
-  }
-
-  /**
-   * Returns the list of a content that was parsed before, by this process or another, or null if
-   * the store does not know it.
-   */
-  @Nullable
-  static ParsedRefs find(BlockStore store, ContentDigest digest) {
-    ByteBuffer[] copy = new ByteBuffer[1];
-    store.read(
-        digest.hi(),
-        digest.lo(),
-        (memory, offset, length) ->
-            copy[0] = ByteBuffer.allocateDirect(length).put(0, memory, offset, length));
-    return copy[0] == null ? null : new ParsedRefs(store, new Root(copy[0]));
   }
 
   Root root() {
     return root;
   }
 
-  /** Where the blocks are, unless they are {@link #held}. */
-  @Nullable
-  BlockStore store() {
-    return store;
-  }
-
-  /** The blocks, if they can't be lost. */
-  @Nullable
+  /** The blocks. */
   HeldBlocks held() {
     return held;
   }
@@ -106,10 +70,10 @@ final class ParsedRefs {
     return root.blocks();
   }
 
-  /** Bytes of the blocks, if the list has them itself. */
+  /** Bytes of the blocks. */
   long blockBytes() {
     long bytes = 0;
-    for (int i = 0; held != null && i < blocks(); i++) {
+    for (int i = 0; i < blocks(); i++) {
       bytes += held.slab(i).lengthAt(held.start(i));
     }
     return bytes;
@@ -134,22 +98,6 @@ final class ParsedRefs {
   boolean contains(String name) {
     Lookup lookup = Lookup.start(name);
     return lookup != null && find(lookup, Lookup.Task.FIND);
-  }
-
-  /**
-   * Copies the ids of a ref, SHA-256 or SHA-1.
-   *
-   * @param id gets the id
-   * @param peeled gets the peeled id, or zeros if there is none
-   * @return whether there is a ref of that name
-   */
-  boolean copyIds(String name, byte[] id, byte[] peeled) {
-    Lookup lookup = Lookup.start(name);
-    if (lookup == null) {
-      return false;
-    }
-    lookup.copyTo(id, peeled);
-    return find(lookup, Lookup.Task.COPY_IDS);
   }
 
   private boolean find(Lookup lookup, Lookup.Task task) {
@@ -270,12 +218,7 @@ final class ParsedRefs {
   }
 
   private Lookup read(int block, Lookup lookup, Lookup.Task task) {
-    lookup.setTask(task);
-    if (held != null) {
-      held.visit(block, lookup);
-    } else if (!store.read(root.idHi(block), root.idLo(block), lookup)) {
-      throw new MissingBlockException();
-    }
+    lookup.run(task, held.slab(block).memory, held.start(block));
     return lookup;
   }
 

@@ -36,7 +36,6 @@ final class Differential implements Closeable {
 
   private final JGitPackedRefs jgit;
   private final PackedRefsReader reader = new PackedRefsReader(KEY);
-  private DirectBlockStore store = new DirectBlockStore(1 << 20);
 
   Differential(Path folder) throws IOException {
     jgit = new JGitPackedRefs(folder);
@@ -46,13 +45,9 @@ final class Differential implements Closeable {
     return jgit;
   }
 
-  DirectBlockStore store() {
-    return store;
-  }
-
-  /** Starts with an empty store. */
-  void forgetBlocks() {
-    store = new DirectBlockStore(1 << 20);
+  /** Shares no blocks but those of an older list. */
+  static Draft draft() {
+    return new ListMemory(0).draft();
   }
 
   PackedRefsReader reader() {
@@ -74,7 +69,7 @@ final class Differential implements Closeable {
     }
     ParsedRefs list;
     try {
-      list = reader.read(new MemoryText(text), store, old);
+      list = reader.read(new MemoryText(text), draft(), old);
     } catch (NotParsableException e) {
       assertWithMessage("reason").that(reasons(expected)).contains(e.reason());
       assertThat(e.digest()).isEqualTo(reader.digest(new MemoryText(text)));
