@@ -16,10 +16,16 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 /** Layout of a block; specified in {@code resources/Documentation/refs-format.md}. */
 final class BlockFormat {
-  static final byte VERSION = 1;
+  static final byte VERSION = 2;
 
-  /** The file's header says that ids are peeled: a ref without a peeled id is not a tag. */
+  /** The file's header says {@code peeled}; see {@link PackedRefsTraits}. */
   static final int PEELED = 1;
+
+  /** The file's header says {@code fully-peeled}. */
+  static final int FULLY_PEELED = 1 << 1;
+
+  /** All flags of blocks; a root has these and others. */
+  static final int FLAGS = PEELED | FULLY_PEELED;
 
   /** Of SHA-1, as JGit knows no other. */
   static final int ID_BYTES = 20;

@@ -44,6 +44,7 @@ final class BlockView {
 
   private ByteBuffer memory;
   private int base;
+  private boolean utf16;
   private int flags;
   private int count;
   private int restartsAt;
@@ -60,9 +61,14 @@ final class BlockView {
   private byte[] name = new byte[256];
   private int nameLength;
 
-  /** Starts to read a block. */
-  void open(ByteBuffer block, int offset) {
+  /**
+   * Starts to read a block.
+   *
+   * @param inUtf16 the order of its list's names
+   */
+  void open(ByteBuffer block, int offset, boolean inUtf16) {
     memory = block;
+    utf16 = inUtf16;
     base = offset;
     if (block.get(offset + BlockFormat.VERSION_AT) != BlockFormat.VERSION) {
       throw new IllegalStateException("not a block of this format");
@@ -207,7 +213,7 @@ final class BlockView {
     if (targetAt == targetEnd) {
       return 1;
     }
-    return Names.compareBytes(memory.get(suffixAt + at), target[targetAt]);
+    return Names.compareBytes(memory.get(suffixAt + at), target[targetAt], utf16);
   }
 
   /** How many of the first bytes are the same. */
@@ -260,6 +266,24 @@ final class BlockView {
     return nameLength >= length && Arrays.equals(name, 0, length, prefix, 0, length);
   }
 
+  /** Order of the name of the current entry, which has been made, and a target. */
+  int compareName(byte[] target, int length, boolean inUtf16) {
+    int end = Math.min(nameLength, length);
+    int match = Arrays.mismatch(name, 0, end, target, 0, end);
+    return match < 0
+        ? nameLength - length
+        : Names.compareBytes(name[match], target[match], inUtf16);
+  }
+
+  /** The bytes of the name of the current entry, which has been made; until that is left. */
+  byte[] nameBytes() {
+    return name;
+  }
+
+  int nameLength() {
+    return nameLength;
+  }
+
   /** The name of the current entry, which has been made. */
   String name() {
     return new String(name, 0, nameLength, UTF_8);
@@ -272,9 +296,9 @@ final class BlockView {
       return new ObjectIdRef.PeeledTag(
           Ref.Storage.PACKED, refName, id, id(suffixAt + suffixLength));
     }
-    return (flags & BlockFormat.PEELED) == 0
-        ? new ObjectIdRef.Unpeeled(Ref.Storage.PACKED, refName, id)
-        : new ObjectIdRef.PeeledNonTag(Ref.Storage.PACKED, refName, id);
+    return PackedRefsTraits.isPeeled(flags, refName)
+        ? new ObjectIdRef.PeeledNonTag(Ref.Storage.PACKED, refName, id)
+        : new ObjectIdRef.Unpeeled(Ref.Storage.PACKED, refName, id);
   }
 
   /** Returns whether the current entry's id or peeled id is this one. */

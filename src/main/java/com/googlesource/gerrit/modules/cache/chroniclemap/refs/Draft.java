@@ -36,9 +36,6 @@ final class Draft {
 
   private static final int FIRST_BYTES = 8 << 10;
 
-  /** A root of up to so many bytes lies with its blocks: small lists have one piece of memory. */
-  private static final int SMALL_ROOT = 4 << 10;
-
   // Most drafts are never written to: the content has not changed.
   private static final byte[] NO_BYTES = {};
   private static final long[] NO_IDS = {};
@@ -97,7 +94,7 @@ final class Draft {
     }
     int length = block.remaining();
     if (used > 0 && used + length > MOST_SLAB_BYTES) {
-      closeSlab(0);
+      closeSlab();
     }
     if (bytes.length < used + length) {
       bytes = Arrays.copyOf(bytes, Math.max(FIRST_BYTES, 2 * (used + length)));
@@ -127,15 +124,13 @@ final class Draft {
     return finished;
   }
 
-  private Slab closeSlab(int spare) {
-    ByteBuffer slab = ByteBuffer.allocateDirect(used + spare);
+  private void closeSlab() {
+    ByteBuffer slab = memory.allocate(used);
     slab.put(0, bytes, 0, used);
     starts[blocks] = used;
-    Slab closed = new Slab(slab, Arrays.copyOf(ids, 2 * blocks), Arrays.copyOf(starts, blocks + 1));
-    slabs.add(closed);
+    slabs.add(new Slab(slab, Arrays.copyOf(ids, 2 * blocks), Arrays.copyOf(starts, blocks + 1)));
     used = 0;
     blocks = 0;
-    return closed;
   }
 
   /**
@@ -146,26 +141,17 @@ final class Draft {
    * @param onDisk whether the disk has it all
    */
   ParsedRefs finish(Root root, @Nullable ParsedRefs old, boolean onDisk) {
-    Root kept = root;
-    int rootBytes = root.bytes().limit();
     if (blocks > 0) {
-      boolean small = slabs.isEmpty() && rootBytes <= SMALL_ROOT;
-      int at = used;
-      Slab last = closeSlab(small ? rootBytes : 0);
-      if (small) {
-        last.memory.put(at, root.bytes(), 0, rootBytes);
-        kept = new Root(last.memory.slice(at, rootBytes));
-        rootBytes = 0;
-      }
+      closeSlab();
     }
     slabs.forEach(slab -> slab.onDisk = onDisk);
-    HeldBlocks held = held(kept, old, rootBytes);
+    HeldBlocks held = held(root, old);
     held.rootOnDisk = onDisk;
     finished = true;
-    return new ParsedRefs(kept, held);
+    return new ParsedRefs(root, held);
   }
 
-  private HeldBlocks held(Root root, @Nullable ParsedRefs old, int rootBytes) {
+  private HeldBlocks held(Root root, @Nullable ParsedRefs old) {
     IdentityHashMap<Slab, Integer> numbers = new IdentityHashMap<>();
     List<Slab> all = new ArrayList<>();
     long[] at = new long[root.blocks()];
@@ -191,7 +177,7 @@ final class Draft {
               });
       at[i] = HeldBlocks.place(number, start);
     }
-    return new HeldBlocks(all.toArray(Slab[]::new), at, rootBytes);
+    return new HeldBlocks(all.toArray(Slab[]::new), at);
   }
 
   /** Blocks that are used again stand in the older list in the same order. */

@@ -26,20 +26,13 @@ final class HeldBlocks {
   /** For each block the number of its slab, and where it starts there. */
   private final long[] places;
 
-  private final int rootBytes;
-
   /** Whether the root has been handed to the disk. */
   volatile boolean rootOnDisk;
 
-  /**
-   * Takes over places.
-   *
-   * @param rootBytes direct memory of the root, if it has its own
-   */
-  HeldBlocks(Slab[] slabs, long[] places, int rootBytes) {
+  /** Takes over places. */
+  HeldBlocks(Slab[] slabs, long[] places) {
     this.slabs = slabs;
     this.places = places;
-    this.rootBytes = rootBytes;
   }
 
   static long place(int slab, int start) {
@@ -57,10 +50,6 @@ final class HeldBlocks {
   /** The slabs of all blocks, each once. Not to be changed. */
   Slab[] slabs() {
     return slabs;
-  }
-
-  int rootBytes() {
-    return rootBytes;
   }
 
   /** Whether so much of the slabs is of no use to this list that it should be copied. */

@@ -32,6 +32,8 @@ final class Lookup {
   enum Task {
     /** Find where the target stands or would stand. */
     PLACE,
+    /** Find where the target stands or would stand among some that are in UTF-16's order. */
+    PLACE_AMONG,
     /** Find the target. */
     FIND,
     /** Find the target and make a ref of it. */
@@ -100,13 +102,26 @@ final class Lookup {
     return lookup;
   }
 
+  /** Prepares to look for where names stand that start with some bytes and one more. */
+  static Lookup startBound(byte[] prefix, int prefixLength, int next) {
+    Lookup lookup = OF_THREAD.get();
+    lookup.reserve(prefixLength + SPARE);
+    System.arraycopy(prefix, 0, lookup.target, 0, prefixLength);
+    lookup.target[prefixLength] = (byte) next;
+    lookup.length = prefixLength + 1;
+    return lookup;
+  }
+
   private boolean encode(String text) {
-    int needed = 3 * text.length() + SPARE;
+    reserve(3 * text.length() + SPARE);
+    length = Names.encode(text, target);
+    return length >= 0;
+  }
+
+  private void reserve(int needed) {
     if (target.length < needed || (target.length > KEPT_BYTES && needed <= KEPT_BYTES)) {
       target = new byte[Math.max(512, needed)];
     }
-    length = Names.encode(text, target);
-    return length >= 0;
   }
 
   byte[] target() {
@@ -115,6 +130,12 @@ final class Lookup {
 
   int length() {
     return length;
+  }
+
+  /** The target is looked for among so many from an index on. */
+  void among(int firstIndex, int count) {
+    from = firstIndex;
+    most = count;
   }
 
   /** Refs from an index on, at most so many, go to a list. */
@@ -130,12 +151,13 @@ final class Lookup {
   }
 
   /** Does a task with the block that starts there. */
-  void run(Task task, ByteBuffer memory, int start) {
+  void run(Task task, ByteBuffer memory, int start, boolean utf16) {
     found = false;
-    block.open(memory, start);
+    block.open(memory, start, utf16);
     try {
       switch (task) {
         case PLACE -> findPlace();
+        case PLACE_AMONG -> findPlaceAmong();
         case FIND -> find();
         case REF -> {
           if (find()) {
@@ -173,6 +195,21 @@ final class Lookup {
   private void findPlace() {
     found = block.find(target, length);
     index = block.index();
+  }
+
+  private void findPlaceAmong() {
+    int low = from;
+    int high = from + most;
+    while (low < high) {
+      int middle = (low + high) >>> 1;
+      block.seek(middle);
+      if (block.compareName(target, length, true) < 0) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    index = low;
   }
 
   private void prefix() {

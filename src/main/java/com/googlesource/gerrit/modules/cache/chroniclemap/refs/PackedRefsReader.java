@@ -14,8 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
-
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.NotParsableException.Reason;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -35,7 +33,8 @@ import org.eclipse.jgit.annotations.Nullable;
  * <p>How: the text goes through a window of some 256 KB, chunk by chunk (see {@link Chunks}). Where
  * the older list has a block that starts with the name that comes next, its text is hashed; if that
  * gives the block's id, the chunk is the same and done with. Else its lines are read: each must be
- * just as git writes it, in order. At the first that is not, all is left to {@link IrregularText}.
+ * just as git writes it, in order: in that of native git, by bytes, or in JGit's. At the first that
+ * is not, all is left to {@link IrregularText}.
  *
  * <p>The window is direct memory, into which files are read without a copy; only what must be read
  * as lines is copied to the heap.
@@ -58,9 +57,10 @@ final class PackedRefsReader {
   /** Comments at the start, the header among them, that a regular file may have. */
   private static final int MAX_COMMENTS = 1024;
 
+  /** What the header of a regular file says. */
+  private static final int HEADER_FLAGS = BlockFormat.FLAGS | Root.SORTED | Root.HEADER;
+
   private static final int HEX_LENGTH = 2 * BlockFormat.ID_BYTES;
-  private static final byte[] HEADER = "# pack-refs with:".getBytes(US_ASCII);
-  private static final byte[] PEELED = " peeled".getBytes(US_ASCII);
 
   private final SiteKey key;
   private final TextHash hash;
@@ -87,6 +87,12 @@ final class PackedRefsReader {
 
   /** Whether {@link #end} is the end of the file. */
   private boolean atEnd;
+
+  /** Which orders the names of the chunk follow that was read last: see {@link NamePairs}. */
+  private int pairs;
+
+  /** Whether the names ascend in one order so far. */
+  private boolean orderly;
 
   private int parsedBlocks;
   private int reusedBlocks;
@@ -146,7 +152,7 @@ final class PackedRefsReader {
     fill();
     if (position < end) {
       copyToHeap();
-      flags |= peeledFlag(endOfComments());
+      flags = headerFlags(endOfComments()) & BlockFormat.FLAGS;
     }
     while (position < end) {
       copyToHeap();
@@ -155,7 +161,7 @@ final class PackedRefsReader {
       if (length == 0 && first != null && !first.isKnown(hash.hi, hash.lo)) {
         return null;
       }
-      rootWriter.add(hash.hi, hash.lo, 0, 0, 0);
+      var unused = rootWriter.add(hash.hi, hash.lo, 0, 0, 0, 0);
       length += chunkEnd - position;
       position = chunkEnd;
       fill();
@@ -198,7 +204,7 @@ final class PackedRefsReader {
   }
 
   private boolean isText(Root root, int block, int length) {
-    hash.of(direct, position, length, root.flags());
+    hash.of(direct, position, length, root.blockFlags());
     return hash.hi == root.idHi(block) && hash.lo == root.idLo(block);
   }
 
@@ -349,6 +355,7 @@ final class PackedRefsReader {
     rootWriter.start();
     parsedBlocks = 0;
     reusedBlocks = 0;
+    orderly = true;
     Root old = oldRoot;
     int flags = -1;
     int candidate = 0;
@@ -356,7 +363,10 @@ final class PackedRefsReader {
     boolean wasReused = false;
     for (fill(); position < end; fill()) {
       if (aligned >= 0 && reuse(old, aligned, wasReused)) {
-        flags = old.flags() & ~Root.IRREGULAR;
+        if (!orderly) {
+          return -1;
+        }
+        flags = flags < 0 ? old.flags() & HEADER_FLAGS : flags;
         candidate = aligned + 1;
         aligned = candidate < old.blocks() ? candidate : -1;
         wasReused = true;
@@ -371,16 +381,16 @@ final class PackedRefsReader {
         if (refsAt - position > MAX_COMMENTS) {
           return -1;
         }
-        flags = peeledFlag(refsAt);
-        if (old != null && (old.flags() & ~Root.IRREGULAR) != flags) {
+        flags = headerFlags(refsAt);
+        if (old != null && old.blockFlags() != (flags & BlockFormat.FLAGS)) {
           old = null;
         }
       }
       int start = position;
-      if (!parseChunk(refsAt, flags)) {
+      if (!parseChunk(refsAt, flags & BlockFormat.FLAGS)
+          || !finishChunk(draft, start, refsAt, flags & BlockFormat.FLAGS)) {
         return -1;
       }
-      finishChunk(draft, start, refsAt, flags);
       if (old != null) {
         // Where the older list has a block that starts here, try that one next.
         fill();
@@ -413,28 +423,36 @@ final class PackedRefsReader {
     if (chunkEnd < end && (block == old.blocks() - 1 || direct.get(chunkEnd) == '^')) {
       return false;
     }
+    int pairs = old.pairs(block);
     // A file that was parsed may have had this block after another one.
-    if (!wasReused && rootWriter.blocks() > 0) {
-      copyToHeap();
-      int before = previousName();
-      int nameAt = position + HEX_LENGTH + 1;
-      if (before < 0 || !Lines.isAfter(window, before, nameAt, end)) {
+    if (!wasReused) {
+      int toFirst = 0;
+      if (rootWriter.blocks() > 0) {
+        copyToHeap();
+        int before = previousName();
+        int nameAt = position + HEX_LENGTH + 1;
+        toFirst = before < 0 ? NamePairs.NEITHER : Lines.pair(window, before, nameAt, end);
+      }
+      if (toFirst == NamePairs.NEITHER) {
         return false;
       }
+      pairs = NamePairs.flags(NamePairs.within(pairs), toFirst);
     }
-    hash.of(direct, position, length, old.flags() & ~Root.IRREGULAR);
+    hash.of(direct, position, length, old.blockFlags());
     if (hash.hi != old.idHi(block) || hash.lo != old.idLo(block)) {
       return false;
     }
     int fenceLength = old.fenceLength(block);
     old.copyFence(block, rootWriter.fence(fenceLength), rootWriter.fenceAt());
-    rootWriter.add(hash.hi, hash.lo, old.first(block + 1) - old.first(block), length, fenceLength);
+    int count = old.first(block + 1) - old.first(block);
+    orderly = rootWriter.add(hash.hi, hash.lo, count, length, fenceLength, pairs);
     position = chunkEnd;
     reusedBlocks++;
     return true;
   }
 
-  private void finishChunk(Draft draft, int start, int refsAt, int flags) {
+  /** Returns false if the names do not ascend in one order so far. */
+  private boolean finishChunk(Draft draft, int start, int refsAt, int flags) {
     int length = position - start;
     hash.of(direct, start, length, flags);
     int fenceLength = 0;
@@ -445,8 +463,8 @@ final class PackedRefsReader {
           window, nameAt, rootWriter.fence(fenceLength), rootWriter.fenceAt(), fenceLength);
     }
     draft.put(hash.hi, hash.lo, writer.finish());
-    rootWriter.add(hash.hi, hash.lo, writer.count(), length, fenceLength);
     parsedBlocks++;
+    return rootWriter.add(hash.hi, hash.lo, writer.count(), length, fenceLength, pairs);
   }
 
   /** Where the comments end that start here, or a chunk after this position. */
@@ -461,30 +479,20 @@ final class PackedRefsReader {
     return p;
   }
 
-  /** What the last header among the comments says of peeled ids, as JGit takes it. */
-  private int peeledFlag(int commentsEnd) {
-    int flag = 0;
+  /** What the last header among the comments says, as flags of a root. */
+  private int headerFlags(int commentsEnd) {
+    int flags = 0;
     for (int p = position; p < commentsEnd; ) {
       int lineEnd = p;
       while (lineEnd < commentsEnd && window[lineEnd] != '\n') {
         lineEnd++;
       }
-      if (startsWith(p, lineEnd, HEADER)) {
-        flag = 0;
-        for (int i = p + HEADER.length; i < lineEnd; i++) {
-          if (startsWith(i, lineEnd, PEELED)) {
-            flag = BlockFormat.PEELED;
-          }
-        }
+      if (PackedRefsTraits.isHeader(window, p, lineEnd)) {
+        flags = PackedRefsTraits.flags(window, p, lineEnd);
       }
       p = lineEnd + 1;
     }
-    return flag;
-  }
-
-  private boolean startsWith(int at, int limit, byte[] word) {
-    return limit - at >= word.length
-        && Arrays.equals(window, at, at + word.length, word, 0, word.length);
+    return flags;
   }
 
   /**
@@ -496,6 +504,7 @@ final class PackedRefsReader {
     int start = position;
     byte[] text = window;
     writer.start(flags);
+    pairs = 0;
     for (int p = position; p < refsAt; p++) {
       if (text[p] == '\r') {
         return false;
@@ -517,13 +526,18 @@ final class PackedRefsReader {
       int shared = 0;
       if (previous >= 0) {
         shared = Lines.shared(text, previous, nameAt, end);
-        if (shared >= nameEnd - nameAt
-            || Names.compareBytes(text[previous + shared], text[nameAt + shared]) >= 0) {
-          return false; // not in order, or twice
+        int pair =
+            shared < nameEnd - nameAt
+                ? NamePairs.of(text[previous + shared], text[nameAt + shared])
+                : NamePairs.NEITHER;
+        if (pair == NamePairs.NEITHER) {
+          return false;
         }
+        pairs |= writer.count() == 0 ? NamePairs.flags(0, pair) : pair;
       }
       writer.add(text, nameAt, nameEnd - nameAt, shared);
       previous = nameAt;
+      int line = p;
       p = nameEnd + 1;
       if (p < end && text[p] == '^') {
         int peeledEnd = p + 1 + HEX_LENGTH;
@@ -535,7 +549,7 @@ final class PackedRefsReader {
         writer.addPeeled();
         p = peeledEnd + 1;
       }
-      if (p < end && Chunks.endsAt(key, text, start, p)) {
+      if (p < end && Chunks.endsAt(key, text, start, line, nameEnd, p)) {
         break;
       }
     }

@@ -20,11 +20,12 @@ import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
-import java.util.RandomAccess;
+import java.util.Objects;
 import java.util.function.Consumer;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.AnyObjectId;
 import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefComparator;
 
 /**
  * The refs of one {@code packed-refs} content, as JGit's RefDirectory would read them: immutable,
@@ -35,6 +36,9 @@ import org.eclipse.jgit.lib.Ref;
 final class ParsedRefs {
   private final HeldBlocks held;
   private final Root root;
+
+  /** Made when it is first needed, where the file's order is not JGit's. */
+  @Nullable private volatile JGitOrder order;
 
   ParsedRefs(Root root, HeldBlocks held) {
     this.held = held;
@@ -79,9 +83,9 @@ final class ParsedRefs {
     return bytes;
   }
 
-  /** Bytes of direct memory that this list takes beside its blocks. */
+  /** Bytes of the heap that this list takes beside its blocks. */
   int rootBytes() {
-    return root.bytes().limit();
+    return root.bytes().length;
   }
 
   /** Returns the ref of that name, or null. */
@@ -132,28 +136,81 @@ final class ParsedRefs {
 
   /** How many refs come before all that start so, or those and all that start so. */
   private int rank(Lookup bound) {
+    return root.utf16() ? place(bound) : rankInRuns(bound);
+  }
+
+  /** The same in the order of the file. */
+  int place(Lookup bound) {
     int block = blockOf(bound);
     return block < 0 ? 0 : root.first(block) + read(block, bound, Lookup.Task.PLACE).index();
   }
 
+  /** The same in JGit's order, where the file has another one. */
+  private int rankInRuns(Lookup bound) {
+    JGitOrder runs = order();
+    int low = 0;
+    int high = runs.runs();
+    while (low < high) {
+      int middle = (low + high) >>> 1;
+      int first = runs.place(middle);
+      if (placeAmong(bound, blockAt(first), first, first + 1) > first) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    if (low == 0) {
+      return 0;
+    }
+    // In a run, names ascend in both orders.
+    int run = low - 1;
+    int from = runs.place(run);
+    int to = from + runs.length(run);
+    int block =
+        root.blockOf(bound.target(), bound.length(), blockAt(from) + 1, blockAt(to - 1) + 1, true);
+    return runs.start(run) + placeAmong(bound, block, from, to) - from;
+  }
+
+  /** Where a name stands or would stand, in the file, among those of a block from a place on. */
+  private int placeAmong(Lookup bound, int block, int from, int to) {
+    int first = root.first(block);
+    int low = Math.max(from, first);
+    bound.among(low - first, Math.min(to, root.first(block + 1)) - low);
+    return first + read(block, bound, Lookup.Task.PLACE_AMONG).index();
+  }
+
+  /** How JGit orders the refs of a file that has another order. */
+  private JGitOrder order() {
+    JGitOrder known = order;
+    if (known == null) {
+      known = JGitOrder.of(this);
+      order = known;
+    }
+    return known;
+  }
+
   /** Returns the ref at a position in the order of names. */
   Ref get(int position) {
-    int block = blockAt(position);
+    Objects.checkIndex(position, size());
+    int place = position;
+    if (!root.utf16()) {
+      JGitOrder runs = order();
+      int run = runs.runAt(position);
+      place = runs.place(run) + position - runs.start(run);
+    }
+    int block = blockAt(place);
     Lookup lookup = Lookup.start();
-    lookup.collect(position - root.first(block), 1, Collections.emptyList());
+    lookup.collect(place - root.first(block), 1, Collections.emptyList());
     read(block, lookup, Lookup.Task.REF_AT);
     return lookup.takeRef();
   }
 
-  private int blockAt(int position) {
-    if (position < 0 || position >= size()) {
-      throw new IndexOutOfBoundsException(position);
-    }
+  private int blockAt(int place) {
     int low = 0;
     int high = root.blocks();
     while (low + 1 < high) {
       int middle = (low + high) >>> 1;
-      if (root.first(middle) <= position) {
+      if (root.first(middle) <= place) {
         low = middle;
       } else {
         high = middle;
@@ -194,10 +251,14 @@ final class ParsedRefs {
     List<Ref> few = new ArrayList<>(4);
     lookup.collect(0, Lookup.FEW, few);
     if (read(block, lookup, Lookup.Task.PREFIX).atEnd()) {
+      inOrder(few);
       return Collections.unmodifiableList(few);
     }
-    int from = root.first(block) + lookup.index();
-    return new Range(from, rank(Lookup.startBound(prefix, true)));
+    // In either order they follow each other.
+    int place = root.first(block) + lookup.index();
+    int count = place(Lookup.startBound(prefix, true)) - place;
+    int from = root.utf16() ? place : rank(prefix);
+    return new Range(from, from + count);
   }
 
   /** Calls back for each ref whose id or peeled id is this one, in order. Reads all ids. */
@@ -207,8 +268,14 @@ final class ParsedRefs {
       Lookup lookup = Lookup.start();
       lookup.collectTips(id, refs);
       read(block, lookup, Lookup.Task.TIPS);
-      refs.forEach(found);
-      refs.clear();
+    }
+    inOrder(refs);
+    refs.forEach(found);
+  }
+
+  private void inOrder(List<Ref> inTheFile) {
+    if (!root.utf16()) {
+      inTheFile.sort(RefComparator.INSTANCE);
     }
   }
 
@@ -218,23 +285,39 @@ final class ParsedRefs {
   }
 
   private Lookup read(int block, Lookup lookup, Lookup.Task task) {
-    lookup.run(task, held.slab(block).memory, held.start(block));
+    lookup.run(task, held.slab(block).memory, held.start(block), root.utf16());
     return lookup;
+  }
+
+  /** Has a view read a block, which stays as long as the list. */
+  void open(BlockView view, int block) {
+    view.open(held.slab(block).memory, held.start(block), root.utf16());
   }
 
   /** Reads refs from a position to the end of its block, or to another position. */
   private int readSome(int position, int end, List<Ref> target) {
-    int block = blockAt(position);
+    int place = position;
+    int to = end;
+    if (!root.utf16()) {
+      JGitOrder runs = order();
+      int run = runs.runAt(position);
+      place = runs.place(run) + position - runs.start(run);
+      to = place + Math.min(end, runs.start(run + 1)) - position;
+    }
+    int block = blockAt(place);
     int first = root.first(block);
-    int count = Math.min(end, root.first(block + 1)) - position;
+    int count = Math.min(to, root.first(block + 1)) - place;
     Lookup lookup = Lookup.start();
-    lookup.collect(position - first, count, target);
+    lookup.collect(place - first, count, target);
     read(block, lookup, Lookup.Task.REFS);
     return count;
   }
 
-  /** Some of the refs, made one by one, or block by block when walked through. */
-  private final class Range extends AbstractList<Ref> implements RandomAccess {
+  /**
+   * Some of the refs, made one by one, or block by block when walked through. Not {@link
+   * java.util.RandomAccess}, though access is quick: streams would read them one by one then.
+   */
+  private final class Range extends AbstractList<Ref> {
     private final int from;
     private final int to;
 

@@ -76,12 +76,10 @@ class ListMemoryTest {
 
   private static long bytes(ParsedRefs... of) {
     Set<Slab> slabs = Collections.newSetFromMap(new IdentityHashMap<>());
-    long bytes = 0;
     for (ParsedRefs list : of) {
-      bytes += list.held().rootBytes();
       slabs.addAll(Arrays.asList(list.held().slabs()));
     }
-    return bytes + slabs.stream().mapToLong(Slab::bytes).sum();
+    return slabs.stream().mapToLong(Slab::bytes).sum();
   }
 
   private long emptyBytes() {
@@ -129,7 +127,7 @@ class ListMemoryTest {
     a.read(other);
     lists.assertIs(a.list, other);
     lists.assertIs(before, Lists.text(1, REFS));
-    long own = bytes(a.list) - a.list.held().rootBytes();
+    long own = bytes(a.list);
     assertThat(own).isLessThan(bytes(before) + (40 << 10));
     assertThat(memory.size()).isEqualTo(1);
   }
@@ -207,9 +205,8 @@ class ListMemoryTest {
   void smallListsLieInOnePiece() {
     Repo a = new Repo().read(Lists.text(1, 20));
     assertThat(a.list.held().slabs()).hasLength(1);
-    assertThat(a.list.held().rootBytes()).isEqualTo(0);
-    // 20 refs of 28 bytes, a root of 140.
-    assertThat(bytes(a.list)).isLessThan(1000L);
+    // 20 refs of 28 bytes.
+    assertThat(bytes(a.list)).isLessThan(800L);
     lists.assertIs(a.list, Lists.text(1, 20));
   }
 
