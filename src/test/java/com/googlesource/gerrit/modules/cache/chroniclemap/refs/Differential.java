@@ -22,7 +22,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.NotParsableExcept
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
@@ -30,7 +29,6 @@ import java.util.Objects;
 import java.util.Set;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Ref;
-import org.eclipse.jgit.lib.RefComparator;
 
 /** Holds what is parsed here against what JGit parses. */
 final class Differential implements Closeable {
@@ -65,9 +63,7 @@ final class Differential implements Closeable {
   ParsedRefs check(byte[] text, @Nullable ParsedRefs old) throws IOException {
     List<Ref> expected;
     try {
-      expected = new ArrayList<>(jgit.parse(text));
-      // JGit 7.7 takes "sorted" for its own order, and tells the refs as they stand.
-      expected.sort(RefComparator.INSTANCE);
+      expected = jgit.parse(text);
     } catch (IOException e) {
       expected = null;
     }

@@ -123,12 +123,14 @@ class PackedRefsReaderTest {
 
   @Test
   void headersOfAllKinds() throws Exception {
-    String line = A + " refs/heads/a\n";
+    String line = A + " refs/heads/a\n" + B + " refs/tags/a\n" + C + " refs/tagsb\n";
     for (String header :
         new String[] {
           "# pack-refs with: \n",
           "# pack-refs with: peeled\n",
           "# pack-refs with: fully-peeled \n",
+          "# pack-refs with: sorted peeled \n",
+          "# pack-refs with: fully-peeled peeled \n",
           "# pack-refs with: sorted peeled-not unknown-trait \n",
           "# pack-refs with:peeled\n",
           "# pack-refs without: peeled\n",
@@ -142,6 +144,78 @@ class PackedRefsReaderTest {
       accepted(header + line);
       accepted(header.replace("\n", "\r\n") + line);
       accepted(header.replace("\n", "\r") + line);
+    }
+  }
+
+  @Test
+  void traitsAreKeptAsWritten() throws Exception {
+    String line = A + " refs/heads/a\n";
+    assertThat(accepted(line).root().traits())
+        .isEqualTo(new PackedRefsTraits(false, false, false, false));
+    assertThat(accepted("# pack-refs with: \n" + line).root().traits())
+        .isEqualTo(new PackedRefsTraits(true, false, false, false));
+    assertThat(accepted("# pack-refs with: peeled \n" + line).root().traits())
+        .isEqualTo(new PackedRefsTraits(true, true, false, false));
+    assertThat(accepted("# pack-refs with: fully-peeled \n" + line).root().traits())
+        .isEqualTo(new PackedRefsTraits(true, false, true, false));
+    PackedRefsTraits all = accepted(PackedRefsText.HEADER + line).root().traits();
+    assertThat(all).isEqualTo(new PackedRefsTraits(true, true, true, true));
+    assertThat(all.header()).isEqualTo(PackedRefsText.HEADER);
+  }
+
+  /** A block that is used again behind another header says what that one says. */
+  @Test
+  void anotherHeaderIsSeenInAllRefs() throws Exception {
+    List<String> lines = new ArrayList<>(PackedRefsText.gerrit(random, 2000).values());
+    ParsedRefs list = null;
+    for (String header :
+        new String[] {
+          PackedRefsText.HEADER,
+          "# pack-refs with: peeled \n",
+          "# pack-refs with: peeled sorted \n",
+          "# pack-refs with: fully-peeled \n",
+          ""
+        }) {
+      list = differential.check(PackedRefsText.text(header, lines), list);
+      assertThat(list.root().irregular()).isFalse();
+    }
+  }
+
+  @Test
+  void textStartsAreWhereTheBlocksAreInTheFile() throws Exception {
+    byte[] text = PackedRefsText.text(PackedRefsText.gerrit(random, 20_000));
+    Root root = accepted(text).root();
+    assertThat(root.blocks()).isGreaterThan(128);
+    assertThat(root.textStart(root.blocks())).isEqualTo(text.length);
+    for (int i = 1; i < root.blocks(); i++) {
+      int at = (int) root.textStart(i);
+      String line = new String(text, at, root.textLength(i), UTF_8);
+      assertThat(line.substring(41, line.indexOf('\n'))).isEqualTo(root.firstName(i));
+      assertThat(root.blockOf(root.firstName(i))).isEqualTo(i);
+      assertThat(root.blockOf(root.firstName(i) + "x")).isEqualTo(i);
+    }
+    assertThat(root.blockOf("a")).isEqualTo(-1);
+  }
+
+  /**
+   * The worst that an author of names and objects can do: all but a part in the middle is equal.
+   */
+  @Test
+  void linesWithEqualEndsAreCutAndReusedAsOthers() throws Exception {
+    SortedMap<String, String> lines = new TreeMap<>();
+    for (int i = 100_000; i < 110_000; i++) {
+      String name = "refs/heads/" + i + "/a-tail-of-more-than-sixteen-bytes";
+      lines.put(name, A + " " + name + "\n");
+    }
+    byte[] text = PackedRefsText.text(lines);
+    ParsedRefs list = accepted(text);
+    assertThat(list.blocks()).isGreaterThan(text.length / (13 << 10));
+    assertThat(list.blocks()).isLessThan(text.length / (7 << 10));
+    for (int i = 0; i < 20; i++) {
+      String name = "refs/heads/" + (100_000 + random.nextInt(10_000)) + "/a-new-one";
+      lines.put(name, A + " " + name + "\n");
+      list = differential.check(PackedRefsText.text(lines), list);
+      assertThat(differential.reader().parsedBlocks()).isAtMost(5);
     }
   }
 
