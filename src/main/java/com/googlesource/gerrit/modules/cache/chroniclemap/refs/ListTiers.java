@@ -20,6 +20,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
@@ -38,6 +39,7 @@ final class ListTiers {
   /** That they may take in any case, bytes. */
   private static final long LEAST_UNWRITTEN = 4 << 20;
 
+  private final LongSupplier nanoTime;
   private final ListMemory memory;
   @Nullable private final ListDisk disk;
   private final ReaderPool readers;
@@ -61,6 +63,16 @@ final class ListTiers {
    * @param disk null if there is memory only
    */
   ListTiers(SiteKey key, ListMemory memory, @Nullable ListDisk disk) {
+    this(key, memory, disk, System::nanoTime);
+  }
+
+  /**
+   * Makes it of its parts.
+   *
+   * @param nanoTime as {@link System#nanoTime}
+   */
+  ListTiers(SiteKey key, ListMemory memory, @Nullable ListDisk disk, LongSupplier nanoTime) {
+    this.nanoTime = nanoTime;
     this.memory = memory;
     this.disk = disk;
     this.readers = new ReaderPool(key, READERS);
@@ -68,6 +80,10 @@ final class ListTiers {
     PackedRefsReader reader = readers.take();
     none = reader.none();
     readers.giveBack(reader);
+  }
+
+  LongSupplier nanoTime() {
+    return nanoTime;
   }
 
   ListMemory memory() {

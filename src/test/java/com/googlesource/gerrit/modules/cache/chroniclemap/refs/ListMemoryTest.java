@@ -16,6 +16,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
 
+import java.lang.management.BufferPoolMXBean;
+import java.lang.management.ManagementFactory;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -24,9 +27,11 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
+import java.util.SortedMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
 import org.eclipse.jgit.lib.Ref;
 import org.junit.jupiter.api.Test;
 
@@ -149,6 +154,38 @@ class ListMemoryTest {
     lists.assertIs(a.list, Lists.textWith(1, REFS, "refs/changes/99/9/1"));
     memory.release(a);
     assertThat(memory.bytes()).isEqualTo(emptyBytes());
+  }
+
+  /** What the garbage collector has yet to find of old versions: it need not run in the test. */
+  @Test
+  void rewritesTakeLittleDirectMemoryThatIsNotCounted() {
+    AtomicLong taken = new AtomicLong();
+    memory =
+        new ListMemory(
+            1 << 30,
+            size -> {
+              taken.addAndGet(size);
+              return ByteBuffer.allocateDirect(size);
+            });
+    SortedMap<String, String> lines = PackedRefsText.gerrit(new Random(1), 50_000);
+    Repo a = new Repo().read(PackedRefsText.text(lines));
+    assertThat(a.list.rootBytes()).isGreaterThan(10_000);
+    BufferPoolMXBean direct =
+        ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
+            .filter(pool -> pool.getName().equals("direct"))
+            .findFirst()
+            .orElseThrow();
+    long before = direct.getMemoryUsed();
+    long takenBefore = taken.get();
+    for (int i = 0; i < 200; i++) {
+      String name = "refs/heads/rewritten";
+      lines.put(name, PackedRefsText.line(new Random(i), name));
+      a.read(PackedRefsText.text(lines));
+    }
+    // One block or two of some 4 KB for each; no root, which is six times as large.
+    assertThat(taken.get() - takenBefore).isLessThan(200L * (13 << 10));
+    // The index may have grown once, and a reader may have been made.
+    assertThat(direct.getMemoryUsed() - before).isAtMost(taken.get() - takenBefore + (1 << 20));
   }
 
   @Test
