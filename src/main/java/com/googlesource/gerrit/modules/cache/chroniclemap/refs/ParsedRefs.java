@@ -115,8 +115,13 @@ final class ParsedRefs {
    * <p>Order is that of {@link String#compareTo(String)}, as everywhere in JGit.
    */
   int rank(String name) {
+    // Before the lookup is prepared: it looks for names too.
+    JGitOrder runs = root.utf16() ? null : order();
     Lookup bound = Lookup.startBound(name, false);
-    return bound != null ? rank(bound) : rankByChars(name);
+    if (bound == null) {
+      return rankByChars(name);
+    }
+    return runs == null ? place(bound) : rankInRuns(runs, bound);
   }
 
   /** For names that no bytes stand for. */
@@ -134,20 +139,14 @@ final class ParsedRefs {
     return low;
   }
 
-  /** How many refs come before all that start so, or those and all that start so. */
-  private int rank(Lookup bound) {
-    return root.utf16() ? place(bound) : rankInRuns(bound);
-  }
-
-  /** The same in the order of the file. */
+  /** How many refs come before a name in the order of the file. */
   int place(Lookup bound) {
     int block = blockOf(bound);
     return block < 0 ? 0 : root.first(block) + read(block, bound, Lookup.Task.PLACE).index();
   }
 
   /** The same in JGit's order, where the file has another one. */
-  private int rankInRuns(Lookup bound) {
-    JGitOrder runs = order();
+  private int rankInRuns(JGitOrder runs, Lookup bound) {
     int low = 0;
     int high = runs.runs();
     while (low < high) {

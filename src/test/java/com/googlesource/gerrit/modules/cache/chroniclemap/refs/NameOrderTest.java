@@ -159,6 +159,28 @@ class NameOrderTest {
     }
   }
 
+  /** Each question may be the one for which the order is found out. */
+  @Test
+  void anyQuestionMayComeFirst() throws Exception {
+    byte[] text = text(lines(BY_BYTES, 500, 5));
+    List<Ref> peer = new ArrayList<>(regular(text, null).refs());
+    for (int i = 0; i < peer.size(); i += 1 + random.nextInt(20)) {
+      String name = peer.get(i).getName();
+      assertThat(fresh(text).rank(name)).isEqualTo(i);
+      Differential.assertSame(fresh(text).get(i), peer.get(i));
+      Differential.assertSame(fresh(text).refs(name).get(0), peer.get(i));
+      Differential.assertSame(fresh(text).refs().subList(i, i + 1), peer.subList(i, i + 1));
+    }
+    List<Ref> heads = peer.stream().filter(r -> r.getName().startsWith("refs/heads/")).toList();
+    assertThat(heads.size()).isGreaterThan(Lookup.FEW);
+    Differential.assertSame(fresh(text).refs("refs/heads/"), heads);
+  }
+
+  private static ParsedRefs fresh(byte[] text) throws Exception {
+    return new PackedRefsReader(Differential.KEY)
+        .read(new MemoryText(text), Differential.draft(), null);
+  }
+
   private void checkAll(byte[] text) throws Exception {
     ParsedRefs list = regular(text, null);
     List<Ref> peer = new ArrayList<>(list.size());
