@@ -83,7 +83,7 @@ final class RefsCommand extends SshCommand {
 
   /** Those of projects that the caller may see; all for an administrator. */
   private List<ProjectRefs> visible(List<ProjectRefs> all) {
-    PermissionBackend.WithUser caller = permissions.currentUser();
+    PermissionBackend.WithUser caller = permissions.user(user);
     return caller.testOrFalse(GlobalPermission.ADMINISTRATE_SERVER)
         ? all
         : all.stream()
