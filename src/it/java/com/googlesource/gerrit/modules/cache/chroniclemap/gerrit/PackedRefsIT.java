@@ -20,6 +20,7 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import java.io.IOException;
+import java.security.KeyPair;
 import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
@@ -77,6 +78,35 @@ class PackedRefsIT extends PackedRefsScenario {
     JsonObject after = figures("seen");
     assertThat(after.get("parses").getAsLong()).isEqualTo(0);
     assertThat(after.get("found").getAsLong()).isEqualTo(1);
+  }
+
+  @Test
+  void projectsThatAUserMayNotSeeAreNotShown() throws Exception {
+    for (String project : new String[] {"shown", "hidden"}) {
+      gerrit.createProject(project);
+      git(project, "pack-refs", "--all");
+      assertSameRefs(project);
+    }
+    gerrit
+        .rest()
+        .post(
+            "/projects/hidden/access",
+            """
+            {"add": {"refs/*": {"permissions": {"read":
+              {"rules": {"global:Anonymous-Users": {"action": "BLOCK"}}}}}}}
+            """);
+    KeyPair key = SshKeys.generate();
+    gerrit.createUser("watcher", key);
+    gerrit.grant("watcher", "viewCaches");
+    SshUser watcher = new SshUser(site.sshPort(), "watcher", key);
+    assertThat(gerrit.ssh().run("cache-chroniclemap refs --json")).contains("\"hidden\"");
+    assertThat(watcher.run("gerrit ls-projects")).doesNotContain("hidden");
+    String seen = watcher.run("cache-chroniclemap refs --json");
+    assertThat(seen).contains("\"shown\"");
+    assertThat(seen).doesNotContain("hidden");
+    SshUser.Result asked = watcher.tryRun("cache-chroniclemap refs hidden");
+    assertThat(asked.status()).isEqualTo(1);
+    assertThat(asked.err()).contains("no parsed refs of");
   }
 
   @Test

@@ -65,7 +65,7 @@ public class PackedRefsBenchmark {
 
   private final SiteKey key = new SiteKey(new byte[SiteKey.SECRET_BYTES]);
   private final PackedRefsReader reader = new PackedRefsReader(key);
-  private final DirectBlockStore store = new DirectBlockStore(64 << 20);
+  private final ListMemory memory = new ListMemory(1 << 30);
   private final String[] existing = new String[ASKED];
   private final String[] missing = new String[ASKED];
   private final String[] prefixes = new String[ASKED];
@@ -99,7 +99,7 @@ public class PackedRefsBenchmark {
       prefixes[i] = name.substring(0, name.lastIndexOf('/') + 1);
     }
     try (FileText text = new FileText(file.toFile())) {
-      list = reader.read(text, store, null);
+      list = reader.read(text, memory.draft(), null);
     }
     current = list;
   }
@@ -187,7 +187,7 @@ public class PackedRefsBenchmark {
   @Benchmark
   public ParsedRefs parse() throws Exception {
     try (FileText text = new FileText(file.toFile())) {
-      return reader.read(text, store, null);
+      return reader.read(text, memory.draft(), null);
     }
   }
 
@@ -203,7 +203,7 @@ public class PackedRefsBenchmark {
   public ParsedRefs rewrite() throws Exception {
     edition ^= 1;
     try (FileText text = new FileText((edition == 0 ? file : edited).toFile())) {
-      current = reader.read(text, store, current);
+      current = reader.read(text, memory.draft(), current);
       return current;
     }
   }

@@ -18,8 +18,12 @@ import static com.google.gerrit.common.data.GlobalCapability.MAINTAIN_SERVER;
 import static com.google.gerrit.common.data.GlobalCapability.VIEW_CACHES;
 import static com.google.gerrit.sshd.CommandMetaData.Mode.MASTER_OR_SLAVE;
 
+import com.google.gerrit.entities.Project;
 import com.google.gerrit.extensions.annotations.CapabilityScope;
 import com.google.gerrit.extensions.annotations.RequiresAnyCapability;
+import com.google.gerrit.server.permissions.GlobalPermission;
+import com.google.gerrit.server.permissions.PermissionBackend;
+import com.google.gerrit.server.permissions.ProjectPermission;
 import com.google.gerrit.sshd.CommandMetaData;
 import com.google.gerrit.sshd.SshCommand;
 import com.google.inject.Inject;
@@ -45,10 +49,12 @@ final class RefsCommand extends SshCommand {
   private String project;
 
   private final RefsAccess access;
+  private final PermissionBackend permissions;
 
   @Inject
-  RefsCommand(RefsAccess access) {
+  RefsCommand(RefsAccess access, PermissionBackend permissions) {
     this.access = access;
+    this.permissions = permissions;
   }
 
   @Override
@@ -66,13 +72,27 @@ final class RefsCommand extends SshCommand {
     if (!inventory.isEnabled()) {
       throw die("parsed ref lists are switched off: packedRefs.enabled is false in gerrit.config");
     }
-    List<ProjectRefs> reports = select(inventory.reports());
+    List<ProjectRefs> reports = select(visible(inventory.reports()));
     if (json) {
       stdout.println(RefsJson.of(inventory.totals(), reports));
     } else {
       RefsTable.print(stdout, inventory.totals(), reports);
     }
     stdout.flush();
+  }
+
+  /** Those of projects that the caller may see; all for an administrator. */
+  private List<ProjectRefs> visible(List<ProjectRefs> all) {
+    PermissionBackend.WithUser caller = permissions.user(user);
+    return caller.testOrFalse(GlobalPermission.ADMINISTRATE_SERVER)
+        ? all
+        : all.stream()
+            .filter(
+                refs ->
+                    caller
+                        .project(Project.nameKey(refs.project()))
+                        .testOrFalse(ProjectPermission.ACCESS))
+            .toList();
   }
 
   private List<ProjectRefs> select(List<ProjectRefs> all) throws UnloggedFailure {

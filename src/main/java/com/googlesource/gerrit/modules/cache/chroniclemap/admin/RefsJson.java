@@ -47,6 +47,8 @@ final class RefsJson {
     out.addProperty("refs", totals.refs());
     out.addProperty("packed_bytes", totals.packedBytes());
     out.addProperty("off_heap_bytes", totals.memoryBytes());
+    out.addProperty("heap_bytes", totals.heapBytes());
+    out.addProperty("process_direct_bytes", totals.processDirectBytes());
     out.addProperty("memory_limit_bytes", totals.memoryLimit());
     out.addProperty("blocks", totals.blocks());
     out.addProperty("parses", totals.parses());
@@ -56,6 +58,7 @@ final class RefsJson {
     out.addProperty("lookups", totals.lookups());
     out.addProperty("left_to_jgit", totals.leftToJGit());
     out.addProperty("evicted", totals.evictions());
+    out.addProperty("no_memory", totals.noMemory());
     out.addProperty("failures", totals.failures());
     out.addProperty("last_parse", totals.lastParse());
     totals.memoryOnlyReason().ifPresent(why -> out.addProperty("memory_only_reason", why));
@@ -94,6 +97,8 @@ final class RefsJson {
     out.addProperty("checks", report.checks());
     out.addProperty("lookups", report.lookups());
     out.addProperty("left_to_jgit", report.leftToJGit());
+    report.leftReason().ifPresent(why -> out.addProperty("left_reason", why));
+    out.addProperty("no_memory", report.noMemory());
     out.addProperty("last_parse", report.lastParse());
     out.addProperty("last_parse_micros", report.lastParseMicros());
     return out;

@@ -58,10 +58,17 @@ record RefsMetric(
               Units.BYTES,
               RefsTotals::memoryBytes),
           gauge(
-              "limit_bytes",
-              "direct memory that the lists may take",
+              "heap_bytes",
+              "bytes on the heap that the lists take beside",
               Units.BYTES,
-              RefsTotals::memoryLimit),
+              RefsTotals::heapBytes),
+          gauge(
+              "process_direct_bytes",
+              "direct memory of the process, all of it",
+              Units.BYTES,
+              RefsTotals::processDirectBytes),
+          gauge(
+              "limit_bytes", "bytes that the lists may take", Units.BYTES, RefsTotals::memoryLimit),
           gauge("blocks", "different blocks in memory", "blocks", RefsTotals::blocks),
           gauge(
               "disk_bytes",
@@ -89,6 +96,11 @@ record RefsMetric(
               "contents that JGit answers for, because they are broken or unusual",
               "lists",
               RefsTotals::leftToJGit),
+          count(
+              "no_memory",
+              "times there was no memory for a list, so that JGit answered for a while",
+              "lists",
+              RefsTotals::noMemory),
           count(
               "failures",
               "questions that JGit answered because of a fault",

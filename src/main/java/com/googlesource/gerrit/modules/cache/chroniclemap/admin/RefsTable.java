@@ -58,7 +58,7 @@ final class RefsTable {
         Units.count(totals.checks()),
         Units.count(totals.lookups()),
         time(totals.lastParse()));
-    Tables.printNotes(out, notes(totals));
+    Tables.printNotes(out, notes(totals, reports));
   }
 
   private static void printRow(PrintWriter out, ProjectRefs refs) {
@@ -97,7 +97,7 @@ final class RefsTable {
         : DAY.format(then);
   }
 
-  private static List<String> notes(RefsTotals totals) {
+  private static List<String> notes(RefsTotals totals, List<ProjectRefs> reports) {
     List<String> notes = new ArrayList<>();
     notes.add(
         String.format(
@@ -107,6 +107,10 @@ final class RefsTable {
             Units.bytes(totals.memoryLimit()),
             Units.count(totals.evictions()),
             Units.count(totals.loads())));
+    notes.add(
+        String.format(
+            "Direct memory of the process, all of it: %s.",
+            Units.bytes(totals.processDirectBytes())));
     totals
         .disk()
         .ifPresent(
@@ -122,6 +126,17 @@ final class RefsTable {
       notes.add(
           Units.count(totals.leftToJGit())
               + " contents are broken or unusual: JGit answers for them, as without this module.");
+    }
+    for (ProjectRefs refs : reports) {
+      refs.report()
+          .leftReason()
+          .ifPresent(why -> notes.add("JGit answers for " + refs.project() + ": " + why + "."));
+    }
+    if (totals.noMemory() > 0) {
+      notes.add(
+          String.format(
+              "%s times there was no memory for a list: raise -XX:MaxDirectMemorySize.",
+              Units.count(totals.noMemory())));
     }
     if (totals.failures() > 0) {
       notes.add(

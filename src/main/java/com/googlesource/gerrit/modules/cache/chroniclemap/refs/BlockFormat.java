@@ -16,13 +16,19 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 /** Layout of a block; specified in {@code resources/Documentation/refs-format.md}. */
 final class BlockFormat {
-  static final byte VERSION = 1;
+  static final byte VERSION = 2;
 
-  /** The file's header says that ids are peeled: a ref without a peeled id is not a tag. */
+  /** The file's header says {@code peeled}; see {@link PackedRefsTraits}. */
   static final int PEELED = 1;
 
-  /** Ids have 32 bytes. */
-  static final int SHA256 = 1 << 1;
+  /** The file's header says {@code fully-peeled}. */
+  static final int FULLY_PEELED = 1 << 1;
+
+  /** All flags of blocks; a root has these and others. */
+  static final int FLAGS = PEELED | FULLY_PEELED;
+
+  /** Of SHA-1, as JGit knows no other. */
+  static final int ID_BYTES = 20;
 
   static final int VERSION_AT = 0;
   static final int FLAGS_AT = 1;
@@ -45,10 +51,6 @@ final class BlockFormat {
   static final int PADDING = 8;
 
   private BlockFormat() {}
-
-  static int idBytes(int flags) {
-    return (flags & SHA256) == 0 ? 20 : 32;
-  }
 
   /** Where the offsets of the restarts stand: behind the tags, which are eight for each. */
   static int restartsAt(int count) {

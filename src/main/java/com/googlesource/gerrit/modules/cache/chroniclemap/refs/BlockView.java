@@ -44,8 +44,8 @@ final class BlockView {
 
   private ByteBuffer memory;
   private int base;
+  private boolean utf16;
   private int flags;
-  private int idBytes;
   private int count;
   private int restartsAt;
   private int idsAt;
@@ -61,15 +61,19 @@ final class BlockView {
   private byte[] name = new byte[256];
   private int nameLength;
 
-  /** Starts to read a block. */
-  void open(ByteBuffer block, int offset) {
+  /**
+   * Starts to read a block.
+   *
+   * @param inUtf16 the order of its list's names
+   */
+  void open(ByteBuffer block, int offset, boolean inUtf16) {
     memory = block;
+    utf16 = inUtf16;
     base = offset;
     if (block.get(offset + BlockFormat.VERSION_AT) != BlockFormat.VERSION) {
       throw new IllegalStateException("not a block of this format");
     }
     flags = block.get(offset + BlockFormat.FLAGS_AT);
-    idBytes = BlockFormat.idBytes(flags);
     count = unsignedShort(offset + BlockFormat.COUNT_AT);
     restartsAt = offset + BlockFormat.restartsAt(count);
     idsAt = offset + BlockFormat.idsAt(count);
@@ -209,7 +213,7 @@ final class BlockView {
     if (targetAt == targetEnd) {
       return 1;
     }
-    return Names.compareBytes(memory.get(suffixAt + at), target[targetAt]);
+    return Names.compareBytes(memory.get(suffixAt + at), target[targetAt], utf16);
   }
 
   /** How many of the first bytes are the same. */
@@ -262,6 +266,24 @@ final class BlockView {
     return nameLength >= length && Arrays.equals(name, 0, length, prefix, 0, length);
   }
 
+  /** Order of the name of the current entry, which has been made, and a target. */
+  int compareName(byte[] target, int length, boolean inUtf16) {
+    int end = Math.min(nameLength, length);
+    int match = Arrays.mismatch(name, 0, end, target, 0, end);
+    return match < 0
+        ? nameLength - length
+        : Names.compareBytes(name[match], target[match], inUtf16);
+  }
+
+  /** The bytes of the name of the current entry, which has been made; until that is left. */
+  byte[] nameBytes() {
+    return name;
+  }
+
+  int nameLength() {
+    return nameLength;
+  }
+
   /** The name of the current entry, which has been made. */
   String name() {
     return new String(name, 0, nameLength, UTF_8);
@@ -269,32 +291,19 @@ final class BlockView {
 
   /** Makes the ref of the current entry. */
   Ref ref(String refName) {
-    ObjectId id = id(idsAt + index * idBytes);
+    ObjectId id = id(idsAt + index * BlockFormat.ID_BYTES);
     if (hasPeeledId) {
       return new ObjectIdRef.PeeledTag(
           Ref.Storage.PACKED, refName, id, id(suffixAt + suffixLength));
     }
-    return (flags & BlockFormat.PEELED) == 0
-        ? new ObjectIdRef.Unpeeled(Ref.Storage.PACKED, refName, id)
-        : new ObjectIdRef.PeeledNonTag(Ref.Storage.PACKED, refName, id);
-  }
-
-  /** Copies the current entry's id. */
-  void copyId(byte[] target) {
-    memory.get(idsAt + index * idBytes, target, 0, idBytes);
-  }
-
-  /** Copies the current entry's peeled id, or returns false if it has none. */
-  boolean copyPeeledId(byte[] target) {
-    if (hasPeeledId) {
-      memory.get(suffixAt + suffixLength, target, 0, idBytes);
-    }
-    return hasPeeledId;
+    return PackedRefsTraits.isPeeled(flags, refName)
+        ? new ObjectIdRef.PeeledNonTag(Ref.Storage.PACKED, refName, id)
+        : new ObjectIdRef.Unpeeled(Ref.Storage.PACKED, refName, id);
   }
 
   /** Returns whether the current entry's id or peeled id is this one. */
   boolean pointsTo(int w1, int w2, int w3, int w4, int w5) {
-    return isId(idsAt + index * idBytes, w1, w2, w3, w4, w5)
+    return isId(idsAt + index * BlockFormat.ID_BYTES, w1, w2, w3, w4, w5)
         || (hasPeeledId && isId(suffixAt + suffixLength, w1, w2, w3, w4, w5));
   }
 
@@ -307,9 +316,6 @@ final class BlockView {
   }
 
   private ObjectId id(int at) {
-    if (idBytes != 20) {
-      throw new UnsupportedOperationException("JGit's ObjectId holds no SHA-256");
-    }
     return new ObjectId(
         (int) ID_WORD.get(memory, at),
         (int) ID_WORD.get(memory, at + 4),
@@ -324,7 +330,7 @@ final class BlockView {
 
   /** Position behind the current entry. */
   private int next() {
-    return suffixAt + suffixLength + (hasPeeledId ? idBytes : 0);
+    return suffixAt + suffixLength + (hasPeeledId ? BlockFormat.ID_BYTES : 0);
   }
 
   /** Reads the lengths of the entry at a position. */

@@ -41,7 +41,6 @@ final class BlockWriter {
   private final ByteBuffer result = ByteBuffer.wrap(block);
 
   private int flags;
-  private int idBytes;
   private int count;
   private int idsEnd;
   private int entriesEnd;
@@ -49,7 +48,6 @@ final class BlockWriter {
   /** Begins a block. */
   void start(int blockFlags) {
     flags = blockFlags;
-    idBytes = BlockFormat.idBytes(blockFlags);
     count = 0;
     idsEnd = 0;
     entriesEnd = 0;
@@ -120,7 +118,7 @@ final class BlockWriter {
       System.arraycopy(text, from, out, p, suffix);
     }
     entriesEnd = p + suffix;
-    idsEnd += idBytes;
+    idsEnd += BlockFormat.ID_BYTES;
     count++;
   }
 
@@ -129,7 +127,7 @@ final class BlockWriter {
   /** Says that the ref just added is a tag whose peeled id is written. */
   void addPeeled() {
     entries[suffixLengthAt] |= (byte) BlockFormat.HAS_PEELED_ID;
-    entriesEnd += idBytes;
+    entriesEnd += BlockFormat.ID_BYTES;
   }
 
   /** Returns the block, until the next one is begun. */

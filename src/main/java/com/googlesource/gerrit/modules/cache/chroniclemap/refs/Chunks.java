@@ -24,9 +24,9 @@ import java.nio.ByteOrder;
  * the last of the run: forks share chunks, and a changed line changes one chunk.
  *
  * <p>A chunk ends behind the first line feed that is not followed by {@code ^} (so a tag and its
- * peeled id stay together) where either the chunk has {@link #MIN} bytes and the sixteen bytes
- * before the line feed are chosen by the site's key, or the chunk has {@link #SOFT_MAX} bytes. It
- * ends after {@link #HARD_MAX} bytes in any case, and at the end of the file.
+ * peeled id stay together) where either the chunk has {@link #MIN} bytes and the line of the last
+ * ref is one that the site's key chooses, or the chunk has {@link #SOFT_MAX} bytes. It ends after
+ * {@link #HARD_MAX} bytes in any case, and at the end of the file.
  */
 final class Chunks {
   static final int MIN = 6 << 10;
@@ -36,7 +36,6 @@ final class Chunks {
   /** One in how many lines ends a chunk, once it has {@link #MIN} bytes. */
   private static final int ONE_IN = 40;
 
-  private static final int TAIL = 16;
   private static final long LOW_BITS = 0x0101010101010101L;
   private static final long LINE_FEEDS = '\n' * LOW_BITS;
   private static final long THRESHOLD = Long.divideUnsigned(-1L, ONE_IN);
@@ -50,21 +49,33 @@ final class Chunks {
    * Returns whether a chunk ends behind a line feed that is not followed by {@code ^}.
    *
    * @param start where the chunk starts
+   * @param line where the last line starts that has no {@code ^} at its start
+   * @param lineEnd where that ends
    * @param end the position after the line feed
    */
-  static boolean endsAt(SiteKey key, byte[] text, int start, int end) {
+  static boolean endsAt(SiteKey key, byte[] text, int start, int line, int lineEnd, int end) {
     int length = end - start;
-    if (length < MIN) {
-      return false;
+    return length >= MIN && (length >= SOFT_MAX || isChosen(key, text, line, lineEnd));
+  }
+
+  /** Hashes the whole line: any part of it may be the same in all lines. */
+  private static boolean isChosen(SiteKey key, byte[] text, int line, int lineEnd) {
+    long even = (long) lineEnd - line;
+    long odd = 0;
+    int p = line;
+    for (; p + 2 * Long.BYTES <= lineEnd; p += 2 * Long.BYTES) {
+      even = (even + (long) WORD.get(text, p)) * key.boundary0;
+      odd = (odd + (long) WORD.get(text, p + Long.BYTES)) * key.boundary1;
     }
-    if (length >= SOFT_MAX) {
-      return true;
+    int rest = lineEnd - p;
+    if (rest >= Long.BYTES) {
+      even = (even + (long) WORD.get(text, p)) * key.boundary0;
+      rest -= Long.BYTES;
+      p += Long.BYTES;
     }
-    int tail = end - 1 - TAIL;
-    long mixed =
-        (long) WORD.get(text, tail) * key.boundary0
-            + (long) WORD.get(text, tail + Long.BYTES) * key.boundary1;
-    return Long.compareUnsigned(mixed, THRESHOLD) < 0;
+    long last = (long) WORD.get(text, p) & ((1L << (rest * Byte.SIZE)) - 1);
+    odd = (odd + last) * key.boundary1;
+    return Long.compareUnsigned(even + odd, THRESHOLD) < 0;
   }
 
   /**
@@ -78,6 +89,12 @@ final class Chunks {
     int hard = Math.min(limit, start + HARD_MAX);
     // A line feed before MIN bytes ends nothing.
     int p = start + MIN - 1;
+    if (p >= hard) {
+      return hard;
+    }
+    int next = lineStart(text, start, p);
+    int lineEnd = next - 1;
+    int line = text[next] == '^' && next > start ? lineStart(text, start, lineEnd) : next;
     while (p < hard) {
       long differ = (long) WORD.get(text, p) ^ LINE_FEEDS;
       // The lowest bit that is set marks the first line feed.
@@ -87,10 +104,26 @@ final class Chunks {
         continue;
       }
       p += (Long.numberOfTrailingZeros(feeds) >>> 3) + 1;
-      if (p <= hard && (p == limit || text[p] != '^') && endsAt(key, text, start, p)) {
+      if (text[next] != '^' || line == next) {
+        line = next;
+        lineEnd = p - 1;
+      }
+      if (p <= hard
+          && (p == limit || text[p] != '^')
+          && endsAt(key, text, start, line, lineEnd, p)) {
         return p;
       }
+      next = p;
     }
     return hard;
+  }
+
+  /** Where the line starts that has this position. */
+  private static int lineStart(byte[] text, int start, int position) {
+    int p = position;
+    while (p > start && text[p - 1] != '\n') {
+      p--;
+    }
+    return p;
   }
 }

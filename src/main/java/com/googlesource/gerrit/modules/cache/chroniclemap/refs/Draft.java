@@ -30,14 +30,11 @@ import org.eclipse.jgit.annotations.Nullable;
  *
  * <p>For one thread, and for one list; of no use after {@link #finish}.
  */
-final class Draft implements BlockStore {
+final class Draft {
   /** Blocks of more bytes than this together come into more than one slab. */
   private static final int MOST_SLAB_BYTES = 1 << 20;
 
   private static final int FIRST_BYTES = 8 << 10;
-
-  /** A root of up to so many bytes lies with its blocks: small lists have one piece of memory. */
-  private static final int SMALL_ROOT = 4 << 10;
 
   // Most drafts are never written to: the content has not changed.
   private static final byte[] NO_BYTES = {};
@@ -56,6 +53,7 @@ final class Draft implements BlockStore {
   private int blocks;
 
   private int made;
+  private boolean finished;
 
   /**
    * Where a block is.
@@ -68,12 +66,6 @@ final class Draft implements BlockStore {
 
   Draft(ListMemory memory) {
     this.memory = memory;
-  }
-
-  /** Whether a list's blocks may be used again: they live as long as the list. */
-  @Override
-  public boolean mayReuse(ParsedRefs list) {
-    return list.held() != null;
   }
 
   /** Takes a block from the memory if it is there. */
@@ -90,14 +82,19 @@ final class Draft implements BlockStore {
     return true;
   }
 
-  @Override
-  public void put(long idHi, long idLo, ByteBuffer block) {
+  /**
+   * Adds a block, unless it is here.
+   *
+   * @param block the bytes between position and limit; the buffer may be used again when this
+   *     returns
+   */
+  void put(long idHi, long idLo, ByteBuffer block) {
     if (share(idHi, idLo)) {
       return;
     }
     int length = block.remaining();
     if (used > 0 && used + length > MOST_SLAB_BYTES) {
-      closeSlab(0);
+      closeSlab();
     }
     if (bytes.length < used + length) {
       bytes = Arrays.copyOf(bytes, Math.max(FIRST_BYTES, 2 * (used + length)));
@@ -122,54 +119,39 @@ final class Draft implements BlockStore {
     return made;
   }
 
-  /** The root is handed to {@link #finish}. */
-  @Override
-  public void putRoot(long idHi, long idLo, ByteBuffer root) {}
-
-  /** Nobody reads a list that is not finished. */
-  @Override
-  public boolean read(long idHi, long idLo, Visitor visitor) {
-    return false;
+  /** Whether a list was made of it. */
+  boolean isFinished() {
+    return finished;
   }
 
-  private Slab closeSlab(int spare) {
-    ByteBuffer slab = ByteBuffer.allocateDirect(used + spare);
+  private void closeSlab() {
+    ByteBuffer slab = memory.allocate(used);
     slab.put(0, bytes, 0, used);
     starts[blocks] = used;
-    Slab closed = new Slab(slab, Arrays.copyOf(ids, 2 * blocks), Arrays.copyOf(starts, blocks + 1));
-    slabs.add(closed);
+    slabs.add(new Slab(slab, Arrays.copyOf(ids, 2 * blocks), Arrays.copyOf(starts, blocks + 1)));
     used = 0;
     blocks = 0;
-    return closed;
   }
 
   /**
    * Makes the list.
    *
    * @param root its blocks were put here, or are those of {@code old}
-   * @param old a list that {@link #mayReuse} allows; null if there is none
+   * @param old a list whose blocks may be used again; null if there is none
    * @param onDisk whether the disk has it all
    */
   ParsedRefs finish(Root root, @Nullable ParsedRefs old, boolean onDisk) {
-    Root kept = root;
-    int rootBytes = root.bytes().limit();
     if (blocks > 0) {
-      boolean small = slabs.isEmpty() && rootBytes <= SMALL_ROOT;
-      int at = used;
-      Slab last = closeSlab(small ? rootBytes : 0);
-      if (small) {
-        last.memory.put(at, root.bytes(), 0, rootBytes);
-        kept = new Root(last.memory.slice(at, rootBytes));
-        rootBytes = 0;
-      }
+      closeSlab();
     }
     slabs.forEach(slab -> slab.onDisk = onDisk);
-    HeldBlocks held = held(kept, old, rootBytes);
+    HeldBlocks held = held(root, old);
     held.rootOnDisk = onDisk;
-    return new ParsedRefs(kept, held);
+    finished = true;
+    return new ParsedRefs(root, held);
   }
 
-  private HeldBlocks held(Root root, @Nullable ParsedRefs old, int rootBytes) {
+  private HeldBlocks held(Root root, @Nullable ParsedRefs old) {
     IdentityHashMap<Slab, Integer> numbers = new IdentityHashMap<>();
     List<Slab> all = new ArrayList<>();
     long[] at = new long[root.blocks()];
@@ -195,7 +177,7 @@ final class Draft implements BlockStore {
               });
       at[i] = HeldBlocks.place(number, start);
     }
-    return new HeldBlocks(all.toArray(Slab[]::new), at, rootBytes);
+    return new HeldBlocks(all.toArray(Slab[]::new), at);
   }
 
   /** Blocks that are used again stand in the older list in the same order. */

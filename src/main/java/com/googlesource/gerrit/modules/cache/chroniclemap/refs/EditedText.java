@@ -21,7 +21,6 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
-import java.util.Arrays;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 
@@ -123,23 +122,37 @@ final class EditedText implements TextSource {
       }
       return false;
     }
-    int next = edit < edits.length ? blockOf(edits[edit]) : root.blocks();
+    if (block == 0 && isWronglyCalledSorted()) {
+      ready = ByteBuffer.wrap(mergeBlock());
+      write();
+      return true;
+    }
+    int next = edit < edits.length ? root.blockToEdit(edits[edit].name()) : root.blocks();
     if (next > block) {
       ready = copy(next);
     } else {
-      int length = root.textLength(block);
-      check(readText(length), block);
-      int end = edit;
-      while (end < edits.length && blockOf(edits[end]) == block) {
-        end++;
-      }
-      byte[] text = new byte[length];
-      copied.get(0, text);
-      ready = ByteBuffer.wrap(merge(text, length, end));
-      block++;
+      ready = ByteBuffer.wrap(mergeBlock());
     }
     write();
     return true;
+  }
+
+  /** As JGit writes it: native git would not find all refs by such a header. */
+  private boolean isWronglyCalledSorted() {
+    return root.traits().sorted() && !root.ascendsByBytes();
+  }
+
+  private byte[] mergeBlock() throws IOException {
+    int length = root.textLength(block);
+    check(readText(length), 0, block);
+    int end = edit;
+    while (end < edits.length && root.blockToEdit(edits[end].name()) == block) {
+      end++;
+    }
+    byte[] text = new byte[length];
+    copied.get(0, text);
+    block++;
+    return merge(text, length, end);
   }
 
   private void write() throws IOException {
@@ -147,11 +160,6 @@ final class EditedText implements TextSource {
     while (text.hasRemaining()) {
       out.write(text);
     }
-  }
-
-  private int blockOf(PackedEdits.Edit of) {
-    byte[] name = Arrays.copyOf(of.name(), of.name().length + Long.BYTES);
-    return Math.max(0, root.blockOf(name, of.name().length));
   }
 
   /** Takes over blocks up to one, as many as there is room for. */
@@ -180,12 +188,8 @@ final class EditedText implements TextSource {
     return copied.clear();
   }
 
-  private void check(ByteBuffer text, int which) throws IOException {
-    check(text, 0, which);
-  }
-
   private void check(ByteBuffer text, int at, int which) throws IOException {
-    hash.of(text, at, root.textLength(which), root.textKind());
+    hash.of(text, at, root.textLength(which), root.blockFlags());
     if (hash.hi != root.idHi(which) || hash.lo != root.idLo(which)) {
       throw new ChangedException();
     }
@@ -198,9 +202,14 @@ final class EditedText implements TextSource {
     ByteArrayOutputStream merged = new ByteArrayOutputStream(length + 128 * (editsEnd - edit));
     int at = 0;
     while (at < length && text[at] == '#') {
-      at = lineEnd(text, at, length);
+      int end = lineEnd(text, at, length);
+      if (isWronglyCalledSorted() && PackedRefsTraits.isHeader(text, at, end)) {
+        merged.writeBytes(root.traits().unsorted().header().getBytes(US_ASCII));
+      } else {
+        merged.write(text, at, end - at);
+      }
+      at = end;
     }
-    merged.write(text, 0, at);
     while (at < length) {
       int end = lineEnd(text, at, length);
       int nameEnd = text[end - 1] == '\n' ? end - 1 : end;

@@ -30,6 +30,9 @@ final class FileCounts {
   /** Contents that JGit answers for. */
   final LongAdder notParsable = new LongAdder();
 
+  /** Times there was no memory for the list. */
+  final LongAdder noMemory = new LongAdder();
+
   private long parses;
   private long reusedBlocks;
   private long lastParse;
@@ -49,6 +52,7 @@ final class FileCounts {
     other.readings.add(readings.sumThenReset());
     other.found.add(found.sumThenReset());
     other.notParsable.add(notParsable.sumThenReset());
+    other.noMemory.add(noMemory.sumThenReset());
     long parsed;
     long reused;
     long last;

@@ -14,8 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
-import java.nio.ByteBuffer;
-
 /**
  * Where the blocks of one list lie: as long as anyone has the list, its blocks are there. Immutable
  * but for a note; any thread may read.
@@ -28,20 +26,13 @@ final class HeldBlocks {
   /** For each block the number of its slab, and where it starts there. */
   private final long[] places;
 
-  private final int rootBytes;
-
   /** Whether the root has been handed to the disk. */
   volatile boolean rootOnDisk;
 
-  /**
-   * Takes over places.
-   *
-   * @param rootBytes direct memory of the root, if it has its own
-   */
-  HeldBlocks(Slab[] slabs, long[] places, int rootBytes) {
+  /** Takes over places. */
+  HeldBlocks(Slab[] slabs, long[] places) {
     this.slabs = slabs;
     this.places = places;
-    this.rootBytes = rootBytes;
   }
 
   static long place(int slab, int start) {
@@ -59,16 +50,6 @@ final class HeldBlocks {
   /** The slabs of all blocks, each once. Not to be changed. */
   Slab[] slabs() {
     return slabs;
-  }
-
-  int rootBytes() {
-    return rootBytes;
-  }
-
-  /** Shows a block to the visitor. The length is not known here: 0. */
-  void visit(int block, BlockStore.Visitor visitor) {
-    ByteBuffer memory = slab(block).memory;
-    visitor.visit(memory, start(block), 0);
   }
 
   /** Whether so much of the slabs is of no use to this list that it should be copied. */

@@ -40,12 +40,13 @@ import org.eclipse.jgit.lib.RefComparator;
  * object a line: slow, but needed only once for a content, and for hardly any.
  */
 final class IrregularText {
-  private static final String HEADER = "# pack-refs with:";
-  private static final String PEELED = " peeled";
-
   private final List<Ref> refs = new ArrayList<>();
+
+  /** For each ref what the header before it says of peeling, as flags of a block. */
+  private final ByteArrayOutputStream traits = new ByteArrayOutputStream();
+
   private Ref last;
-  private boolean peeled;
+  private int peeled;
   private boolean sorted = true;
 
   private IrregularText() {}
@@ -73,8 +74,9 @@ final class IrregularText {
       throw new Refusal(Reason.BROKEN);
     }
     if (line.charAt(0) == '#') {
-      if (line.startsWith(HEADER)) {
-        peeled = line.substring(HEADER.length()).contains(PEELED);
+      if (line.startsWith(PackedRefsTraits.HEADER)) {
+        byte[] header = line.getBytes(UTF_8);
+        peeled = PackedRefsTraits.flags(header, 0, header.length) & BlockFormat.FLAGS;
       }
       return;
     }
@@ -94,12 +96,10 @@ final class IrregularText {
     }
     ObjectId id = id(line.substring(0, space));
     String name = line.substring(space + 1);
-    Ref ref =
-        peeled
-            ? new ObjectIdRef.PeeledNonTag(Ref.Storage.PACKED, name, id)
-            : new ObjectIdRef.Unpeeled(Ref.Storage.PACKED, name, id);
+    Ref ref = new ObjectIdRef.Unpeeled(Ref.Storage.PACKED, name, id);
     sorted &= last == null || RefComparator.compareTo(last, ref) <= 0;
     refs.add(ref);
+    traits.write(peeled);
     last = ref;
   }
 
@@ -114,25 +114,18 @@ final class IrregularText {
   }
 
   private byte[] write() throws Refusal {
+    int flags = commonTraits();
     if (!sorted) {
       refs.sort(RefComparator.INSTANCE);
     }
-    boolean anyUnpeeled = false;
-    boolean anyNonTag = false;
     String before = null;
     for (Ref ref : refs) {
-      anyUnpeeled |= !ref.isPeeled();
-      anyNonTag |= ref.isPeeled() && ref.getPeeledObjectId() == null;
       check(ref.getName(), before);
       before = ref.getName();
     }
-    if (anyUnpeeled && anyNonTag) {
-      throw new Refusal(Reason.MIXED_PEELED);
-    }
     ByteArrayOutputStream out = new ByteArrayOutputStream(64 * refs.size());
-    if (!anyUnpeeled) {
-      out.writeBytes((HEADER + PEELED + " \n").getBytes(US_ASCII));
-    }
+    out.writeBytes(
+        PackedRefsTraits.of(flags == 0 ? 0 : flags | Root.HEADER).header().getBytes(US_ASCII));
     for (Ref ref : refs) {
       out.writeBytes((ref.getObjectId().name() + " ").getBytes(US_ASCII));
       out.writeBytes(ref.getName().getBytes(UTF_8));
@@ -142,6 +135,21 @@ final class IrregularText {
       }
     }
     return out.toByteArray();
+  }
+
+  /** What is said of all refs that have no peeled id: of the others nothing need be said. */
+  private int commonTraits() throws Refusal {
+    byte[] each = traits.toByteArray();
+    int common = -1;
+    for (int i = 0; i < each.length; i++) {
+      if (refs.get(i).getPeeledObjectId() == null) {
+        if (common >= 0 && common != each[i]) {
+          throw new Refusal(Reason.MIXED_PEELED);
+        }
+        common = each[i];
+      }
+    }
+    return Math.max(common, 0);
   }
 
   private static void check(String name, String before) throws Refusal {

@@ -73,11 +73,12 @@ final class Lines {
     return i;
   }
 
-  /** Whether the second name comes after the first one, in git's order. */
-  static boolean isAfter(byte[] text, int name, int other, int end) {
+  /** Which order two names follow: see {@link NamePairs#of}. */
+  static int pair(byte[] text, int name, int other, int end) {
     int shared = shared(text, name, other, end);
     return shared < lineEnd(text, other, end) - other
-        && Names.compareBytes(text[name + shared], text[other + shared]) < 0;
+        ? NamePairs.of(text[name + shared], text[other + shared])
+        : NamePairs.NEITHER;
   }
 
   /** Where the line starts that ends there. */

@@ -18,7 +18,6 @@ import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Value;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import org.eclipse.jgit.annotations.Nullable;
@@ -112,22 +111,21 @@ final class ListDisk {
     if (bytes.length < Root.IDS_AT || bytes[Root.VERSION_AT] != Root.VERSION) {
       return null;
     }
-    ByteBuffer direct = ByteBuffer.allocateDirect(bytes.length).order(ByteOrder.LITTLE_ENDIAN);
-    Root root = new Root(direct.put(0, bytes));
+    Root root = new Root(bytes);
     return root.digest().equals(digest) ? root : null;
   }
 
   /** Writes what of a list was not written yet. */
   synchronized void write(ParsedRefs list) {
     HeldBlocks held = list.held();
-    if (held == null || held.rootOnDisk) {
+    if (held.rootOnDisk) {
       return;
     }
     long now = System.currentTimeMillis();
     for (Slab slab : held.slabs()) {
       if (!slab.onDisk) {
         for (int i = 0; i < slab.blocks(); i++) {
-          put(slab.idHi(i), slab.idLo(i), slab.memory, slab.start(i), slab.length(i), now);
+          putBlock(slab, i, now);
         }
         slab.onDisk = true;
       }
@@ -139,19 +137,23 @@ final class ListDisk {
   /** With this object's lock. */
   private void putRoot(ParsedRefs list, long now) {
     ContentDigest digest = list.digest();
-    ByteBuffer root = list.root().bytes();
-    put(digest.hi(), digest.lo(), root, 0, root.limit(), now);
+    put(digest.hi(), digest.lo(), list.root().bytes(), now);
   }
 
   /** With this object's lock. */
-  private void put(long idHi, long idLo, ByteBuffer memory, int start, int length, long now) {
-    byte[] bytes = new byte[length];
-    memory.get(start, bytes);
+  private void putBlock(Slab slab, int block, long now) {
+    byte[] bytes = new byte[slab.length(block)];
+    slab.memory.get(slab.start(block), bytes);
+    put(slab.idHi(block), slab.idLo(block), bytes, now);
+  }
+
+  /** With this object's lock. */
+  private void put(long idHi, long idLo, byte[] bytes, long now) {
     byte[] key = key(idHi, idLo);
     // Whatever is there under an id is the same. A plain put would make it void meanwhile, and
     // after the store was closed would have its file discarded.
     store.putIfCurrent(key, bytes, now, store.ticket(key));
-    unflushed += length;
+    unflushed += bytes.length;
     if (unflushed > FLUSH_BYTES) {
       unflushed = 0;
       store.flush();
@@ -161,7 +163,7 @@ final class ListDisk {
   /** Sees to it that a list in use stays, or is there again. */
   synchronized void keep(ParsedRefs list) {
     HeldBlocks held = list.held();
-    if (held == null || !held.rootOnDisk) {
+    if (!held.rootOnDisk) {
       write(list);
       return;
     }
@@ -169,7 +171,7 @@ final class ListDisk {
     for (Slab slab : held.slabs()) {
       for (int i = 0; i < slab.blocks(); i++) {
         if (store.read(key(slab.idHi(i), slab.idLo(i))) == null) {
-          put(slab.idHi(i), slab.idLo(i), slab.memory, slab.start(i), slab.length(i), now);
+          putBlock(slab, i, now);
         }
       }
     }

@@ -14,12 +14,14 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntFunction;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
@@ -28,8 +30,9 @@ import org.eclipse.jgit.annotations.Nullable;
  * <ul>
  *   <li>A holder (one repository) has at most one list here. Holders of the same content share one
  *       list, and lists share their equal blocks.
- *   <li>When all slabs and roots together take more than the bound, the holders whose last use is
- *       longest ago lose their lists. The one that has just come in stays, however large it is.
+ *   <li>When all slabs (direct memory) and roots (on the heap) together take more than the bound,
+ *       the holders whose last use is longest ago lose their lists. The one that has just come in
+ *       stays, however large it is.
  *   <li>What leaves is forgotten here and nothing more: whoever has the list goes on using it, and
  *       the memory is freed when nobody has it any more.
  * </ul>
@@ -65,6 +68,7 @@ final class ListMemory {
   }
 
   private final long limit;
+  private final IntFunction<ByteBuffer> allocator;
 
   /** Rises with each list that comes in, and now and then. */
   private volatile long now = 1;
@@ -76,15 +80,35 @@ final class ListMemory {
   private final List<Slab> slabs = new ArrayList<>();
   private final List<Integer> freeNumbers = new ArrayList<>();
   private long bytes;
+  private long rootBytes;
   private long evictions;
 
   /**
    * Makes an empty memory.
    *
-   * @param limit bound, bytes of direct memory
+   * @param limit bound, bytes
    */
   ListMemory(long limit) {
+    this(limit, ByteBuffer::allocateDirect);
+  }
+
+  /**
+   * Makes an empty memory.
+   *
+   * @param allocator gives direct memory
+   */
+  ListMemory(long limit, IntFunction<ByteBuffer> allocator) {
     this.limit = limit;
+    this.allocator = allocator;
+  }
+
+  /**
+   * Takes direct memory.
+   *
+   * @throws OutOfMemoryError if there is none
+   */
+  ByteBuffer allocate(int size) {
+    return allocator.apply(size);
   }
 
   /** The time as uses are told in: larger is later. */
@@ -131,6 +155,7 @@ final class ListMemory {
       index.reserve(newBlocks(list.held()));
       shared = new Shared(list);
       lists.put(list.digest(), shared);
+      rootBytes += list.rootBytes();
       enter(list.held());
     }
     shared.holders++;
@@ -138,7 +163,7 @@ final class ListMemory {
     if (before != null) {
       drop(before);
     }
-    if (bytes() > limit) {
+    if (bytes() + rootBytes > limit) {
       evict(holder, left);
     }
     return shared.list;
@@ -199,7 +224,7 @@ final class ListMemory {
     }
     candidates.sort(Comparator.comparingLong(Candidate::lastUse));
     for (Candidate candidate : candidates) {
-      if (bytes() <= LEFT * limit) {
+      if (bytes() + rootBytes <= LEFT * limit) {
         return;
       }
       Shared shared = holders.remove(candidate.holder);
@@ -212,6 +237,7 @@ final class ListMemory {
   private void drop(Shared shared) {
     if (--shared.holders == 0) {
       lists.remove(shared.list.digest());
+      rootBytes -= shared.list.rootBytes();
       exit(shared.list.held());
     }
   }
@@ -225,7 +251,6 @@ final class ListMemory {
   }
 
   private void enter(HeldBlocks blocks) {
-    bytes += blocks.rootBytes();
     for (Slab slab : blocks.slabs()) {
       if (slab.users++ == 0) {
         bytes += slab.bytes();
@@ -248,7 +273,6 @@ final class ListMemory {
   }
 
   private void exit(HeldBlocks blocks) {
-    bytes -= blocks.rootBytes();
     for (Slab slab : blocks.slabs()) {
       if (--slab.users == 0) {
         bytes -= slab.bytes();
@@ -269,7 +293,12 @@ final class ListMemory {
     return all;
   }
 
-  /** Bytes of direct memory that is counted: slabs, roots and the index. */
+  /** Bytes of the roots, which are on the heap. */
+  synchronized long rootBytes() {
+    return rootBytes;
+  }
+
+  /** Bytes of direct memory: slabs and the index. */
   synchronized long bytes() {
     return bytes + index.bytes();
   }

@@ -20,6 +20,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
@@ -38,6 +39,7 @@ final class ListTiers {
   /** That they may take in any case, bytes. */
   private static final long LEAST_UNWRITTEN = 4 << 20;
 
+  private final LongSupplier nanoTime;
   private final ListMemory memory;
   @Nullable private final ListDisk disk;
   private final ReaderPool readers;
@@ -61,13 +63,27 @@ final class ListTiers {
    * @param disk null if there is memory only
    */
   ListTiers(SiteKey key, ListMemory memory, @Nullable ListDisk disk) {
+    this(key, memory, disk, System::nanoTime);
+  }
+
+  /**
+   * Makes it of its parts.
+   *
+   * @param nanoTime as {@link System#nanoTime}
+   */
+  ListTiers(SiteKey key, ListMemory memory, @Nullable ListDisk disk, LongSupplier nanoTime) {
+    this.nanoTime = nanoTime;
     this.memory = memory;
     this.disk = disk;
     this.readers = new ReaderPool(key, READERS);
     this.check = new SharedCheck(readers);
     PackedRefsReader reader = readers.take();
-    none = reader.none(memory.draft());
+    none = reader.none();
     readers.giveBack(reader);
+  }
+
+  LongSupplier nanoTime() {
+    return nanoTime;
   }
 
   ListMemory memory() {
@@ -121,7 +137,7 @@ final class ListTiers {
   /** Notes that a list left the memory. */
   void left(ParsedRefs list) {
     HeldBlocks held = list.held();
-    if (disk == null || held == null || held.rootOnDisk || closed) {
+    if (disk == null || held.rootOnDisk || closed) {
       return;
     }
     long bytes = bytes(list);
@@ -149,7 +165,7 @@ final class ListTiers {
     for (PackedRefsFile file : List.copyOf(changed)) {
       changed.remove(file);
       ParsedRefs list = file.lastList();
-      if (list != null && list.held() != null) {
+      if (list != null) {
         write(gather(list));
       }
     }

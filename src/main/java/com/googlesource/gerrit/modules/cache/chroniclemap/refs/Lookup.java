@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import java.nio.ByteBuffer;
-import java.util.Arrays;
 import java.util.List;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.AnyObjectId;
@@ -25,7 +24,7 @@ import org.eclipse.jgit.lib.Ref;
  * What one thread needs to look something up: the name as bytes, what to do with the block, and
  * what came of it. One for each thread, used again and again, so that a lookup makes no garbage.
  */
-final class Lookup implements BlockStore.Visitor {
+final class Lookup {
   /** Refs of a prefix that are made at once; where there are more, they are made when asked for. */
   static final int FEW = 64;
 
@@ -33,12 +32,12 @@ final class Lookup implements BlockStore.Visitor {
   enum Task {
     /** Find where the target stands or would stand. */
     PLACE,
+    /** Find where the target stands or would stand among some that are in UTF-16's order. */
+    PLACE_AMONG,
     /** Find the target. */
     FIND,
     /** Find the target and make a ref of it. */
     REF,
-    /** Find the target and copy its ids. */
-    COPY_IDS,
     /** Make the ref at an index. */
     REF_AT,
     /** Make refs from an index on. */
@@ -58,12 +57,9 @@ final class Lookup implements BlockStore.Visitor {
   private int length;
 
   private String name;
-  private Task task;
   private int from;
   private int most;
   private List<Ref> refs;
-  private byte[] idTarget;
-  private byte[] peeledTarget;
   private AnyObjectId object;
 
   private boolean found;
@@ -106,13 +102,26 @@ final class Lookup implements BlockStore.Visitor {
     return lookup;
   }
 
+  /** Prepares to look for where names stand that start with some bytes and one more. */
+  static Lookup startBound(byte[] prefix, int prefixLength, int next) {
+    Lookup lookup = OF_THREAD.get();
+    lookup.reserve(prefixLength + SPARE);
+    System.arraycopy(prefix, 0, lookup.target, 0, prefixLength);
+    lookup.target[prefixLength] = (byte) next;
+    lookup.length = prefixLength + 1;
+    return lookup;
+  }
+
   private boolean encode(String text) {
-    int needed = 3 * text.length() + SPARE;
+    reserve(3 * text.length() + SPARE);
+    length = Names.encode(text, target);
+    return length >= 0;
+  }
+
+  private void reserve(int needed) {
     if (target.length < needed || (target.length > KEPT_BYTES && needed <= KEPT_BYTES)) {
       target = new byte[Math.max(512, needed)];
     }
-    length = Names.encode(text, target);
-    return length >= 0;
   }
 
   byte[] target() {
@@ -123,9 +132,10 @@ final class Lookup implements BlockStore.Visitor {
     return length;
   }
 
-  void copyTo(byte[] id, byte[] peeled) {
-    idTarget = id;
-    peeledTarget = peeled;
+  /** The target is looked for among so many from an index on. */
+  void among(int firstIndex, int count) {
+    from = firstIndex;
+    most = count;
   }
 
   /** Refs from an index on, at most so many, go to a list. */
@@ -140,29 +150,18 @@ final class Lookup implements BlockStore.Visitor {
     refs = to;
   }
 
-  void setTask(Task next) {
-    task = next;
+  /** Does a task with the block that starts there. */
+  void run(Task task, ByteBuffer memory, int start, boolean utf16) {
     found = false;
-  }
-
-  @Override
-  public void visit(ByteBuffer memory, int offset, int bytes) {
-    block.open(memory, offset);
+    block.open(memory, start, utf16);
     try {
       switch (task) {
         case PLACE -> findPlace();
+        case PLACE_AMONG -> findPlaceAmong();
         case FIND -> find();
         case REF -> {
           if (find()) {
             ref = block.ref(name);
-          }
-        }
-        case COPY_IDS -> {
-          if (find()) {
-            block.copyId(idTarget);
-            if (!block.copyPeeledId(peeledTarget)) {
-              Arrays.fill(peeledTarget, (byte) 0);
-            }
           }
         }
         case REF_AT -> {
@@ -180,6 +179,10 @@ final class Lookup implements BlockStore.Visitor {
         case TIPS -> tips();
       }
     } finally {
+      // What was asked for may be part of something large, and the thread may never ask again.
+      refs = null;
+      object = null;
+      name = null;
       block.close();
     }
   }
@@ -192,6 +195,21 @@ final class Lookup implements BlockStore.Visitor {
   private void findPlace() {
     found = block.find(target, length);
     index = block.index();
+  }
+
+  private void findPlaceAmong() {
+    int low = from;
+    int high = from + most;
+    while (low < high) {
+      int middle = (low + high) >>> 1;
+      block.seek(middle);
+      if (block.compareName(target, length, true) < 0) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    index = low;
   }
 
   private void prefix() {
@@ -247,11 +265,10 @@ final class Lookup implements BlockStore.Visitor {
     return atEnd;
   }
 
-  /** The ref that was made; it and its name are not kept. */
+  /** The ref that was made; it is not kept. */
   Ref takeRef() {
     Ref taken = ref;
     ref = null;
-    name = null;
     return taken;
   }
 }

@@ -15,11 +15,12 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 /**
- * Ref names as bytes: UTF-8, ordered as Java orders the strings, which is how JGit orders refs.
+ * Ref names as bytes: UTF-8, in one of two orders: by UTF-16 units, as Java orders strings and JGit
+ * refs, or by the bytes, as native git orders refs.
  *
- * <p>That order is the order of the bytes but for characters outside the basic plane: UTF-16 puts
- * them (surrogates, D800 to DFFF) before U+E000 to U+FFFF, UTF-8 (first byte F0 to F4) after them
- * (first byte EE or EF).
+ * <p>These are the same but for characters outside the basic plane: UTF-16 puts them (surrogates,
+ * D800 to DFFF) before U+E000 to U+FFFF, UTF-8 (first byte F0 to F4) after them (first byte EE or
+ * EF).
  */
 final class Names {
   /** Longest name that is parsed: a longer one could not be a loose ref on any file system. */
@@ -33,11 +34,21 @@ final class Names {
 
   private Names() {}
 
-  /** Compares the first bytes in which two names differ. */
-  static int compareBytes(byte a, byte b) {
+  /** The orders differ only if both of the bytes that differ first are at least this. */
+  static final int FIRST_REORDERED = 0xEE;
+
+  /** First byte of the first character that UTF-16 puts further to the front. */
+  static final int FIRST_SURROGATE = 0xF0;
+
+  /**
+   * Compares the first bytes in which two names differ.
+   *
+   * @param utf16 the order: by UTF-16 units, or by bytes
+   */
+  static int compareBytes(byte a, byte b, boolean utf16) {
     int x = a & 0xFF;
     int y = b & 0xFF;
-    if (x >= 0xEE && y >= 0xEE) {
+    if (utf16 && x >= FIRST_REORDERED && y >= FIRST_REORDERED) {
       return rank(x) - rank(y);
     }
     return x - y;
@@ -45,7 +56,7 @@ final class Names {
 
   /** For bytes from EE on: F0 to F4, then EE and EF, then the others. */
   private static int rank(int b) {
-    return b < 0xF0 ? b + 7 : b <= 0xF4 ? b - 2 : b;
+    return b < FIRST_SURROGATE ? b + 7 : b <= 0xF4 ? b - 2 : b;
   }
 
   /**

@@ -24,19 +24,30 @@ final class NotParsableException extends Exception {
   /** Why. */
   enum Reason {
     /** JGit refuses it too: a line that is no ref, an empty line, a peeled id before any ref. */
-    BROKEN,
+    BROKEN("it is broken; git refuses it too"),
     /** Two refs have the same name. JGit finds either. */
-    DUPLICATE_NAME,
+    DUPLICATE_NAME("two refs have the same name"),
     /** Some refs are known to be peeled and others not: a header stands between refs. */
-    MIXED_PEELED,
+    MIXED_PEELED("a header stands between refs"),
     /** A ref without a name. */
-    EMPTY_NAME,
+    EMPTY_NAME("a ref has no name"),
     /** A name of more than {@value Names#MAX_BYTES} bytes. */
-    LONG_NAME,
+    LONG_NAME("a name is longer than " + Names.MAX_BYTES + " bytes"),
     /** A name with a control character below 0E. */
-    CONTROL_CHARACTER,
+    CONTROL_CHARACTER("a name has a control character"),
     /** An irregular file of more than {@link PackedRefsReader#MAX_IRREGULAR} bytes. */
-    TOO_LARGE,
+    TOO_LARGE("it is not written as git does, and too large to be sorted out");
+
+    private final String text;
+
+    Reason(String text) {
+      this.text = text;
+    }
+
+    /** For people. */
+    String text() {
+      return text;
+    }
   }
 
   private final Reason reason;

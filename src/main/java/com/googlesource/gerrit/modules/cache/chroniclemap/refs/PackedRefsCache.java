@@ -23,6 +23,8 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException;
 import java.io.File;
 import java.io.IOException;
+import java.lang.management.BufferPoolMXBean;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -387,7 +389,7 @@ public final class PackedRefsCache implements AutoCloseable {
         list != null,
         list == null ? 0 : list.size(),
         list == null ? 0 : list.textBytes(),
-        list == null ? 0 : list.rootBytes() + list.blockBytes(),
+        list == null ? 0 : list.blockBytes(),
         list == null ? 0 : list.blocks(),
         counts.parses(),
         counts.reusedBlocks(),
@@ -395,8 +397,24 @@ public final class PackedRefsCache implements AutoCloseable {
         counts.readings.sum(),
         counts.lookups.sum(),
         counts.notParsable.sum(),
+        leftReason(file),
+        counts.noMemory.sum(),
         counts.lastParse(),
         TimeUnit.NANOSECONDS.toMicros(counts.lastParseNanos()));
+  }
+
+  private static Optional<String> leftReason(PackedRefsFile file) {
+    return file.isPaused()
+        ? Optional.of("there was no memory for its list")
+        : Optional.ofNullable(file.leftToJGit()).map(NotParsableException.Reason::text);
+  }
+
+  /** Direct memory that byte buffers of this process take. */
+  private static long processDirectBytes() {
+    return ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
+        .filter(pool -> pool.getName().equals("direct"))
+        .mapToLong(BufferPoolMXBean::getMemoryUsed)
+        .sum();
   }
 
   /** Figures of all together. */
@@ -411,6 +429,8 @@ public final class PackedRefsCache implements AutoCloseable {
         held.stream().mapToLong(ParsedRefs::size).sum(),
         held.stream().mapToLong(ParsedRefs::textBytes).sum(),
         lists == null ? 0 : lists.memory().bytes(),
+        lists == null ? 0 : lists.memory().rootBytes(),
+        processDirectBytes(),
         settings.memoryLimit(),
         lists == null ? 0 : lists.memory().blocks(),
         forgotten.parses() + sum(reports, RefsReport::parses),
@@ -420,6 +440,7 @@ public final class PackedRefsCache implements AutoCloseable {
         forgotten.lookups.sum() + sum(reports, RefsReport::lookups),
         forgotten.notParsable.sum() + sum(reports, RefsReport::leftToJGit),
         lists == null ? 0 : lists.memory().evictions(),
+        forgotten.noMemory.sum() + sum(reports, RefsReport::noMemory),
         failures.sum(),
         Math.max(
             forgotten.lastParse(),

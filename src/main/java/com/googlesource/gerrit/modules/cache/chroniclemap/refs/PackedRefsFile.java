@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.NotParsableException.Reason;
 import java.io.File;
 import java.io.FileNotFoundException;
 import java.io.IOException;
@@ -50,6 +52,11 @@ import org.eclipse.jgit.util.FileUtils;
  * <p>One instance serves all users of a repository in this process.
  */
 final class PackedRefsFile implements ListMemory.Holder {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /** JGit is to answer this time. */
+  private static final State LEFT_FOR_NOW = new State(null, null, null);
+
   private final File file;
   private final ListTiers tiers;
   private final Consumer<PackedRefsFile> remember;
@@ -77,6 +84,7 @@ final class PackedRefsFile implements ListMemory.Holder {
 
   private final FileCounts counts = new FileCounts();
   private final LooseMemory looseMemory;
+  private final MemoryPause pause;
 
   /** Key of the file whose content was read last. Of the one thread that reads. */
   @Nullable private Object checkedKey;
@@ -86,21 +94,24 @@ final class PackedRefsFile implements ListMemory.Holder {
 
   private volatile boolean forgotten;
 
+  /** Whether it was said that JGit answers. Of the one thread that reads. */
+  private boolean told;
+
   /**
    * What was read.
    *
    * @param stamp taken before reading; null if the content must be read again
    * @param list null if JGit is to answer, or the content must be read again
    * @param digest of the content; null if it is not known, as for one that is too large
-   * @param leftToJGit whether the content can't be parsed, so that JGit is to answer
+   * @param leftToJGit why the content can't be parsed, so that JGit is to answer; null if it can
    */
   private record State(
       @Nullable FileStamp stamp,
       @Nullable ParsedRefs list,
       @Nullable ContentDigest digest,
-      boolean leftToJGit) {
+      @Nullable Reason leftToJGit) {
     State(@Nullable FileStamp stamp, @Nullable ParsedRefs list, @Nullable ContentDigest digest) {
-      this(stamp, list, digest, false);
+      this(stamp, list, digest, null);
     }
 
     State withoutStamp() {
@@ -109,7 +120,7 @@ final class PackedRefsFile implements ListMemory.Holder {
 
     /** Whether it says who is to answer. */
     boolean isAnswer() {
-      return list != null || leftToJGit;
+      return list != null || leftToJGit != null;
     }
   }
 
@@ -133,6 +144,7 @@ final class PackedRefsFile implements ListMemory.Holder {
     this.tiers = tiers;
     this.remember = remember;
     this.looseMemory = new LooseMemory(new File(file.getParentFile(), Constants.R_REFS));
+    this.pause = new MemoryPause(tiers.nanoTime());
     this.state = new State(null, null, null);
   }
 
@@ -153,6 +165,17 @@ final class PackedRefsFile implements ListMemory.Holder {
   @Nullable
   ParsedRefs lastList() {
     return state.list;
+  }
+
+  /** Why JGit answers for what was read last; null if it does not. */
+  @Nullable
+  Reason leftToJGit() {
+    return state.leftToJGit;
+  }
+
+  /** Whether JGit answers for a while, as there was no memory. */
+  boolean isPaused() {
+    return pause.isOn();
   }
 
   // ---- the memory
@@ -210,6 +233,9 @@ final class PackedRefsFile implements ListMemory.Holder {
   @Nullable
   ParsedRefs current(TrustStat trust) throws IOException {
     used();
+    if (pause.isOn()) {
+      return null;
+    }
     if (trust != TrustStat.ALWAYS) {
       refreshFolder();
     }
@@ -234,6 +260,9 @@ final class PackedRefsFile implements ListMemory.Holder {
   @Nullable
   ParsedRefs currentByContent() throws IOException {
     used();
+    if (pause.isOn()) {
+      return null;
+    }
     refreshFolder();
     return readAfterNow(true).list;
   }
@@ -298,6 +327,9 @@ final class PackedRefsFile implements ListMemory.Holder {
         return state;
       }
       awaitReading(Long.MAX_VALUE);
+      if (pause.isOn()) {
+        return LEFT_FOR_NOW; // the reading that was waited for has failed
+      }
       reading = true;
       mine = ++begun;
     }
@@ -307,6 +339,9 @@ final class PackedRefsFile implements ListMemory.Holder {
     try {
       after = read(before, stamped);
       return after;
+    } catch (OutOfMemoryError e) {
+      noMemory(e);
+      return LEFT_FOR_NOW;
     } finally {
       synchronized (this) {
         try {
@@ -315,7 +350,7 @@ final class PackedRefsFile implements ListMemory.Holder {
             after = mine < stampsFrom ? after.withoutStamp() : after;
             if (after.list == null || after.list != state.list) {
               left = new ArrayList<>();
-              hold(after, left);
+              holdIfItMay(after, left);
             } else {
               state = after;
             }
@@ -333,7 +368,24 @@ final class PackedRefsFile implements ListMemory.Holder {
     }
   }
 
-  /** Takes another list, with this object's lock. */
+  private void noMemory(OutOfMemoryError e) {
+    counts.noMemory.increment();
+    pause.begin(file, e);
+  }
+
+  /**
+   * Takes another list, with this object's lock; if there is no memory, its caller alone has it.
+   */
+  private void holdIfItMay(State after, List<ListMemory.Left> left) {
+    try {
+      hold(after, left);
+      pause.over();
+    } catch (OutOfMemoryError e) {
+      noMemory(e);
+    }
+  }
+
+  /** With this object's lock. */
   private void hold(State after, List<ListMemory.Left> left) {
     if (after.list == null) {
       tiers.memory().release(this);
@@ -399,13 +451,12 @@ final class PackedRefsFile implements ListMemory.Holder {
       long begunAt = System.nanoTime();
       Draft draft = tiers.memory().draft();
       ParsedRefs made = writeEdited(reader, draft, list, edits, out);
-      if (made.digest().equals(list.digest())) {
+      if (made == list) {
         return list;
       }
-      ParsedRefs finished = draft.finish(made.root(), list, /* onDisk= */ false);
       counts.parsed(made.blocks(), draft.made(), System.nanoTime() - begunAt);
       disk.sync(out, target);
-      return finished;
+      return made;
     } finally {
       tiers.readers().giveBack(reader);
     }
@@ -515,7 +566,12 @@ final class PackedRefsFile implements ListMemory.Holder {
       return FileText.retry(text -> read(text, reader, before, stamp), from);
     } catch (NotParsableException e) {
       counts.notParsable.increment();
-      return new State(stamp, null, e.digest(), /* leftToJGit= */ true);
+      if (!told) {
+        told = true;
+        logger.atWarning().log(
+            "%s is left to JGit, as without this module: %s", file, e.reason().text());
+      }
+      return new State(stamp, null, e.digest(), e.reason());
     }
   }
 
@@ -530,9 +586,11 @@ final class PackedRefsFile implements ListMemory.Holder {
     if (old == null || old.size() == 0) {
       // Another repository, another process or an earlier run may have parsed it.
       ContentDigest digest =
-          before.leftToJGit ? reader.digest(text) : reader.digestIfKnown(text, tiers::mayKnow);
-      if (before.leftToJGit && digest.equals(before.digest)) {
-        return stamp == null ? before : new State(stamp, null, digest, /* leftToJGit= */ true);
+          before.leftToJGit != null
+              ? reader.digest(text)
+              : reader.digestIfKnown(text, tiers::mayKnow);
+      if (before.leftToJGit != null && digest.equals(before.digest)) {
+        return stamp == null ? before : new State(stamp, null, digest, before.leftToJGit);
       }
       ParsedRefs known = digest == null ? null : tiers.find(digest, draft);
       if (known != null) {
@@ -550,13 +608,12 @@ final class PackedRefsFile implements ListMemory.Holder {
       // If the state before has a stamp, that still holds: those attributes, this content.
       return stamp == null ? before : new State(stamp, old, old.digest());
     }
-    if (list.held() != null) {
+    if (draft.isFinished()) {
+      counts.parsed(list.blocks(), draft.made(), System.nanoTime() - begunAt);
+    } else {
       counts.found.increment();
-      return new State(stamp, list, list.digest());
     }
-    ParsedRefs made = draft.finish(list.root(), old, /* onDisk= */ false);
-    counts.parsed(list.blocks(), draft.made(), System.nanoTime() - begunAt);
-    return new State(stamp, made, made.digest());
+    return new State(stamp, list, list.digest());
   }
 
   /** Checks by the content, where that is done sooner than by reading for changes. */

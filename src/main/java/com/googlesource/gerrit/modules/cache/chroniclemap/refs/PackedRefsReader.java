@@ -14,8 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
-
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.NotParsableException.Reason;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -35,7 +33,8 @@ import org.eclipse.jgit.annotations.Nullable;
  * <p>How: the text goes through a window of some 256 KB, chunk by chunk (see {@link Chunks}). Where
  * the older list has a block that starts with the name that comes next, its text is hashed; if that
  * gives the block's id, the chunk is the same and done with. Else its lines are read: each must be
- * just as git writes it, in order. At the first that is not, all is left to {@link IrregularText}.
+ * just as git writes it, in order: in that of native git, by bytes, or in JGit's. At the first that
+ * is not, all is left to {@link IrregularText}.
  *
  * <p>The window is direct memory, into which files are read without a copy; only what must be read
  * as lines is copied to the heap.
@@ -58,12 +57,12 @@ final class PackedRefsReader {
   /** Comments at the start, the header among them, that a regular file may have. */
   private static final int MAX_COMMENTS = 1024;
 
-  private static final byte[] HEADER = "# pack-refs with:".getBytes(US_ASCII);
-  private static final byte[] PEELED = " peeled".getBytes(US_ASCII);
+  /** What the header of a regular file says. */
+  private static final int HEADER_FLAGS = BlockFormat.FLAGS | Root.SORTED | Root.HEADER;
+
+  private static final int HEX_LENGTH = 2 * BlockFormat.ID_BYTES;
 
   private final SiteKey key;
-  private final int baseFlags;
-  private final int hexLength;
   private final TextHash hash;
   private final BlockWriter writer = new BlockWriter();
   private final RootWriter rootWriter = new RootWriter();
@@ -89,19 +88,18 @@ final class PackedRefsReader {
   /** Whether {@link #end} is the end of the file. */
   private boolean atEnd;
 
+  /** Which orders the names of the chunk follow that was read last: see {@link NamePairs}. */
+  private int pairs;
+
+  /** Whether the names ascend in one order so far. */
+  private boolean orderly;
+
   private int parsedBlocks;
   private int reusedBlocks;
 
-  /** A reader for SHA-1 repositories, the only ones that JGit reads. */
   PackedRefsReader(SiteKey key) {
-    this(key, false);
-  }
-
-  PackedRefsReader(SiteKey key, boolean sha256) {
     this.key = key;
     this.hash = new TextHash(key);
-    this.baseFlags = sha256 ? BlockFormat.SHA256 : 0;
-    this.hexLength = 2 * BlockFormat.idBytes(baseFlags);
   }
 
   /** How many blocks the last call of {@link #read} made from text. */
@@ -149,12 +147,12 @@ final class PackedRefsReader {
   private RootWriter.RawText raw(TextSource from, @Nullable Known first) throws IOException {
     open(from);
     rootWriter.start();
-    int flags = baseFlags;
+    int flags = 0;
     long length = 0;
     fill();
     if (position < end) {
       copyToHeap();
-      flags |= peeledFlag(endOfComments());
+      flags = headerFlags(endOfComments()) & BlockFormat.FLAGS;
     }
     while (position < end) {
       copyToHeap();
@@ -163,7 +161,7 @@ final class PackedRefsReader {
       if (length == 0 && first != null && !first.isKnown(hash.hi, hash.lo)) {
         return null;
       }
-      rootWriter.add(hash.hi, hash.lo, 0, 0, 0);
+      var unused = rootWriter.add(hash.hi, hash.lo, 0, 0, 0, 0);
       length += chunkEnd - position;
       position = chunkEnd;
       fill();
@@ -206,40 +204,41 @@ final class PackedRefsReader {
   }
 
   private boolean isText(Root root, int block, int length) {
-    hash.of(direct, position, length, root.flags());
+    hash.of(direct, position, length, root.blockFlags());
     return hash.hi == root.idHi(block) && hash.lo == root.idLo(block);
   }
 
   /** Reads a content that nobody else may have read. */
-  ParsedRefs read(TextSource from, BlockStore store, @Nullable ParsedRefs old)
+  ParsedRefs read(TextSource from, Draft draft, @Nullable ParsedRefs old)
       throws IOException, NotParsableException {
-    return read(from, store, old, digest -> null);
+    return read(from, draft, old, digest -> null);
   }
 
   /**
    * Reads a content.
    *
    * @param from at its start; may be rewound
-   * @param old a list whose blocks may be used again if they are in the store, or null
+   * @param draft gets the blocks of a new list
+   * @param old a list whose blocks may be used again, or null
    * @param known asked for the list of an irregular content before that is parsed; gives null if it
    *     knows none. (What is regular was found by {@link #digestIfKnown}.)
-   * @return {@code old} if the content has not changed, or the known list; else the new one, whose
-   *     blocks and root are in the store
+   * @return {@code old} if the content has not changed, or the known list; else the new one, with
+   *     which the draft is finished
    */
   ParsedRefs read(
       TextSource from,
-      BlockStore store,
+      Draft draft,
       @Nullable ParsedRefs old,
       Function<ContentDigest, ParsedRefs> known)
       throws IOException, NotParsableException {
-    Root oldRoot = old == null || !store.mayReuse(old) ? null : old.root();
+    Root oldRoot = old == null ? null : old.root();
     if (oldRoot != null && oldRoot.irregular() && matches(from, old)) {
       return old;
     }
     if (oldRoot != null && oldRoot.irregular()) {
       from.rewind();
     }
-    int flags = readRegular(from, store, oldRoot);
+    int flags = readRegular(from, draft, oldRoot);
     RootWriter.RawText raw = null;
     if (flags < 0) {
       from.rewind();
@@ -250,7 +249,7 @@ final class PackedRefsReader {
         return list;
       }
       try {
-        flags = readRegular(new MemoryText(IrregularText.regular(text)), store, oldRoot);
+        flags = readRegular(new MemoryText(IrregularText.regular(text)), draft, oldRoot);
       } catch (IrregularText.Refusal e) {
         throw new NotParsableException(e.reason(), raw.digest());
       }
@@ -260,25 +259,30 @@ final class PackedRefsReader {
     } else if (oldRoot != null && !oldRoot.irregular() && isSame(oldRoot)) {
       return old;
     }
-    Root root = rootWriter.finish(flags, raw);
-    ContentDigest digest = root.digest();
-    store.putRoot(digest.hi(), digest.lo(), root.bytes());
-    return new ParsedRefs(store, root);
+    return draft.finish(rootWriter.finish(flags, raw), old, /* onDisk= */ false);
   }
 
   /**
    * Reads a content that is written as git writes it.
    *
    * @param from at its start
-   * @param old a list whose blocks may be used again if they are in the store, or null
-   * @return the list, whose blocks are in the store; null if the content is not regular
+   * @param draft gets the blocks of a new list
+   * @param old a list whose blocks may be used again, or null
+   * @return {@code old} if the content is the same; else the new list, with which the draft is
+   *     finished; null if the content is not regular
    */
   @Nullable
-  ParsedRefs readRegular(TextSource from, BlockStore store, @Nullable ParsedRefs old)
+  ParsedRefs readRegular(TextSource from, Draft draft, @Nullable ParsedRefs old)
       throws IOException {
-    Root oldRoot = old == null || !store.mayReuse(old) ? null : old.root();
-    int flags = readRegular(from, store, oldRoot);
-    return flags < 0 ? null : new ParsedRefs(store, rootWriter.finish(flags, null));
+    Root oldRoot = old == null ? null : old.root();
+    int flags = readRegular(from, draft, oldRoot);
+    if (flags < 0) {
+      return null;
+    }
+    if (oldRoot != null && !oldRoot.irregular() && isSame(oldRoot)) {
+      return old;
+    }
+    return draft.finish(rootWriter.finish(flags, null), old, /* onDisk= */ false);
   }
 
   private boolean isSame(Root oldRoot) {
@@ -298,9 +302,11 @@ final class PackedRefsReader {
   }
 
   /** The list of a file without refs, such as one that is not there. */
-  ParsedRefs none(BlockStore store) {
+  ParsedRefs none() {
     rootWriter.start();
-    return new ParsedRefs(store, rootWriter.finish(baseFlags, null));
+    // Nothing of it is to be written.
+    return new Draft(new ListMemory(0))
+        .finish(rootWriter.finish(0, null), null, /* onDisk= */ true);
   }
 
   // ---- the window
@@ -367,12 +373,12 @@ final class PackedRefsReader {
    *
    * @return the flags, or -1 if the file is not regular
    */
-  private int readRegular(TextSource from, BlockStore store, @Nullable Root oldRoot)
-      throws IOException {
+  private int readRegular(TextSource from, Draft draft, @Nullable Root oldRoot) throws IOException {
     open(from);
     rootWriter.start();
     parsedBlocks = 0;
     reusedBlocks = 0;
+    orderly = true;
     Root old = oldRoot;
     int flags = -1;
     int candidate = 0;
@@ -380,7 +386,10 @@ final class PackedRefsReader {
     boolean wasReused = false;
     for (fill(); position < end; fill()) {
       if (aligned >= 0 && reuse(old, aligned, wasReused)) {
-        flags = old.flags() & ~Root.IRREGULAR;
+        if (!orderly) {
+          return -1;
+        }
+        flags = flags < 0 ? old.flags() & HEADER_FLAGS : flags;
         candidate = aligned + 1;
         aligned = candidate < old.blocks() ? candidate : -1;
         wasReused = true;
@@ -395,21 +404,21 @@ final class PackedRefsReader {
         if (refsAt - position > MAX_COMMENTS) {
           return -1;
         }
-        flags = baseFlags | peeledFlag(refsAt);
-        if (old != null && (old.flags() & ~Root.IRREGULAR) != flags) {
+        flags = headerFlags(refsAt);
+        if (old != null && old.blockFlags() != (flags & BlockFormat.FLAGS)) {
           old = null;
         }
       }
       int start = position;
-      if (!parseChunk(refsAt, flags)) {
+      if (!parseChunk(refsAt, flags & BlockFormat.FLAGS)
+          || !finishChunk(draft, start, refsAt, flags & BlockFormat.FLAGS)) {
         return -1;
       }
-      finishChunk(store, start, refsAt, flags);
       if (old != null) {
         // Where the older list has a block that starts here, try that one next.
         fill();
         copyToHeap();
-        int nameAt = position + hexLength + 1;
+        int nameAt = position + HEX_LENGTH + 1;
         int nameLength = Lines.lineEnd(window, nameAt, end) - nameAt;
         while (nameLength > 0 && candidate < old.blocks()) {
           int order = old.compareFence(candidate, window, nameAt, nameLength);
@@ -423,7 +432,7 @@ final class PackedRefsReader {
         }
       }
     }
-    return flags < 0 ? baseFlags : flags;
+    return Math.max(0, flags);
   }
 
   /** Uses the older list's block if its text is what comes next, and would be cut there now. */
@@ -437,40 +446,48 @@ final class PackedRefsReader {
     if (chunkEnd < end && (block == old.blocks() - 1 || direct.get(chunkEnd) == '^')) {
       return false;
     }
+    int pairs = old.pairs(block);
     // A file that was parsed may have had this block after another one.
-    if (!wasReused && rootWriter.blocks() > 0) {
-      copyToHeap();
-      int before = previousName();
-      int nameAt = position + hexLength + 1;
-      if (before < 0 || !Lines.isAfter(window, before, nameAt, end)) {
+    if (!wasReused) {
+      int toFirst = 0;
+      if (rootWriter.blocks() > 0) {
+        copyToHeap();
+        int before = previousName();
+        int nameAt = position + HEX_LENGTH + 1;
+        toFirst = before < 0 ? NamePairs.NEITHER : Lines.pair(window, before, nameAt, end);
+      }
+      if (toFirst == NamePairs.NEITHER) {
         return false;
       }
+      pairs = NamePairs.flags(NamePairs.within(pairs), toFirst);
     }
-    hash.of(direct, position, length, old.flags() & ~Root.IRREGULAR);
+    hash.of(direct, position, length, old.blockFlags());
     if (hash.hi != old.idHi(block) || hash.lo != old.idLo(block)) {
       return false;
     }
     int fenceLength = old.fenceLength(block);
     old.copyFence(block, rootWriter.fence(fenceLength), rootWriter.fenceAt());
-    rootWriter.add(hash.hi, hash.lo, old.first(block + 1) - old.first(block), length, fenceLength);
+    int count = old.first(block + 1) - old.first(block);
+    orderly = rootWriter.add(hash.hi, hash.lo, count, length, fenceLength, pairs);
     position = chunkEnd;
     reusedBlocks++;
     return true;
   }
 
-  private void finishChunk(BlockStore store, int start, int refsAt, int flags) {
+  /** Returns false if the names do not ascend in one order so far. */
+  private boolean finishChunk(Draft draft, int start, int refsAt, int flags) {
     int length = position - start;
     hash.of(direct, start, length, flags);
     int fenceLength = 0;
     if (writer.count() > 0) {
-      int nameAt = refsAt + hexLength + 1;
+      int nameAt = refsAt + HEX_LENGTH + 1;
       fenceLength = Lines.lineEnd(window, nameAt, end) - nameAt;
       System.arraycopy(
           window, nameAt, rootWriter.fence(fenceLength), rootWriter.fenceAt(), fenceLength);
     }
-    store.put(hash.hi, hash.lo, writer.finish());
-    rootWriter.add(hash.hi, hash.lo, writer.count(), length, fenceLength);
+    draft.put(hash.hi, hash.lo, writer.finish());
     parsedBlocks++;
+    return rootWriter.add(hash.hi, hash.lo, writer.count(), length, fenceLength, pairs);
   }
 
   /** Where the comments end that start here, or a chunk after this position. */
@@ -485,30 +502,20 @@ final class PackedRefsReader {
     return p;
   }
 
-  /** What the last header among the comments says of peeled ids, as JGit takes it. */
-  private int peeledFlag(int commentsEnd) {
-    int flag = 0;
+  /** What the last header among the comments says, as flags of a root. */
+  private int headerFlags(int commentsEnd) {
+    int flags = 0;
     for (int p = position; p < commentsEnd; ) {
       int lineEnd = p;
       while (lineEnd < commentsEnd && window[lineEnd] != '\n') {
         lineEnd++;
       }
-      if (startsWith(p, lineEnd, HEADER)) {
-        flag = 0;
-        for (int i = p + HEADER.length; i < lineEnd; i++) {
-          if (startsWith(i, lineEnd, PEELED)) {
-            flag = BlockFormat.PEELED;
-          }
-        }
+      if (PackedRefsTraits.isHeader(window, p, lineEnd)) {
+        flags = PackedRefsTraits.flags(window, p, lineEnd);
       }
       p = lineEnd + 1;
     }
-    return flag;
-  }
-
-  private boolean startsWith(int at, int limit, byte[] word) {
-    return limit - at >= word.length
-        && Arrays.equals(window, at, at + word.length, word, 0, word.length);
+    return flags;
   }
 
   /**
@@ -520,6 +527,7 @@ final class PackedRefsReader {
     int start = position;
     byte[] text = window;
     writer.start(flags);
+    pairs = 0;
     for (int p = position; p < refsAt; p++) {
       if (text[p] == '\r') {
         return false;
@@ -528,10 +536,10 @@ final class PackedRefsReader {
     int previous = rootWriter.blocks() == 0 ? -1 : previousName();
     int p = refsAt;
     while (p < end) {
-      int nameAt = p + hexLength + 1;
+      int nameAt = p + HEX_LENGTH + 1;
       if (nameAt >= end
           || text[nameAt - 1] != ' '
-          || !Lines.hex(text, p, hexLength, writer.idBuffer(), writer.idAt())) {
+          || !Lines.hex(text, p, HEX_LENGTH, writer.idBuffer(), writer.idAt())) {
         return false;
       }
       int nameEnd = Lines.lineEnd(window, nameAt, end);
@@ -541,25 +549,30 @@ final class PackedRefsReader {
       int shared = 0;
       if (previous >= 0) {
         shared = Lines.shared(text, previous, nameAt, end);
-        if (shared >= nameEnd - nameAt
-            || Names.compareBytes(text[previous + shared], text[nameAt + shared]) >= 0) {
-          return false; // not in order, or twice
+        int pair =
+            shared < nameEnd - nameAt
+                ? NamePairs.of(text[previous + shared], text[nameAt + shared])
+                : NamePairs.NEITHER;
+        if (pair == NamePairs.NEITHER) {
+          return false;
         }
+        pairs |= writer.count() == 0 ? NamePairs.flags(0, pair) : pair;
       }
       writer.add(text, nameAt, nameEnd - nameAt, shared);
       previous = nameAt;
+      int line = p;
       p = nameEnd + 1;
       if (p < end && text[p] == '^') {
-        int peeledEnd = p + 1 + hexLength;
+        int peeledEnd = p + 1 + HEX_LENGTH;
         if (peeledEnd > end
             || text[peeledEnd] != '\n'
-            || !Lines.hex(text, p + 1, hexLength, writer.peeledBuffer(), writer.peeledAt())) {
+            || !Lines.hex(text, p + 1, HEX_LENGTH, writer.peeledBuffer(), writer.peeledAt())) {
           return false;
         }
         writer.addPeeled();
         p = peeledEnd + 1;
       }
-      if (p < end && Chunks.endsAt(key, text, start, p)) {
+      if (p < end && Chunks.endsAt(key, text, start, line, nameEnd, p)) {
         break;
       }
     }
@@ -574,7 +587,7 @@ final class PackedRefsReader {
     if (line > 0 && window[line] == '^') {
       line = Lines.lineStart(window, line - 1);
     }
-    int nameAt = line + hexLength + 1;
+    int nameAt = line + HEX_LENGTH + 1;
     return window[line] == '#' || nameAt >= position ? -1 : nameAt;
   }
 }

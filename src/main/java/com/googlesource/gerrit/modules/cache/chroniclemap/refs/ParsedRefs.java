@@ -14,74 +14,42 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
-import java.nio.ByteBuffer;
 import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
-import java.util.RandomAccess;
+import java.util.Objects;
 import java.util.function.Consumer;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.AnyObjectId;
 import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefComparator;
 
 /**
  * The refs of one {@code packed-refs} content, as JGit's RefDirectory would read them: immutable,
  * in JGit's order, held off-heap in blocks.
  *
- * <p>Only refs that are asked for become objects. Any thread may ask; nothing waits. All methods
- * that read refs throw {@link MissingBlockException} if the blocks are in a store that has
- * forgotten one: then the file must be parsed again. Lists that are returned are read lazily and
- * throw it too. A list that has its blocks itself never throws it.
+ * <p>Only refs that are asked for become objects. Any thread may ask; nothing waits.
  */
 final class ParsedRefs {
-  @Nullable private final BlockStore store;
-  @Nullable private final HeldBlocks held;
+  private final HeldBlocks held;
   private final Root root;
 
-  /** A list whose blocks are in a store, which may forget them. */
-  ParsedRefs(BlockStore store, Root root) {
-    this.store = store;
-    this.held = null;
-    this.root = root;
-  }
+  /** Made when it is first needed, where the file's order is not JGit's. */
+  @Nullable private volatile JGitOrder order;
 
-  /** A list that has its blocks. */
   ParsedRefs(Root root, HeldBlocks held) {
-    this.store = null;
     this.held = held;
     this.root = root;
-  }
-
-  /**
-   * Returns the list of a content that was parsed before, by this process or another, or null if
-   * the store does not know it.
-   */
-  @Nullable
-  static ParsedRefs find(BlockStore store, ContentDigest digest) {
-    ByteBuffer[] copy = new ByteBuffer[1];
-    store.read(
-        digest.hi(),
-        digest.lo(),
-        (memory, offset, length) ->
-            copy[0] = ByteBuffer.allocateDirect(length).put(0, memory, offset, length));
-    return copy[0] == null ? null : new ParsedRefs(store, new Root(copy[0]));
   }
 
   Root root() {
     return root;
   }
 
-  /** Where the blocks are, unless they are {@link #held}. */
-  @Nullable
-  BlockStore store() {
-    return store;
-  }
-
-  /** The blocks, if they can't be lost. */
-  @Nullable
+  /** The blocks. */
   HeldBlocks held() {
     return held;
   }
@@ -106,18 +74,18 @@ final class ParsedRefs {
     return root.blocks();
   }
 
-  /** Bytes of the blocks, if the list has them itself. */
+  /** Bytes of the blocks. */
   long blockBytes() {
     long bytes = 0;
-    for (int i = 0; held != null && i < blocks(); i++) {
+    for (int i = 0; i < blocks(); i++) {
       bytes += held.slab(i).lengthAt(held.start(i));
     }
     return bytes;
   }
 
-  /** Bytes of direct memory that this list takes beside its blocks. */
+  /** Bytes of the heap that this list takes beside its blocks. */
   int rootBytes() {
-    return root.bytes().limit();
+    return root.bytes().length;
   }
 
   /** Returns the ref of that name, or null. */
@@ -136,22 +104,6 @@ final class ParsedRefs {
     return lookup != null && find(lookup, Lookup.Task.FIND);
   }
 
-  /**
-   * Copies the ids of a ref, SHA-256 or SHA-1.
-   *
-   * @param id gets the id
-   * @param peeled gets the peeled id, or zeros if there is none
-   * @return whether there is a ref of that name
-   */
-  boolean copyIds(String name, byte[] id, byte[] peeled) {
-    Lookup lookup = Lookup.start(name);
-    if (lookup == null) {
-      return false;
-    }
-    lookup.copyTo(id, peeled);
-    return find(lookup, Lookup.Task.COPY_IDS);
-  }
-
   private boolean find(Lookup lookup, Lookup.Task task) {
     int block = blockOf(lookup);
     return block >= 0 && read(block, lookup, task).found();
@@ -163,8 +115,13 @@ final class ParsedRefs {
    * <p>Order is that of {@link String#compareTo(String)}, as everywhere in JGit.
    */
   int rank(String name) {
+    // Before the lookup is prepared: it looks for names too.
+    JGitOrder runs = root.utf16() ? null : order();
     Lookup bound = Lookup.startBound(name, false);
-    return bound != null ? rank(bound) : rankByChars(name);
+    if (bound == null) {
+      return rankByChars(name);
+    }
+    return runs == null ? place(bound) : rankInRuns(runs, bound);
   }
 
   /** For names that no bytes stand for. */
@@ -182,30 +139,77 @@ final class ParsedRefs {
     return low;
   }
 
-  /** How many refs come before all that start so, or those and all that start so. */
-  private int rank(Lookup bound) {
+  /** How many refs come before a name in the order of the file. */
+  int place(Lookup bound) {
     int block = blockOf(bound);
     return block < 0 ? 0 : root.first(block) + read(block, bound, Lookup.Task.PLACE).index();
   }
 
+  /** The same in JGit's order, where the file has another one. */
+  private int rankInRuns(JGitOrder runs, Lookup bound) {
+    int low = 0;
+    int high = runs.runs();
+    while (low < high) {
+      int middle = (low + high) >>> 1;
+      int first = runs.place(middle);
+      if (placeAmong(bound, blockAt(first), first, first + 1) > first) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    if (low == 0) {
+      return 0;
+    }
+    // In a run, names ascend in both orders.
+    int run = low - 1;
+    int from = runs.place(run);
+    int to = from + runs.length(run);
+    int block =
+        root.blockOf(bound.target(), bound.length(), blockAt(from) + 1, blockAt(to - 1) + 1, true);
+    return runs.start(run) + placeAmong(bound, block, from, to) - from;
+  }
+
+  /** Where a name stands or would stand, in the file, among those of a block from a place on. */
+  private int placeAmong(Lookup bound, int block, int from, int to) {
+    int first = root.first(block);
+    int low = Math.max(from, first);
+    bound.among(low - first, Math.min(to, root.first(block + 1)) - low);
+    return first + read(block, bound, Lookup.Task.PLACE_AMONG).index();
+  }
+
+  /** How JGit orders the refs of a file that has another order. */
+  private JGitOrder order() {
+    JGitOrder known = order;
+    if (known == null) {
+      known = JGitOrder.of(this);
+      order = known;
+    }
+    return known;
+  }
+
   /** Returns the ref at a position in the order of names. */
   Ref get(int position) {
-    int block = blockAt(position);
+    Objects.checkIndex(position, size());
+    int place = position;
+    if (!root.utf16()) {
+      JGitOrder runs = order();
+      int run = runs.runAt(position);
+      place = runs.place(run) + position - runs.start(run);
+    }
+    int block = blockAt(place);
     Lookup lookup = Lookup.start();
-    lookup.collect(position - root.first(block), 1, Collections.emptyList());
+    lookup.collect(place - root.first(block), 1, Collections.emptyList());
     read(block, lookup, Lookup.Task.REF_AT);
     return lookup.takeRef();
   }
 
-  private int blockAt(int position) {
-    if (position < 0 || position >= size()) {
-      throw new IndexOutOfBoundsException(position);
-    }
+  private int blockAt(int place) {
     int low = 0;
     int high = root.blocks();
     while (low + 1 < high) {
       int middle = (low + high) >>> 1;
-      if (root.first(middle) <= position) {
+      if (root.first(middle) <= place) {
         low = middle;
       } else {
         high = middle;
@@ -246,10 +250,14 @@ final class ParsedRefs {
     List<Ref> few = new ArrayList<>(4);
     lookup.collect(0, Lookup.FEW, few);
     if (read(block, lookup, Lookup.Task.PREFIX).atEnd()) {
+      inOrder(few);
       return Collections.unmodifiableList(few);
     }
-    int from = root.first(block) + lookup.index();
-    return new Range(from, rank(Lookup.startBound(prefix, true)));
+    // In either order they follow each other.
+    int place = root.first(block) + lookup.index();
+    int count = place(Lookup.startBound(prefix, true)) - place;
+    int from = root.utf16() ? place : rank(prefix);
+    return new Range(from, from + count);
   }
 
   /** Calls back for each ref whose id or peeled id is this one, in order. Reads all ids. */
@@ -259,8 +267,14 @@ final class ParsedRefs {
       Lookup lookup = Lookup.start();
       lookup.collectTips(id, refs);
       read(block, lookup, Lookup.Task.TIPS);
-      refs.forEach(found);
-      refs.clear();
+    }
+    inOrder(refs);
+    refs.forEach(found);
+  }
+
+  private void inOrder(List<Ref> inTheFile) {
+    if (!root.utf16()) {
+      inTheFile.sort(RefComparator.INSTANCE);
     }
   }
 
@@ -270,28 +284,39 @@ final class ParsedRefs {
   }
 
   private Lookup read(int block, Lookup lookup, Lookup.Task task) {
-    lookup.setTask(task);
-    if (held != null) {
-      held.visit(block, lookup);
-    } else if (!store.read(root.idHi(block), root.idLo(block), lookup)) {
-      throw new MissingBlockException();
-    }
+    lookup.run(task, held.slab(block).memory, held.start(block), root.utf16());
     return lookup;
+  }
+
+  /** Has a view read a block, which stays as long as the list. */
+  void open(BlockView view, int block) {
+    view.open(held.slab(block).memory, held.start(block), root.utf16());
   }
 
   /** Reads refs from a position to the end of its block, or to another position. */
   private int readSome(int position, int end, List<Ref> target) {
-    int block = blockAt(position);
+    int place = position;
+    int to = end;
+    if (!root.utf16()) {
+      JGitOrder runs = order();
+      int run = runs.runAt(position);
+      place = runs.place(run) + position - runs.start(run);
+      to = place + Math.min(end, runs.start(run + 1)) - position;
+    }
+    int block = blockAt(place);
     int first = root.first(block);
-    int count = Math.min(end, root.first(block + 1)) - position;
+    int count = Math.min(to, root.first(block + 1)) - place;
     Lookup lookup = Lookup.start();
-    lookup.collect(position - first, count, target);
+    lookup.collect(place - first, count, target);
     read(block, lookup, Lookup.Task.REFS);
     return count;
   }
 
-  /** Some of the refs, made one by one, or block by block when walked through. */
-  private final class Range extends AbstractList<Ref> implements RandomAccess {
+  /**
+   * Some of the refs, made one by one, or block by block when walked through. Not {@link
+   * java.util.RandomAccess}, though access is quick: streams would read them one by one then.
+   */
+  private final class Range extends AbstractList<Ref> {
     private final int from;
     private final int to;
 

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import java.io.File;
+import java.util.Optional;
 
 /**
  * Figures of one repository's packed refs, at about the same moment. Counts are since the
@@ -24,7 +25,7 @@ import java.io.File;
  * @param inMemory whether the list is in memory; if not, its figures are 0
  * @param refs number of packed refs
  * @param packedBytes bytes of {@code packed-refs}
- * @param offHeapBytes bytes of the list in direct memory: blocks and root, shared or not
+ * @param offHeapBytes bytes of the list in direct memory: blocks, shared or not
  * @param blocks number of blocks
  * @param parses lists made from text
  * @param reusedBlocks blocks of those that were there already
@@ -32,6 +33,8 @@ import java.io.File;
  * @param checks times the content of the file was read
  * @param lookups questions for refs
  * @param leftToJGit contents that JGit answers for, because they are broken or unusual
+ * @param leftReason why JGit answers for the file as it is now; empty if it does not
+ * @param noMemory times there was no memory for the list, so that JGit answered for a while
  * @param lastParse milliseconds since the epoch; 0 if there was none
  * @param lastParseMicros how long that took
  */
@@ -48,5 +51,7 @@ public record RefsReport(
     long checks,
     long lookups,
     long leftToJGit,
+    Optional<String> leftReason,
+    long noMemory,
     long lastParse,
     long lastParseMicros) {}

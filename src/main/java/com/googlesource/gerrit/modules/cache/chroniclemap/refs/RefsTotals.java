@@ -25,7 +25,10 @@ import java.util.Optional;
  * @param refs refs of these lists
  * @param packedBytes bytes of the {@code packed-refs} files that they stand for, each list once
  * @param memoryBytes direct memory that they take together, each shared block once
- * @param memoryLimit bound on that
+ * @param heapBytes bytes on the heap that they take beside
+ * @param processDirectBytes direct memory of this process, all of it: that of lists that the
+ *     garbage collector has yet to find, too
+ * @param memoryLimit bound on what the lists take of both
  * @param blocks different blocks in memory
  * @param parses lists made from text
  * @param reusedBlocks blocks of those that were there already
@@ -34,6 +37,7 @@ import java.util.Optional;
  * @param lookups questions for refs
  * @param leftToJGit contents that JGit answers for, because they are broken or unusual
  * @param evictions lists that left the memory to make room
+ * @param noMemory times there was no memory for a list, so that JGit answered for a while
  * @param failures questions that JGit answered because of a fault
  * @param lastParse milliseconds since the epoch; 0 if there was none
  * @param disk figures of the store; empty if there is none
@@ -45,6 +49,8 @@ public record RefsTotals(
     long refs,
     long packedBytes,
     long memoryBytes,
+    long heapBytes,
+    long processDirectBytes,
     long memoryLimit,
     long blocks,
     long parses,
@@ -54,6 +60,7 @@ public record RefsTotals(
     long lookups,
     long leftToJGit,
     long evictions,
+    long noMemory,
     long failures,
     long lastParse,
     Optional<StoreStats> disk,

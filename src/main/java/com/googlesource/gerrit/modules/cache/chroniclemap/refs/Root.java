@@ -14,22 +14,38 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Arrays;
 
 /**
- * The root of a parsed list: which blocks it has, their first names and counts, in one byte string.
- * Layout specified in {@code resources/Documentation/refs-format.md}.
+ * The root of a parsed list: which blocks it has, their first names and counts, in one byte string
+ * on the heap. Layout specified in {@code resources/Documentation/refs-format.md}.
  *
  * <p>Immutable; any thread may read it.
  */
 final class Root {
-  static final byte VERSION = 1;
+  static final byte VERSION = 2;
 
-  /** Flags beside those of {@link BlockFormat}: the blocks' text is not the file's. */
+  // Flags beside those of BlockFormat.
+
+  /** The blocks' text is not the file's. */
   static final int IRREGULAR = 1 << 2;
+
+  /** The names ascend by their bytes, and not by UTF-16 units, as JGit orders them. */
+  static final int BYTES_ONLY = 1 << 3;
+
+  /** The names ascend by UTF-16 units, and not by their bytes. */
+  static final int UTF16_ONLY = 1 << 4;
+
+  /** The header says that the names are sorted. */
+  static final int SORTED = 1 << 5;
+
+  /** There is a header. */
+  static final int HEADER = 1 << 6;
 
   static final int VERSION_AT = 0;
   static final int FLAGS_AT = 1;
@@ -42,52 +58,101 @@ final class Root {
   static final int ID_BYTES = 2 * Long.BYTES;
   static final int PADDING = 8;
 
-  private static final VarHandle WORD =
-      MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
-  private static final VarHandle ARRAY_WORD =
-      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+  /** Every how many blocks it is noted where the text starts. */
+  private static final int STARTS_EVERY = 64;
 
-  private final ByteBuffer bytes;
+  private static final VarHandle WORD =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final VarHandle INT =
+      MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final VarHandle SHORT =
+      MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
+
+  private final byte[] bytes;
   private final int flags;
   private final int blocks;
   private final int refs;
   private final int firstsAt;
   private final int fencesAt;
   private final int lengthsAt;
+  private final int pairsAt;
   private final int namesAt;
+  private final boolean utf16;
+
+  /** Made when it is first needed. */
+  private volatile long[] textStarts;
 
   /**
    * Reads a root.
    *
-   * @param bytes the whole root from position 0 to the limit, in direct memory; not changed any
-   *     more
+   * @param bytes the whole root; not changed any more
    */
-  Root(ByteBuffer bytes) {
-    this.bytes = bytes.order(ByteOrder.LITTLE_ENDIAN);
-    if (bytes.get(VERSION_AT) != VERSION) {
+  Root(byte[] bytes) {
+    this.bytes = bytes;
+    if (bytes[VERSION_AT] != VERSION) {
       throw new IllegalStateException("not a root of this format");
     }
-    flags = bytes.get(FLAGS_AT);
-    blocks = bytes.getInt(BLOCKS_AT);
-    refs = bytes.getInt(REFS_AT);
+    flags = bytes[FLAGS_AT];
+    blocks = intAt(BLOCKS_AT);
+    refs = intAt(REFS_AT);
     firstsAt = IDS_AT + blocks * ID_BYTES;
     fencesAt = firstsAt + (blocks + 1) * Integer.BYTES;
     lengthsAt = fencesAt + (blocks + 1) * Integer.BYTES;
-    namesAt = lengthsAt + blocks * Short.BYTES;
+    pairsAt = lengthsAt + blocks * Short.BYTES;
+    namesAt = pairsAt + (hasPairs(flags) ? blocks : 0);
+    utf16 = (flags & BYTES_ONLY) == 0;
   }
 
-  /** What is to be stored: the whole root. */
-  ByteBuffer bytes() {
-    return bytes.duplicate().position(0);
+  /** Whether a root says of each block which orders its names follow; else all follow both. */
+  static boolean hasPairs(int flags) {
+    return (flags & (BYTES_ONLY | UTF16_ONLY)) != 0;
   }
 
-  /** Flags of the list, which its blocks have too, and {@link #IRREGULAR}. */
+  private int intAt(int at) {
+    return (int) INT.get(bytes, at);
+  }
+
+  private long wordAt(int at) {
+    return (long) WORD.get(bytes, at);
+  }
+
+  /** What is to be stored: the whole root. Not to be changed. */
+  byte[] bytes() {
+    return bytes;
+  }
+
+  /** All flags. */
   int flags() {
     return flags;
   }
 
+  /** What the list's blocks have of the flags. */
+  int blockFlags() {
+    return flags & BlockFormat.FLAGS;
+  }
+
+  /**
+   * What the header of a regular file says, as it says it; of an irregular one, of peeling only.
+   */
+  PackedRefsTraits traits() {
+    return PackedRefsTraits.of(flags);
+  }
+
   boolean irregular() {
     return (flags & IRREGULAR) != 0;
+  }
+
+  /**
+   * Whether names stand in JGit's order, that of {@link String#compareTo}. If not, they ascend by
+   * their bytes, as native git sorts.
+   */
+  boolean utf16() {
+    return utf16;
+  }
+
+  /** Whether names ascend by their bytes, as native git takes for granted of a sorted file. */
+  boolean ascendsByBytes() {
+    return (flags & UTF16_ONLY) == 0;
   }
 
   int blocks() {
@@ -99,33 +164,70 @@ final class Root {
   }
 
   long textBytes() {
-    return bytes.getLong(TEXT_BYTES_AT);
+    return wordAt(TEXT_BYTES_AT);
   }
 
   ContentDigest digest() {
-    return new ContentDigest(bytes.getLong(DIGEST_HI_AT), bytes.getLong(DIGEST_LO_AT));
+    return new ContentDigest(wordAt(DIGEST_HI_AT), wordAt(DIGEST_LO_AT));
   }
 
   long idHi(int block) {
-    return bytes.getLong(IDS_AT + block * ID_BYTES);
+    return wordAt(IDS_AT + block * ID_BYTES);
   }
 
   long idLo(int block) {
-    return bytes.getLong(IDS_AT + block * ID_BYTES + Long.BYTES);
+    return wordAt(IDS_AT + block * ID_BYTES + Long.BYTES);
   }
 
   /** How many refs stand in the blocks before; of {@link #blocks} all. */
   int first(int block) {
-    return bytes.getInt(firstsAt + block * Integer.BYTES);
+    return intAt(firstsAt + block * Integer.BYTES);
   }
 
   /** Bytes of the text from which a block was made. */
   int textLength(int block) {
-    return bytes.getShort(lengthsAt + block * Short.BYTES) & 0xFFFF;
+    return (short) SHORT.get(bytes, lengthsAt + block * Short.BYTES) & 0xFFFF;
+  }
+
+  /**
+   * Where a block's text starts in the file of a regular list; of {@link #blocks} where the last
+   * one's ends.
+   */
+  long textStart(int block) {
+    long[] known = textStarts;
+    if (known == null) {
+      known = sumTextLengths();
+      textStarts = known;
+    }
+    long start = known[block / STARTS_EVERY];
+    for (int i = block - block % STARTS_EVERY; i < block; i++) {
+      start += textLength(i);
+    }
+    return start;
+  }
+
+  private long[] sumTextLengths() {
+    long[] starts = new long[blocks / STARTS_EVERY + 1];
+    long start = 0;
+    for (int i = 0; i < blocks; i++) {
+      if (i % STARTS_EVERY == 0) {
+        starts[i / STARTS_EVERY] = start;
+      }
+      start += textLength(i);
+    }
+    if (blocks % STARTS_EVERY == 0) {
+      starts[blocks / STARTS_EVERY] = start;
+    }
+    return starts;
+  }
+
+  /** Which orders the names of a block follow: see {@link NamePairs}. */
+  int pairs(int block) {
+    return hasPairs(flags) ? bytes[pairsAt + block] : 0;
   }
 
   private int fence(int block) {
-    return bytes.getInt(fencesAt + block * Integer.BYTES);
+    return intAt(fencesAt + block * Integer.BYTES);
   }
 
   int fenceLength(int block) {
@@ -133,31 +235,55 @@ final class Root {
   }
 
   void copyFence(int block, byte[] target, int offset) {
-    bytes.get(namesAt + fence(block), target, offset, fenceLength(block));
+    System.arraycopy(bytes, namesAt + fence(block), target, offset, fenceLength(block));
+  }
+
+  /** The first name of a block. */
+  String firstName(int block) {
+    return new String(bytes, namesAt + fence(block), fenceLength(block), UTF_8);
+  }
+
+  /** The block that has a name, if any has; -1 if the name comes before all, or is none. */
+  int blockOf(String name) {
+    byte[] target = new byte[3 * name.length() + PADDING];
+    int length = Names.encode(name, target);
+    return length < 0 ? -1 : blockOf(target, length);
   }
 
   /** The last block whose first name is not after the target; -1 if there is none. */
   int blockOf(byte[] target, int length) {
-    int low = 0;
-    int high = blocks;
+    return blockOf(target, length, 0, blocks, utf16);
+  }
+
+  /**
+   * The last one of some blocks whose first name is not after the target; the one before them if
+   * there is none.
+   *
+   * @param low the first of them
+   * @param high the block after them
+   * @param inUtf16 the order in which their first names stand
+   */
+  int blockOf(byte[] target, int length, int low, int high, boolean inUtf16) {
+    int from = low;
+    int to = high;
     int lowMatch = 0;
     int highMatch = 0;
-    while (low < high) {
-      int middle = (low + high) >>> 1;
+    while (from < to) {
+      int middle = (from + to) >>> 1;
       int at = fence(middle);
       int fenceLength = fence(middle + 1) - at;
       int match =
           mismatch(
               namesAt + at, target, Math.min(lowMatch, highMatch), Math.min(fenceLength, length));
-      if (order(namesAt + at, fenceLength, match, target, length) <= 0) {
-        low = middle + 1;
+      if (order(namesAt + at, fenceLength, match, target, length, inUtf16) <= 0) {
+        from = middle + 1;
         lowMatch = match;
       } else {
-        high = middle;
+        to = middle;
         highMatch = match;
       }
     }
-    return low - 1;
+    return from - 1;
   }
 
   /**
@@ -169,45 +295,47 @@ final class Root {
     int at = namesAt + fence(block);
     int fenceLength = fenceLength(block);
     int end = Math.min(fenceLength, length);
-    for (int i = 0; i < end; i++) {
-      byte b = bytes.get(at + i);
-      if (b != target[offset + i]) {
-        return Names.compareBytes(b, target[offset + i]);
-      }
-    }
-    return fenceLength - length;
+    int match = Arrays.mismatch(bytes, at, at + end, target, offset, offset + end);
+    return match < 0
+        ? fenceLength - length
+        : Names.compareBytes(bytes[at + match], target[offset + match], utf16);
   }
 
-  /** Order of two names in this list: one that stands in a text, and another one. */
+  /**
+   * Order of two names in the text of this list: one that stands in a text, and another one. Where
+   * names ascend by bytes they are to go on doing so, as native git counts on it.
+   */
   int compareNames(byte[] text, int from, int to, byte[] name) {
-    int length = to - from;
-    int end = Math.min(length, name.length);
-    for (int i = 0; i < end; i++) {
-      if (text[from + i] != name[i]) {
-        return Names.compareBytes(text[from + i], name[i]);
-      }
+    int match = Arrays.mismatch(text, from, to, name, 0, name.length);
+    if (match < 0) {
+      return 0;
     }
-    return length - name.length;
+    int length = to - from;
+    return match == Math.min(length, name.length)
+        ? length - name.length
+        : Names.compareBytes(text[from + match], name[match], !ascendsByBytes());
   }
 
-  /** What the ids of the blocks' text depend on beside the text. */
-  int textKind() {
-    return flags & ~IRREGULAR;
+  /** The block in whose text a name belongs, in the same order. */
+  int blockToEdit(byte[] name) {
+    byte[] target = Arrays.copyOf(name, name.length + PADDING);
+    return Math.max(0, blockOf(target, name.length, 0, blocks, !ascendsByBytes()));
   }
 
-  private int order(int at, int fenceLength, int match, byte[] target, int length) {
+  private int order(
+      int at, int fenceLength, int match, byte[] target, int length, boolean inUtf16) {
     if (match == fenceLength) {
       return match == length ? 0 : -1;
     }
     if (match == length) {
       return 1;
     }
-    return Names.compareBytes(bytes.get(at + match), target[match]);
+    return Names.compareBytes(bytes[at + match], target[match], inUtf16);
   }
 
   private int mismatch(int at, byte[] target, int from, int end) {
     for (int i = from; i < end; i += Long.BYTES) {
-      long differ = (long) WORD.get(bytes, at + i) ^ (long) ARRAY_WORD.get(target, i);
+      long differ = (long) WORD.get(bytes, at + i) ^ (long) WORD.get(target, i);
       if (differ != 0) {
         return Math.min(end, i + (Long.numberOfTrailingZeros(differ) >>> 3));
       }

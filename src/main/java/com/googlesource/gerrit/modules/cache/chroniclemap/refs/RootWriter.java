@@ -28,6 +28,8 @@ final class RootWriter {
   private int[] firsts = new int[128];
   private int[] fences = new int[128];
   private short[] lengths = new short[128];
+  private byte[] pairs = new byte[128];
+  private int anyPair;
   private byte[] names = new byte[8 << 10];
 
   /** Begins a root. */
@@ -36,29 +38,39 @@ final class RootWriter {
     refs = 0;
     textBytes = 0;
     namesEnd = 0;
+    anyPair = 0;
   }
 
   int blocks() {
     return blocks;
   }
 
-  /** Adds a block. Its first name is to be written by {@link #fence} before. */
-  void add(long idHi, long idLo, int count, int textLength, int fenceLength) {
+  /**
+   * Adds a block. Its first name is to be written by {@link #fence} before.
+   *
+   * @param pairFlags see {@link NamePairs}
+   * @return false if the names of all blocks ascend in neither order
+   */
+  boolean add(long idHi, long idLo, int count, int textLength, int fenceLength, int pairFlags) {
     if (blocks == lengths.length) {
       ids = Arrays.copyOf(ids, 4 * blocks);
       firsts = Arrays.copyOf(firsts, 2 * blocks);
       fences = Arrays.copyOf(fences, 2 * blocks);
       lengths = Arrays.copyOf(lengths, 2 * blocks);
+      pairs = Arrays.copyOf(pairs, 2 * blocks);
     }
     ids[2 * blocks] = idHi;
     ids[2 * blocks + 1] = idLo;
     firsts[blocks] = refs;
     fences[blocks] = namesEnd;
     lengths[blocks] = (short) textLength;
+    pairs[blocks] = (byte) pairFlags;
+    anyPair |= NamePairs.any(pairFlags);
     blocks++;
     refs += count;
     textBytes += textLength;
     namesEnd += fenceLength;
+    return anyPair != (NamePairs.BYTES_ONLY | NamePairs.UTF16_ONLY);
   }
 
   /** Returns where to write the first name of the next block: at {@link #fenceAt}. */
@@ -83,49 +95,43 @@ final class RootWriter {
   /**
    * Makes the root.
    *
+   * @param flags what the header says
    * @param raw digest and length of a file whose text the blocks' is not; null if it is
    */
   Root finish(int flags, RawText raw) {
+    int all =
+        flags
+            | (raw == null ? 0 : Root.IRREGULAR)
+            | ((anyPair & NamePairs.BYTES_ONLY) == 0 ? 0 : Root.BYTES_ONLY)
+            | ((anyPair & NamePairs.UTF16_ONLY) == 0 ? 0 : Root.UTF16_ONLY);
     int size =
         Root.IDS_AT
             + blocks * (Root.ID_BYTES + 2 * Integer.BYTES + Short.BYTES)
+            + (Root.hasPairs(all) ? blocks : 0)
             + 2 * Integer.BYTES
             + namesEnd
             + Root.PADDING;
-    ByteBuffer bytes = ByteBuffer.allocateDirect(size).order(ByteOrder.LITTLE_ENDIAN);
+    ByteBuffer bytes = ByteBuffer.allocate(size).order(ByteOrder.LITTLE_ENDIAN);
     bytes.put(Root.VERSION_AT, Root.VERSION);
-    bytes.put(Root.FLAGS_AT, (byte) (raw == null ? flags : flags | Root.IRREGULAR));
+    bytes.put(Root.FLAGS_AT, (byte) all);
     bytes.putInt(Root.BLOCKS_AT, blocks);
     bytes.putInt(Root.REFS_AT, refs);
     bytes.putLong(Root.TEXT_BYTES_AT, raw == null ? textBytes : raw.length());
-    int p = Root.IDS_AT;
-    bytes
-        .slice(p, 2 * blocks * Long.BYTES)
-        .order(ByteOrder.LITTLE_ENDIAN)
-        .asLongBuffer()
-        .put(ids, 0, 2 * blocks);
     ContentDigest digest = raw == null ? digest() : raw.digest();
     bytes.putLong(Root.DIGEST_HI_AT, digest.hi());
     bytes.putLong(Root.DIGEST_LO_AT, digest.lo());
-    p += 2 * blocks * Long.BYTES;
-    for (int i = 0; i < blocks; i++) {
-      bytes.putInt(p, firsts[i]);
-      p += Integer.BYTES;
+    bytes.position(Root.IDS_AT);
+    bytes.asLongBuffer().put(ids, 0, 2 * blocks);
+    bytes.position(Root.IDS_AT + blocks * Root.ID_BYTES);
+    bytes.asIntBuffer().put(firsts, 0, blocks).put(refs).put(fences, 0, blocks).put(namesEnd);
+    bytes.position(bytes.position() + 2 * (blocks + 1) * Integer.BYTES);
+    bytes.asShortBuffer().put(lengths, 0, blocks);
+    bytes.position(bytes.position() + blocks * Short.BYTES);
+    if (Root.hasPairs(all)) {
+      bytes.put(pairs, 0, blocks);
     }
-    bytes.putInt(p, refs);
-    p += Integer.BYTES;
-    for (int i = 0; i < blocks; i++) {
-      bytes.putInt(p, fences[i]);
-      p += Integer.BYTES;
-    }
-    bytes.putInt(p, namesEnd);
-    p += Integer.BYTES;
-    for (int i = 0; i < blocks; i++) {
-      bytes.putShort(p, lengths[i]);
-      p += Short.BYTES;
-    }
-    bytes.put(p, names, 0, namesEnd);
-    return new Root(bytes);
+    bytes.put(names, 0, namesEnd);
+    return new Root(bytes.array());
   }
 
   /** A file as it is, where the blocks stand for a regular file with the same refs. */

@@ -46,13 +46,31 @@ class RefsShownTest {
               123_456_789,
               9_999_999_999L,
               3,
+              Optional.of("two refs have the same name"),
+              2,
               1,
               40_123));
 
   private static final ProjectRefs AWAY =
       new ProjectRefs(
           "away",
-          new RefsReport(new File("/git/b.git"), false, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0));
+          new RefsReport(
+              new File("/git/b.git"),
+              false,
+              0,
+              0,
+              0,
+              0,
+              0,
+              0,
+              0,
+              0,
+              5,
+              0,
+              Optional.empty(),
+              0,
+              0,
+              0));
 
   private static RefsTotals totals(long leftToJGit, long failures) {
     return new RefsTotals(
@@ -61,6 +79,8 @@ class RefsShownTest {
         2_000_000,
         140_000_000,
         62_000_000,
+        1_000_000,
+        70_000_000,
         256 << 20,
         16_000,
         123_456,
@@ -70,6 +90,7 @@ class RefsShownTest {
         9_999_999_999L,
         leftToJGit,
         4,
+        failures,
         failures,
         1,
         Optional.empty(),
@@ -93,8 +114,16 @@ class RefsShownTest {
   }
 
   @Test
+  void theReasonIsSaidWhyAFileIsLeftToJGit() {
+    String said = "JGit answers for a-project-with-a-name-that-is-too-long: two refs have the same";
+    assertThat(table(totals(0, 0))).contains(said);
+  }
+
+  @Test
   void faultsAreSaidIfThereAreAny() {
-    assertThat(table(totals(0, 0))).doesNotContain("JGit");
+    assertThat(table(totals(0, 0))).doesNotContain("by JGit");
+    assertThat(table(totals(0, 0))).doesNotContain("no memory");
+    assertThat(table(totals(0, 3))).contains("3 times there was no memory for a list");
     assertThat(table(totals(1, 0))).contains("1 contents are broken or unusual");
     assertThat(table(totals(0, 1))).contains("1 questions were answered by JGit");
   }
@@ -106,10 +135,14 @@ class RefsShownTest {
     JsonObject totals = json.getAsJsonObject("totals");
     assertThat(totals.get("lookups").getAsLong()).isEqualTo(9_999_999_999L);
     assertThat(totals.get("failures").getAsLong()).isEqualTo(2);
+    assertThat(totals.get("process_direct_bytes").getAsLong()).isEqualTo(70_000_000);
+    assertThat(totals.get("heap_bytes").getAsLong()).isEqualTo(1_000_000);
+    assertThat(totals.get("no_memory").getAsLong()).isEqualTo(2);
     assertThat(totals.get("memory_only_reason").getAsString()).contains("another process");
     assertThat(totals.has("disk")).isFalse();
     JsonObject large = json.getAsJsonArray("projects").get(0).getAsJsonObject();
     assertThat(large.get("bytes_a_ref").getAsDouble()).isEqualTo(31.0);
+    assertThat(large.get("left_reason").getAsString()).contains("same name");
     assertThat(large.get("last_parse_micros").getAsLong()).isEqualTo(40_123);
     JsonObject away = json.getAsJsonArray("projects").get(1).getAsJsonObject();
     assertThat(away.get("in_memory").getAsBoolean()).isFalse();

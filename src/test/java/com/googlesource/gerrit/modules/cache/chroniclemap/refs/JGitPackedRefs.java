@@ -26,13 +26,24 @@ import java.lang.reflect.Method;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.internal.storage.file.FileSnapshot;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
+import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefComparator;
 
 /** What JGit's own RefDirectory makes of a packed-refs file. */
 final class JGitPackedRefs implements Closeable {
+  /**
+   * Whether JGit, since 7.7, takes "sorted" for its own order: it does not find some refs that
+   * native git has packed, where names by their bytes have another order.
+   */
+  static final boolean TRUSTS_SORTED = hasTraits();
+
   private final FileRepository repository;
   private final RefDirectory refs;
   private final Path file;
@@ -42,6 +53,14 @@ final class JGitPackedRefs implements Closeable {
     repository.create(true);
     refs = (RefDirectory) repository.getRefDatabase();
     file = repository.getDirectory().toPath().resolve("packed-refs");
+  }
+
+  private static boolean hasTraits() {
+    try {
+      return Class.forName("org.eclipse.jgit.lib.PackedRefsTrait") != null;
+    } catch (ClassNotFoundException e) {
+      return false;
+    }
   }
 
   RefDirectory database() {
@@ -56,22 +75,29 @@ final class JGitPackedRefs implements Closeable {
   List<Ref> parse(byte[] text) throws IOException {
     BufferedReader lines =
         new BufferedReader(new InputStreamReader(new ByteArrayInputStream(text), UTF_8));
-    return list("parsePackedRefs", new Class<?>[] {BufferedReader.class}, lines);
+    return list("parsePackedRefs", lines);
   }
 
   /** The same through the file of a repository. */
   List<Ref> parseFile(byte[] text) throws IOException {
     Files.write(file, text);
     refs.refresh();
-    return list("getPackedRefs", new Class<?>[0]);
+    return list("getPackedRefs", null);
   }
 
-  private List<Ref> list(String name, Class<?>[] types, Object... arguments) throws IOException {
+  private List<Ref> list(String name, @Nullable BufferedReader lines) throws IOException {
     try {
-      Method method = RefDirectory.class.getDeclaredMethod(name, types);
+      Method method =
+          Arrays.stream(RefDirectory.class.getDeclaredMethods())
+              .filter(m -> m.getName().equals(name))
+              .findFirst()
+              .orElseThrow();
       method.setAccessible(true);
       List<Ref> list = new ArrayList<>();
-      ((Iterable<?>) method.invoke(refs, arguments)).forEach(ref -> list.add((Ref) ref));
+      ((Iterable<?>) method.invoke(refs, arguments(method, lines)))
+          .forEach(ref -> list.add((Ref) ref));
+      // JGit 7.7 takes "sorted" for its own order: then it tells the refs as they stand.
+      list.sort(RefComparator.INSTANCE);
       return list;
     } catch (InvocationTargetException e) {
       if (e.getCause() instanceof IOException refused) {
@@ -84,6 +110,19 @@ final class JGitPackedRefs implements Closeable {
     } catch (ReflectiveOperationException e) {
       throw new LinkageError("JGit has changed", e);
     }
+  }
+
+  /** JGit 7.7 notes beside the refs which content they are of. */
+  private static Object[] arguments(Method method, @Nullable BufferedReader lines) {
+    return Arrays.stream(method.getParameterTypes())
+        .map(
+            type ->
+                type == BufferedReader.class
+                    ? lines
+                    : type == FileSnapshot.class
+                        ? FileSnapshot.MISSING_FILE
+                        : Constants.newMessageDigest())
+        .toArray();
   }
 
   @Override

@@ -131,8 +131,7 @@ class ListDiskTest {
   void aRootThatIsNoneIsTakenForMissing() {
     ParsedRefs list = lists.parse(memory, Lists.text(1, 100), null);
     ContentDigest digest = list.digest();
-    byte[] root = new byte[list.root().bytes().limit()];
-    list.root().bytes().get(0, root);
+    byte[] root = list.root().bytes();
     byte[] key = key(digest.hi(), digest.lo());
     disk.write(list);
     store.put(key, new byte[3], 1);

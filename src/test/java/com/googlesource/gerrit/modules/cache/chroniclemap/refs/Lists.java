@@ -31,10 +31,8 @@ final class Lists {
 
   /** The list of a text. */
   ParsedRefs parse(ListMemory memory, byte[] text, @Nullable ParsedRefs old) {
-    Draft draft = memory.draft();
     try {
-      ParsedRefs read = reader.read(new MemoryText(text), draft, old);
-      return read == old ? old : draft.finish(read.root(), old, false);
+      return reader.read(new MemoryText(text), memory.draft(), old);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     } catch (NotParsableException e) {

@@ -200,6 +200,93 @@ class PackedRefsFileTest {
   }
 
   @Test
+  void itIsToldWhyAFileIsLeftToJGit() throws Exception {
+    write(ID + " refs/heads/a\n" + ID + " refs/heads/a\n");
+    assertThat(file.current(TrustStat.ALWAYS)).isNull();
+    assertThat(file.leftToJGit()).isEqualTo(NotParsableException.Reason.DUPLICATE_NAME);
+    assertThat(file.current(TrustStat.NEVER)).isNull();
+    assertThat(file.leftToJGit()).isEqualTo(NotParsableException.Reason.DUPLICATE_NAME);
+    write(ID + " refs/heads/a\n");
+    assertThat(names(TrustStat.NEVER)).containsExactly("refs/heads/a");
+    assertThat(file.leftToJGit()).isNull();
+  }
+
+  /** Direct memory that is gone while {@link #exhausted}, and time that passes when told to. */
+  private final class NoMemory {
+    final AtomicBoolean exhausted = new AtomicBoolean(true);
+    final AtomicLong tries = new AtomicLong();
+    final AtomicLong now = new AtomicLong(-7);
+    final PackedRefsFile file =
+        new PackedRefsFile(
+            path.toFile(),
+            new ListTiers(
+                Differential.KEY, new ListMemory(1 << 30, this::allocate), null, now::get));
+
+    private ByteBuffer allocate(int size) {
+      tries.incrementAndGet();
+      if (exhausted.get()) {
+        throw new OutOfMemoryError("Cannot reserve direct memory");
+      }
+      return ByteBuffer.allocateDirect(size);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"ALWAYS", "AFTER_OPEN", "NEVER"})
+  void withoutMemoryJGitAnswersForAWhile(TrustStat trust) throws Exception {
+    write(ID + " refs/heads/a\n");
+    NoMemory memory = new NoMemory();
+    long pause = MemoryPause.FIRST_NANOS;
+    for (int tries = 1; tries <= 10; tries++) {
+      for (int i = 0; i < 5; i++) {
+        assertThat(memory.file.current(trust)).isNull();
+        assertThat(memory.file.currentByContent()).isNull();
+      }
+      assertThat(memory.tries.get()).isEqualTo(tries);
+      assertThat(memory.file.isPaused()).isTrue();
+      memory.now.addAndGet(pause - 1);
+      assertThat(memory.file.current(trust)).isNull();
+      assertThat(memory.tries.get()).isEqualTo(tries);
+      memory.now.incrementAndGet();
+      assertThat(memory.file.isPaused()).isFalse();
+      pause = Math.min(MemoryPause.MOST_NANOS, 2 * pause);
+    }
+    assertThat(pause).isEqualTo(MemoryPause.MOST_NANOS);
+    assertThat(memory.file.counts().noMemory.sum()).isEqualTo(10);
+    memory.exhausted.set(false);
+    assertThat(memory.file.current(trust).size()).isEqualTo(1);
+    // From the start again.
+    memory.exhausted.set(true);
+    write(ID + " refs/heads/b\n");
+    assertThat(memory.file.current(TrustStat.NEVER)).isNull();
+    memory.now.addAndGet(MemoryPause.FIRST_NANOS);
+    assertThat(memory.file.isPaused()).isFalse();
+  }
+
+  @Test
+  void ofManyThreadsOneFindsThatThereIsNoMemory() throws Exception {
+    write(PackedRefsText.text(PackedRefsText.gerrit(new Random(1), 5_000)));
+    NoMemory memory = new NoMemory();
+    int threads = 16;
+    CountDownLatch start = new CountDownLatch(threads);
+    try (ExecutorService executor = Executors.newFixedThreadPool(threads)) {
+      List<Callable<ParsedRefs>> tasks = new ArrayList<>();
+      for (int i = 0; i < threads; i++) {
+        tasks.add(
+            () -> {
+              start.countDown();
+              start.await();
+              return memory.file.current(TrustStat.NEVER);
+            });
+      }
+      for (Future<ParsedRefs> list : executor.invokeAll(tasks)) {
+        assertThat(list.get()).isNull();
+      }
+    }
+    assertThat(memory.tries.get()).isEqualTo(1);
+  }
+
+  @Test
   void knownContentIsNotParsed() throws Exception {
     write(PackedRefsText.text(PackedRefsText.gerrit(new Random(1), 1000)));
     ParsedRefs list = file.current(TrustStat.ALWAYS);

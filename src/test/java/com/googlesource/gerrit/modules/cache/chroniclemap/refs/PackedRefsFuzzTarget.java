@@ -30,11 +30,7 @@ public final class PackedRefsFuzzTarget {
   /** Stands in no file, but in one that is broken anyway. */
   static final byte[] REWRITE = {'\n', 0, '\n'};
 
-  /** After so many inputs the blocks are dropped; an input does not depend on those before. */
-  private static final int INPUTS_IN_STORE = 256;
-
   private static Differential differential;
-  private static int inputs;
 
   private PackedRefsFuzzTarget() {}
 
@@ -47,9 +43,6 @@ public final class PackedRefsFuzzTarget {
 
   /** Called with each input; throws if the answers differ. */
   public static void fuzzerTestOneInput(byte[] input) throws IOException {
-    if (++inputs % INPUTS_IN_STORE == 0) {
-      differential.forgetBlocks();
-    }
     check(differential, input);
   }
 

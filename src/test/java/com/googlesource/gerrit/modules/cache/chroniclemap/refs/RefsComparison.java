@@ -39,7 +39,7 @@ final class RefsComparison {
     "refs/heads/master",
     "refs/heads/\u00e9",
     "refs/heads/\uff5e",
-    "refs/heads/\ud83d\ude00",
+    JGitPackedRefs.TRUSTS_SORTED ? "refs/heads/\u4e2d" : "refs/heads/\ud83d\ude00",
     "refs/tags/t1",
     "refs/tags/t2",
     "refs/tags/t",

@@ -52,7 +52,7 @@ class SharedCheckTest {
     file = folder.resolve("packed-refs");
     RefsFile.write(file, RefsFile.names(REFS), 0);
     text = Files.readAllBytes(file);
-    list = readers.take().read(new MemoryText(text), new DirectBlockStore(1 << 20), null);
+    list = readers.take().read(new MemoryText(text), Differential.draft(), null);
   }
 
   @AfterEach
@@ -143,8 +143,7 @@ class SharedCheckTest {
   void nobodyHelpsWithASmallFile() throws Exception {
     RefsFile.write(file, RefsFile.names(1000), 0);
     byte[] few = Files.readAllBytes(file);
-    ParsedRefs small =
-        readers.take().read(new MemoryText(few), new DirectBlockStore(1 << 20), null);
+    ParsedRefs small = readers.take().read(new MemoryText(few), Differential.draft(), null);
     assertThat(check.isWorthwhile(small)).isFalse();
     assertThat(new SharedCheck(readers, 0).isWorthwhile(list)).isFalse();
   }
