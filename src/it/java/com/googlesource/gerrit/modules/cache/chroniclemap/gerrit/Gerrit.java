@@ -182,10 +182,11 @@ final class Gerrit {
         RestClient.anonymous(site.url()).tryGet("/login/?account_id=" + account), "GerritAccount");
   }
 
-  /** The token that a session needs to change things. */
+  /**
+   * The token that a session needs to change things: Gerrit gives it to whoever asks for a page.
+   */
   String token(String session) throws IOException {
-    String cookie =
-        cookie(RestClient.withCookie(site.url(), session).tryGet("/accounts/self"), "XSRF_TOKEN");
+    String cookie = cookie(RestClient.withCookie(site.url(), session).tryGet("/"), "XSRF_TOKEN");
     return cookie.substring(cookie.indexOf('=') + 1);
   }
 
