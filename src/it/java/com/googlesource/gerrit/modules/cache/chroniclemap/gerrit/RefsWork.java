@@ -20,6 +20,7 @@ import com.google.gson.GsonBuilder;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -88,7 +89,11 @@ final class RefsWork {
 
   private void run() throws Exception {
     say("Command   %s", System.getProperty("bench.command"));
+    var system = ManagementFactory.getOperatingSystemMXBean();
     say("Gerrit    %s, %d and %d packed refs", GerritWar.version(), refs, SMALL_REFS);
+    say(
+        "Machine   %d processors, load %.2f before the run",
+        system.getAvailableProcessors(), system.getSystemLoadAverage());
     Path root = Files.createTempDirectory("cache-chroniclemap-refs-");
     try {
       GerritSite plain = GerritSite.init(root.resolve("plain"));
@@ -134,14 +139,14 @@ final class RefsWork {
   }
 
   private void measure(int count) throws IOException {
-    boolean plainFirst = true;
-    for (String project : List.of(LARGE, SMALL)) {
-      for (RefsRequest request : RefsRequest.values()) {
+    boolean plainFirst = false;
+    for (RefsRequest request : RefsRequest.values()) {
+      plainFirst = !plainFirst;
+      for (String project : List.of(LARGE, SMALL)) {
         List<Kind> order = new ArrayList<>(List.of(Kind.values()));
         if (!plainFirst) {
           Collections.reverse(order);
         }
-        plainFirst = !plainFirst;
         for (Kind kind : order) {
           RefsFigures figures = measure(servers.get(kind), project, request, count);
           results.put(new Line(request, count, project, kind), figures);
