@@ -102,6 +102,18 @@ final class Gerrit {
     admin.put("/accounts/" + encode(name), input.toString());
   }
 
+  /** Creates a user who is an administrator; answers with the number of the account. */
+  int createAdministrator(String name) throws IOException {
+    createUserWithPassword(name);
+    admin.put("/groups/Administrators/members/" + encode(name), "{}");
+    return admin
+        .get("/accounts/" + encode(name))
+        .json()
+        .getAsJsonObject()
+        .get("_account_id")
+        .getAsInt();
+  }
+
   /**
    * Lets administrators, and nobody else, do with some refs what a permission such as read says.
    */
@@ -161,14 +173,30 @@ final class Gerrit {
 
   /** Signs the admin in over the web page; answers with the cookie of the session. */
   String signIn() throws IOException {
-    RestClient.Reply reply =
-        RestClient.anonymous(site.url()).tryGet("/login/?account_id=" + ADMIN_ID);
+    return signIn(ADMIN_ID);
+  }
+
+  /** Signs somebody in over the web page; answers with the cookie of the session. */
+  String signIn(int account) throws IOException {
+    return cookie(
+        RestClient.anonymous(site.url()).tryGet("/login/?account_id=" + account), "GerritAccount");
+  }
+
+  /**
+   * The token that a session needs to change things: Gerrit gives it to whoever asks for a page.
+   */
+  String token(String session) throws IOException {
+    String cookie = cookie(RestClient.withCookie(site.url(), session).tryGet("/"), "XSRF_TOKEN");
+    return cookie.substring(cookie.indexOf('=') + 1);
+  }
+
+  private static String cookie(RestClient.Reply reply, String name) throws IOException {
     for (String cookie : reply.setCookies()) {
-      if (cookie.startsWith("GerritAccount=")) {
+      if (cookie.startsWith(name + "=")) {
         return cookie.substring(0, (cookie + ";").indexOf(';'));
       }
     }
-    throw new IOException("no cookie after login: status=" + reply.status() + " " + reply.body());
+    throw new IOException("no " + name + ": status=" + reply.status() + " " + reply.body());
   }
 
   void signOut(String cookie) throws IOException {

@@ -43,6 +43,7 @@ import org.eclipse.jgit.transport.PushResult;
 import org.eclipse.jgit.transport.RefSpec;
 import org.eclipse.jgit.transport.RemoteRefUpdate;
 import org.eclipse.jgit.transport.Transport;
+import org.eclipse.jgit.transport.TransportHttp;
 import org.eclipse.jgit.transport.URIish;
 import org.eclipse.jgit.transport.UsernamePasswordCredentialsProvider;
 
@@ -52,10 +53,28 @@ final class GitUser implements AutoCloseable {
       new InMemoryRepository(new DfsRepositoryDescription("work"));
 
   private final URIish remote;
-  private final UsernamePasswordCredentialsProvider password;
+  @Nullable private final UsernamePasswordCredentialsProvider password;
+  @Nullable private final String cookie;
   private final PersonIdent person;
 
   GitUser(String url, String project, String user, String email, String password)
+      throws IOException {
+    this(
+        url,
+        project,
+        user,
+        email,
+        new UsernamePasswordCredentialsProvider(user, password),
+        /* cookie= */ null);
+  }
+
+  private GitUser(
+      String url,
+      String project,
+      String user,
+      String email,
+      @Nullable UsernamePasswordCredentialsProvider password,
+      @Nullable String cookie)
       throws IOException {
     HermeticGit.install();
     try {
@@ -63,8 +82,15 @@ final class GitUser implements AutoCloseable {
     } catch (java.net.URISyntaxException e) {
       throw new IOException(e);
     }
-    this.password = new UsernamePasswordCredentialsProvider(user, password);
+    this.password = password;
+    this.cookie = cookie;
     this.person = new PersonIdent(user, email, Instant.now(), ZoneOffset.UTC);
+  }
+
+  /** One who is signed in already: no password is hashed for each request. */
+  static GitUser withCookie(String url, String project, String user, String cookie)
+      throws IOException {
+    return new GitUser(url, project, user, user + "@example.com", null, cookie);
   }
 
   /** A file of a commit. */
@@ -100,6 +126,12 @@ final class GitUser implements AutoCloseable {
   /** A commit on top of another, with files added or replaced and a Change-Id of its own. */
   ObjectId commit(ObjectId parent, String subject, List<Content> files) throws IOException {
     String changeId = "I" + Hashing.sha256().hashString(subject, StandardCharsets.UTF_8).toString();
+    return commit(parent, subject, changeId.substring(0, 41), files);
+  }
+
+  /** A commit on top of another, for a change that there may be already. */
+  ObjectId commit(ObjectId parent, String subject, String changeId, List<Content> files)
+      throws IOException {
     try (ObjectInserter inserter = repository.newObjectInserter();
         RevWalk walk = new RevWalk(repository)) {
       CommitBuilder commit = new CommitBuilder();
@@ -108,7 +140,7 @@ final class GitUser implements AutoCloseable {
           tree(walk.getObjectReader(), inserter, walk.parseCommit(parent).getTree(), files));
       commit.setAuthor(person);
       commit.setCommitter(person);
-      commit.setMessage(subject + "\n\nChange-Id: " + changeId.substring(0, 41) + "\n");
+      commit.setMessage(subject + "\n\nChange-Id: " + changeId + "\n");
       ObjectId id = inserter.insert(commit);
       inserter.flush();
       return id;
@@ -193,7 +225,11 @@ final class GitUser implements AutoCloseable {
 
   private Transport open() throws IOException {
     Transport transport = Transport.open(repository, remote);
-    transport.setCredentialsProvider(password);
+    if (cookie == null) {
+      transport.setCredentialsProvider(password);
+    } else {
+      ((TransportHttp) transport).setAdditionalHeaders(Map.of("Cookie", cookie));
+    }
     return transport;
   }
 

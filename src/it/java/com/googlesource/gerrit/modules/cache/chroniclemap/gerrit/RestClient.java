@@ -41,13 +41,11 @@ final class RestClient {
           .build();
 
   private final String base;
-  private final String header;
-  private final String value;
+  private final String[] headers;
 
-  private RestClient(String base, String header, String value) {
+  private RestClient(String base, String... headers) {
     this.base = base;
-    this.header = header;
-    this.value = value;
+    this.headers = headers;
   }
 
   static RestClient withPassword(String url, String user, String password) {
@@ -58,6 +56,12 @@ final class RestClient {
 
   static RestClient withCookie(String url, String cookie) {
     return new RestClient(CharMatcher.is('/').trimTrailingFrom(url), "Cookie", cookie);
+  }
+
+  /** One who may also change things: the token is what Gerrit sets beside the cookie. */
+  static RestClient withSession(String url, String cookie, String token) {
+    return new RestClient(
+        CharMatcher.is('/').trimTrailingFrom(url), "Cookie", cookie, "X-Gerrit-Auth", token);
   }
 
   static RestClient anonymous(String url) {
@@ -93,6 +97,11 @@ final class RestClient {
     return send(request(path).GET());
   }
 
+  /** Posts; the answer may be a refusal. */
+  Reply tryPost(String path, String json) throws IOException {
+    return send(withBody(path).POST(BodyPublishers.ofString(json)));
+  }
+
   /** Deletes; the answer may be a refusal. */
   Reply tryDelete(String path) throws IOException {
     return send(request(path).DELETE());
@@ -101,7 +110,7 @@ final class RestClient {
   private HttpRequest.Builder request(String path) {
     return HttpRequest.newBuilder(URI.create(base + path))
         .timeout(Duration.ofMinutes(1))
-        .header(header, value)
+        .headers(headers)
         .header("Accept", "application/json");
   }
 

@@ -145,7 +145,7 @@ public final class RefsBench {
     return result.getSecondaryResults().get(label).getScore();
   }
 
-  private static String gitVersion() throws IOException {
+  static String gitVersion() throws IOException {
     Process git = new ProcessBuilder("git", "--version").start();
     try (BufferedReader answer =
         new BufferedReader(new InputStreamReader(git.getInputStream(), StandardCharsets.UTF_8))) {

@@ -1,0 +1,162 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
+
+import com.google.common.base.Splitter;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+/** A Gerrit, plain or with the module, with a large and a small project and its users. */
+final class RefsServer implements AutoCloseable {
+  /** Above the numbers of the changes that the large project has. */
+  private static final int FIRST_CHANGE = 10_000_000;
+
+  private static final double TICKS_PER_SECOND = 100;
+  private static final String HEAP = "3g";
+
+  private final GerritSite site;
+  private final Map<String, RefsProject> projects = new HashMap<>();
+  private final Map<String, List<RefsUser>> users = new HashMap<>();
+  private GerritDaemon daemon;
+
+  private RefsServer(GerritSite site) {
+    this.site = site;
+  }
+
+  /**
+   * Prepares and starts it.
+   *
+   * @param site a new one, with its modules
+   * @param refs by name of a project, how many refs it has
+   * @param userCount how many users work at once at most
+   */
+  static RefsServer start(GerritSite site, Map<String, Integer> refs, int userCount)
+      throws IOException {
+    RefsServer server = new RefsServer(site);
+    site.edit(config -> config.setString("container", null, "heapLimit", HEAP));
+    server.daemon = GerritDaemon.start(site);
+    Gerrit gerrit = new Gerrit(site);
+    for (String name : refs.keySet()) {
+      gerrit.createProject(name);
+      server.projects.put(
+          name, new RefsProject(name, site.path().resolve("git").resolve(name + ".git")));
+    }
+    List<Integer> accounts = new ArrayList<>();
+    for (int i = 0; i < userCount; i++) {
+      accounts.add(gerrit.createAdministrator("user" + i));
+    }
+    var unused = gerrit.ssh().run("gerrit sequence set changes " + FIRST_CHANGE);
+    server.daemon.stop();
+    for (RefsProject project : server.projects.values()) {
+      project.fill(refs.get(project.name()));
+    }
+    server.daemon = GerritDaemon.start(site);
+    for (RefsProject project : server.projects.values()) {
+      List<RefsUser> all = new ArrayList<>();
+      for (int i = 0; i < userCount; i++) {
+        all.add(new RefsUser(site, "user" + i, accounts.get(i), project));
+      }
+      server.users.put(project.name(), all);
+    }
+    return server;
+  }
+
+  GerritSite site() {
+    return site;
+  }
+
+  RefsProject project(String name) {
+    return projects.get(name);
+  }
+
+  /** Has the first so many users ask for one thing, again and again, for a time. */
+  RefsFigures measure(String project, RefsRequest request, int count, Duration time)
+      throws IOException {
+    List<Callable<RefsFigures>> tasks = new ArrayList<>();
+    Deadline clock = Deadline.in(time);
+    for (RefsUser user : users.get(project).subList(0, count)) {
+      tasks.add(() -> askUntil(user, request, clock, time));
+    }
+    double cpuBefore = cpuSeconds();
+    List<Double> millis = new ArrayList<>();
+    int refused = 0;
+    String lastRefusal = "";
+    ExecutorService threads = Executors.newFixedThreadPool(count);
+    try {
+      for (Future<RefsFigures> one : threads.invokeAll(tasks)) {
+        millis.addAll(one.get().millis());
+        refused += one.get().refused();
+        lastRefusal = lastRefusal.isEmpty() ? one.get().lastRefusal() : lastRefusal;
+      }
+    } catch (ExecutionException e) {
+      throw new IOException(e.getCause());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException(e);
+    } finally {
+      threads.shutdownNow();
+    }
+    double seconds = clock.elapsed().toNanos() / 1e9;
+    Collections.sort(millis);
+    return new RefsFigures(millis, refused, seconds, cpuSeconds() - cpuBefore, lastRefusal);
+  }
+
+  /** Once in any case. */
+  private static RefsFigures askUntil(
+      RefsUser user, RefsRequest request, Deadline clock, Duration time) {
+    List<Double> millis = new ArrayList<>();
+    int refused = 0;
+    String lastRefusal = "";
+    while (user.can(request)) {
+      long begun = System.nanoTime();
+      try {
+        user.ask(request);
+        millis.add((System.nanoTime() - begun) / 1e6);
+      } catch (IOException e) {
+        refused++;
+        lastRefusal = e.toString();
+      }
+      if (clock.elapsed().compareTo(time) > 0) {
+        break;
+      }
+    }
+    return new RefsFigures(millis, refused, 0, 0, lastRefusal);
+  }
+
+  private double cpuSeconds() throws IOException {
+    String stat = Files.readString(Path.of("/proc/" + daemon.pid() + "/stat"));
+    List<String> fields = Splitter.on(' ').splitToList(stat.substring(stat.lastIndexOf(')') + 2));
+    // User and system time, the 14th and 15th field of the whole line.
+    return (Long.parseLong(fields.get(11)) + Long.parseLong(fields.get(12))) / TICKS_PER_SECOND;
+  }
+
+  @Override
+  public void close() throws IOException {
+    users.values().forEach(all -> all.forEach(RefsUser::close));
+    daemon.stop();
+  }
+}

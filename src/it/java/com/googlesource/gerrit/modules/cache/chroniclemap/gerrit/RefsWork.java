@@ -1,0 +1,334 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
+
+import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableMap;
+import com.google.gson.GsonBuilder;
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * {@code bin/bench gerrit-refs}: what requests that change refs cost in a real Gerrit, plain and
+ * with {@code PackedRefsModule} by turns, in a project with many packed refs and in a small one.
+ */
+final class RefsWork {
+  private static final String LARGE = "large";
+  private static final String SMALL = "small";
+  private static final int SMALL_REFS = 1000;
+  private static final int DEFAULT_REFS = 500_000;
+
+  /** More than in a small repository it shall not take. */
+  private static final double MOST_TIMES_SMALL = 1.2;
+
+  private static final String ROW = "  %-16s %-6s %6s %8s %9s %9s %9s %9s %8s%n";
+
+  private enum Kind {
+    PLAIN("plain Gerrit"),
+    OURS("this module");
+
+    final String title;
+
+    Kind(String title) {
+      this.title = title;
+    }
+  }
+
+  /** A line of the results. */
+  private record Line(RefsRequest request, int users, String project, Kind kind) {}
+
+  private final List<String> args;
+  private final int refs;
+  private final List<Integer> users = new ArrayList<>();
+  private final Duration time;
+  private final Map<Line, RefsFigures> results = new LinkedHashMap<>();
+  private final Map<Kind, RefsServer> servers = new LinkedHashMap<>();
+
+  private RefsWork(List<String> args) {
+    this.args = args;
+    refs = value("--refs").map(Integer::parseInt).orElse(DEFAULT_REFS);
+    for (String count : Splitter.on(',').split(value("--users").orElse("1,8"))) {
+      users.add(Integer.parseInt(count));
+    }
+    int seconds = args.contains("--quick") ? 2 : 10;
+    time = Duration.ofSeconds(value("--seconds").map(Integer::parseInt).orElse(seconds));
+  }
+
+  private Optional<String> value(String option) {
+    int found = args.indexOf(option);
+    return found < 0 ? Optional.empty() : Optional.of(args.get(found + 1));
+  }
+
+  public static void main(String[] args) throws Exception {
+    new RefsWork(List.of(args)).run();
+  }
+
+  private void run() throws Exception {
+    say("Command   %s", System.getProperty("bench.command"));
+    var system = ManagementFactory.getOperatingSystemMXBean();
+    say("Gerrit    %s, %d and %d packed refs", GerritWar.version(), refs, SMALL_REFS);
+    say(
+        "Machine   %d processors, load %.2f before the run",
+        system.getAvailableProcessors(), system.getSystemLoadAverage());
+    Path root = Files.createTempDirectory("cache-chroniclemap-refs-");
+    try {
+      GerritSite plain = GerritSite.init(root.resolve("plain"));
+      GerritSite ours = plain.copyTo(root.resolve("ours"));
+      ours.installModule(BuildFolder.moduleJar());
+      ours.installRefsModule();
+      for (Kind kind : Kind.values()) {
+        say("starting %s", kind.title);
+        servers.put(
+            kind,
+            RefsServer.start(
+                kind == Kind.PLAIN ? plain : ours,
+                ImmutableMap.of(LARGE, refs, SMALL, SMALL_REFS),
+                Collections.max(users)));
+      }
+      warmUp();
+      for (int count : users) {
+        measure(count);
+      }
+      printTable();
+      check();
+      writeJson();
+    } finally {
+      for (RefsServer server : servers.values()) {
+        server.close();
+      }
+      Folders.delete(root);
+    }
+  }
+
+  /** Until the code is compiled and the lists are known. */
+  private void warmUp() throws IOException {
+    say("warming up");
+    for (RefsServer server : servers.values()) {
+      for (String project : List.of(SMALL, LARGE)) {
+        for (RefsRequest request : RefsRequest.values()) {
+          Duration some = project.equals(SMALL) ? time.dividedBy(2) : Duration.ZERO;
+          var unused =
+              server.measure(project, request, project.equals(SMALL) ? users.getLast() : 1, some);
+        }
+      }
+    }
+  }
+
+  private void measure(int count) throws IOException {
+    boolean plainFirst = false;
+    for (RefsRequest request : RefsRequest.values()) {
+      plainFirst = !plainFirst;
+      for (String project : List.of(LARGE, SMALL)) {
+        List<Kind> order = new ArrayList<>(List.of(Kind.values()));
+        if (!plainFirst) {
+          Collections.reverse(order);
+        }
+        for (Kind kind : order) {
+          RefsFigures figures = measure(servers.get(kind), project, request, count);
+          results.put(new Line(request, count, project, kind), figures);
+          say(
+              "%s, %s project, %d users, %s: %.2f a second%s",
+              request.title(),
+              project,
+              count,
+              kind.title,
+              figures.perSecond(),
+              figures.refused() == 0
+                  ? ""
+                  : ", %d refused: %s".formatted(figures.refused(), figures.lastRefusal()));
+        }
+      }
+    }
+  }
+
+  private RefsFigures measure(RefsServer server, String project, RefsRequest request, int count)
+      throws IOException {
+    if (!args.contains("--neighbour") || project.equals(SMALL)) {
+      return server.measure(project, request, count, time);
+    }
+    RefsNeighbour neighbour = new RefsNeighbour(server.site(), server.project(project));
+    try (neighbour) {
+      return server.measure(project, request, count, time);
+    } finally {
+      say("  %s", neighbour);
+    }
+  }
+
+  /** As often as the small project takes; of more users, as seldom as it does so many. */
+  private double timesSmall(Line line) {
+    RefsFigures here = results.get(line);
+    RefsFigures small = results.get(new Line(line.request, line.users, SMALL, line.kind));
+    return line.users == 1
+        ? here.percentile(50) / small.percentile(50)
+        : small.perSecond() / here.perSecond();
+  }
+
+  private void printTable() {
+    say("");
+    for (int count : users) {
+      say(
+          "%d %s, %s for each kind; milliseconds a request",
+          count, count == 1 ? "user" : "users", time.toSeconds() + " s");
+      System.out.printf(
+          Locale.ROOT,
+          ROW,
+          "",
+          "refs",
+          "done",
+          "refused",
+          "a second",
+          "p50",
+          "p95",
+          "CPU ms",
+          "x small");
+      for (RefsRequest request : RefsRequest.values()) {
+        say("%s", request.title());
+        for (String project : List.of(LARGE, SMALL)) {
+          for (Kind kind : Kind.values()) {
+            Line line = new Line(request, count, project, kind);
+            RefsFigures figures = results.get(line);
+            System.out.printf(
+                Locale.ROOT,
+                ROW,
+                kind.title,
+                project,
+                figures.millis().size(),
+                figures.refused(),
+                decimals(figures.perSecond()),
+                decimals(figures.percentile(50)),
+                decimals(figures.percentile(95)),
+                decimals(figures.cpuMillis()),
+                project.equals(SMALL) ? "" : decimals(timesSmall(line)));
+          }
+        }
+      }
+      say("");
+    }
+    long missed = 0;
+    for (Line line : results.keySet()) {
+      if (line.kind == Kind.OURS && line.project.equals(LARGE)) {
+        double times = timesSmall(line);
+        if (!(times <= MOST_TIMES_SMALL)) {
+          missed++;
+          say("  not in %s, %d users: %s times", line.request.title(), line.users, decimals(times));
+        }
+      }
+    }
+    int all = users.size() * RefsRequest.values().length;
+    say(
+        "Aim, no more than %s times what the small repository takes: reached in %d of %d",
+        MOST_TIMES_SMALL, all - missed, all);
+  }
+
+  private void check() throws IOException {
+    for (Map.Entry<Kind, RefsServer> server : servers.entrySet()) {
+      for (String project : List.of(LARGE, SMALL)) {
+        say(
+            "git fsck is content, and all that was acknowledged is there, %s, %s project: %s",
+            server.getKey().title,
+            project,
+            server.getValue().project(project).check(server.getValue().site()));
+      }
+    }
+  }
+
+  private void writeJson() throws IOException {
+    Optional<String> file = value("--json");
+    if (file.isEmpty()) {
+      return;
+    }
+    JsonArray all = new JsonArray();
+    for (Line line : results.keySet()) {
+      if (line.kind != Kind.OURS) {
+        continue;
+      }
+      RefsFigures ours = results.get(line);
+      String where =
+          ", %s, %d %s"
+              .formatted(
+                  line.project.equals(LARGE) ? refsName() : "small repository",
+                  line.users,
+                  line.users == 1 ? "user" : "users");
+      RefsFigures plain = results.get(new Line(line.request, line.users, line.project, Kind.PLAIN));
+      add(all, line.request.title(), where + ", vs plain Gerrit", ours, plain);
+      if (line.project.equals(LARGE)) {
+        RefsFigures small = results.get(new Line(line.request, line.users, SMALL, Kind.OURS));
+        add(all, line.request.title(), where + ", vs small repository", ours, small);
+      }
+    }
+    Files.writeString(
+        Path.of(file.get()),
+        new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().create().toJson(all) + "\n");
+    say("Written: %s", file.get());
+  }
+
+  private String refsName() {
+    return refs % 1000 == 0 ? refs / 1000 + "k refs" : refs + " refs";
+  }
+
+  private static void add(
+      JsonArray all, String title, String where, RefsFigures ours, RefsFigures theirs) {
+    double a = ours.perSecond();
+    double b = theirs.perSecond();
+    addOne(all, title + " per second" + where, "requests/s", a, b, a / b);
+    for (int percent : new int[] {50, 95}) {
+      a = ours.percentile(percent);
+      b = theirs.percentile(percent);
+      addOne(all, title + " p" + percent + where, "ms", a, b, b / a);
+    }
+    a = ours.cpuMillis();
+    b = theirs.cpuMillis();
+    addOne(all, title + " CPU" + where, "ms", a, b, b / a);
+  }
+
+  private static void addOne(
+      JsonArray all, String name, String unit, double ours, double peer, double ratio) {
+    // Nothing was done: there is no such figure.
+    if (!Double.isFinite(ours) || !Double.isFinite(peer) || !Double.isFinite(ratio)) {
+      return;
+    }
+    JsonObject figure = new JsonObject();
+    figure.addProperty("name", name);
+    figure.addProperty("unit", unit);
+    figure.addProperty("ours", rounded(ours));
+    figure.addProperty("peer", rounded(peer));
+    figure.addProperty("ratio", rounded(ratio));
+    all.add(figure);
+  }
+
+  private static double rounded(double figure) {
+    return Math.rint(figure * 1000) / 1000;
+  }
+
+  private static String decimals(double number) {
+    return String.format(Locale.ROOT, number >= 100 ? "%.0f" : "%.2f", number);
+  }
+
+  private static void say(String format, Object... args) {
+    System.out.println(String.format(Locale.ROOT, format, args));
+  }
+}

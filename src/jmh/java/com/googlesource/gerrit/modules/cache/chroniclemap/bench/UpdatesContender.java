@@ -1,0 +1,33 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
+
+import java.io.Closeable;
+import java.io.IOException;
+
+/** One who updates the refs of one repository, and is told when. */
+interface UpdatesContender extends Closeable {
+  /** Has it look at the repository, which has been brought back to a state that it knows. */
+  void prime() throws IOException;
+
+  /**
+   * Has it make runs.
+   *
+   * @param first number of the first run
+   * @param most how many runs there may be
+   * @param millis after which none is begun any more; one is made in any case
+   */
+  UpdatesRun run(UpdatesOperation operation, int first, int most, int millis) throws IOException;
+}

@@ -1,0 +1,242 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.common.hash.Hasher;
+import com.google.common.hash.Hashing;
+import com.google.common.io.MoreFiles;
+import com.google.common.io.RecursiveDeleteOption;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsObjects;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.lib.Constants;
+
+/**
+ * A repository of one contender, with many refs, all packed, and some hundred objects that they
+ * point to. It can be brought back to that state.
+ */
+final class UpdatesRepository {
+  private static final String REPOSITORY = "r.git";
+
+  /** How many packed refs there are to delete, in all parts of the file. */
+  private static final int PACKED_SAMPLES = 100;
+
+  private static final long MOST_WAIT_NANOS = TimeUnit.MINUTES.toNanos(2);
+
+  private final Path folder;
+  private final Path original;
+  private final Path inputFolder;
+  private final UpdatesInput input;
+  private final long digest;
+
+  private UpdatesRepository(Path base, Path folder, long digest) throws IOException {
+    this.folder = folder;
+    this.original = folder.resolveSibling(folder.getFileName() + "-packed-refs");
+    this.inputFolder = base;
+    this.input = new UpdatesInput(base);
+    this.digest = digest;
+  }
+
+  /** What the repositories of all contenders are copied from. */
+  record Base(Path folder, long digest) {
+    /** Makes it. */
+    static Base make(Path folder, int refs) throws IOException {
+      Path repository = folder.resolve(REPOSITORY);
+      String[] names = RefsFile.names(refs);
+      RefsObjects objects;
+      try (FileRepository made = new FileRepository(repository.toFile())) {
+        made.create(true);
+        objects = RefsObjects.insert(made, refs);
+      }
+      int[] numbers = new Random(refs).ints(refs, 0, objects.count()).toArray();
+      objects.writePackedRefs(repository.resolve(Constants.PACKED_REFS), names, i -> numbers[i]);
+      List<String> ids = new ArrayList<>();
+      for (int i = 0; i < objects.count(); i++) {
+        ids.add(objects.of(Constants.R_HEADS, i).name());
+      }
+      List<String> packed = new ArrayList<>();
+      for (int i = 0; i < PACKED_SAMPLES; i++) {
+        packed.add(names[(int) ((long) i * refs / PACKED_SAMPLES)]);
+      }
+      packed.add(names[refs - 1]);
+      Files.write(folder.resolve(UpdatesInput.OBJECTS), ids, UTF_8);
+      Files.write(folder.resolve(UpdatesInput.PACKED), packed, UTF_8);
+      Hasher digest = Hashing.sipHash24().newHasher();
+      for (int i = 0; i < refs; i++) {
+        put(digest, objects.of(names[i], numbers[i]).name() + " " + names[i]);
+      }
+      return new Base(folder, digest.hash().asLong());
+    }
+
+    /** A copy for one contender. */
+    UpdatesRepository copyTo(Path copy) throws IOException {
+      Path from = folder.resolve(REPOSITORY);
+      try (Stream<Path> all = Files.walk(from)) {
+        for (Path source : (Iterable<Path>) all::iterator) {
+          Path target = copy.resolve(from.relativize(source).toString());
+          if (Files.isDirectory(source)) {
+            Files.createDirectories(target);
+          } else {
+            Files.copy(source, target, StandardCopyOption.COPY_ATTRIBUTES);
+          }
+        }
+      }
+      UpdatesRepository repository = new UpdatesRepository(folder, copy, digest);
+      Files.createLink(repository.original, repository.packedRefs());
+      return repository;
+    }
+  }
+
+  private static void put(Hasher digest, String line) {
+    digest.putString(line, UTF_8).putByte((byte) '\n');
+  }
+
+  Path folder() {
+    return folder;
+  }
+
+  Path inputFolder() {
+    return inputFolder;
+  }
+
+  UpdatesInput input() {
+    return input;
+  }
+
+  private Path packedRefs() {
+    return folder.resolve(Constants.PACKED_REFS);
+  }
+
+  private Path packedRefsLock() {
+    return folder.resolve(Constants.PACKED_REFS + ".lock");
+  }
+
+  /** Whether somebody holds the lock of packed-refs. */
+  java.io.File lockFile() {
+    return packedRefsLock().toFile();
+  }
+
+  /** Says whether refs are to be on disk, and not only in the page cache, after an update. */
+  void setDurable(boolean durable) throws IOException {
+    Path config = folder.resolve(Constants.CONFIG);
+    String text = Files.readString(config, UTF_8);
+    int ours = text.indexOf("# benchmark\n");
+    // The first is JGit's, and the second git's.
+    Files.writeString(
+        config,
+        (ours < 0 ? text : text.substring(0, ours))
+            + "# benchmark\n[core]\n\tfsyncRefFiles = %s\n\tfsync = %s\n"
+                .formatted(durable, durable ? "reference" : "none"),
+        UTF_8);
+  }
+
+  /** Puts loose refs there, as an update that is not measured. */
+  void makeLoose(List<String> names) throws IOException {
+    for (String name : names) {
+      Path file = folder.resolve(name);
+      Files.createDirectories(file.getParent());
+      Files.writeString(file, input.object(name) + "\n", UTF_8);
+    }
+  }
+
+  /** Brings the refs back to the first state: as they were, all packed. */
+  void restore() throws IOException, InterruptedException {
+    Path lock = packedRefsLock();
+    long begun = System.nanoTime();
+    while (true) {
+      try {
+        Files.createFile(lock);
+        break;
+      } catch (FileAlreadyExistsException e) {
+        // Somebody packs in the background.
+        if (System.nanoTime() - begun > MOST_WAIT_NANOS) {
+          throw new IOException("packed-refs.lock does not go", e);
+        }
+        Thread.sleep(1);
+      }
+    }
+    try {
+      Path refs = folder.resolve("refs");
+      // One that packs prunes what it has packed, without that lock.
+      MoreFiles.deleteDirectoryContents(refs, RecursiveDeleteOption.ALLOW_INSECURE);
+      Files.createDirectories(refs.resolve("heads"));
+      Files.createDirectories(refs.resolve("tags"));
+      if (!Files.isSameFile(original, packedRefs())) {
+        Path next = folder.resolve("packed-refs.new");
+        Files.createLink(next, original);
+        Files.move(next, packedRefs(), StandardCopyOption.ATOMIC_MOVE);
+      }
+    } finally {
+      Files.delete(lock);
+    }
+  }
+
+  /**
+   * Asks native git whether the refs are those that were there at first, and what was added, and
+   * without what was deleted.
+   */
+  void check(UpdatesHome home, List<String> added, List<String> deleted) throws IOException {
+    Process git =
+        home.start(
+            new ProcessBuilder(
+                "git",
+                "--git-dir",
+                folder.toString(),
+                "for-each-ref",
+                "--format=%(objectname) %(refname)"));
+    Set<String> missing = new HashSet<>();
+    for (String name : added) {
+      missing.add(input.object(name) + " " + name);
+    }
+    Set<String> gone = new HashSet<>(deleted);
+    Hasher rest = Hashing.sipHash24().newHasher();
+    try (BufferedReader lines =
+        new BufferedReader(new InputStreamReader(git.getInputStream(), UTF_8))) {
+      String line;
+      while ((line = lines.readLine()) != null) {
+        if (gone.contains(line.substring(line.indexOf(' ') + 1))) {
+          throw new IOException(folder + ": was deleted, and is there: " + line);
+        }
+        if (!missing.remove(line)) {
+          put(rest, line);
+        }
+      }
+    }
+    if (!missing.isEmpty()) {
+      throw new IOException(
+          "%s: %d refs are not there, such as %s"
+              .formatted(folder, missing.size(), missing.iterator().next()));
+    }
+    if (deleted.isEmpty() && rest.hash().asLong() != digest) {
+      throw new IOException(folder + ": refs that nobody wrote to are not what they were");
+    }
+  }
+}
