@@ -96,6 +96,8 @@ final class FileBatchUpdate extends BatchRefUpdate {
   /** Returns false if JGit must do it; then nothing has happened. */
   private boolean executeHere(RevWalk walk, List<ReceiveCommand> pending) throws IOException {
     try {
+      // JGit lists all refs for this, HEAD among them.
+      refs.sawRefs();
       ReceiveCommand conflict =
           NameConflicts.first(refs.reader().loose(), refs.reader().packedNow(), pending);
       if (conflict != null) {

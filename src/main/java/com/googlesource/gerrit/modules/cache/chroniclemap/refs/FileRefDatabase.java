@@ -28,6 +28,7 @@ import org.eclipse.jgit.events.RefsChangedEvent;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.BatchRefUpdate;
+import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.CoreConfig;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.lib.ObjectId;
@@ -194,7 +195,11 @@ final class FileRefDatabase extends RefDatabase {
     long version = packedFile.version();
     long seen = shared.seenVersion.get();
     if (version != seen && shared.seenVersion.compareAndSet(seen, version)) {
-      noticed(seen != 0);
+      if (seen != 0) {
+        noticed(true);
+      } else if (packedFile.hasContent()) {
+        sawRefs();
+      }
     }
   }
 
@@ -205,9 +210,28 @@ final class FileRefDatabase extends RefDatabase {
     noticed(true);
   }
 
-  /** Notes that there are refs, of which none is a change. */
+  /** Notes that there are refs, which is no change. */
   void sawRefs() {
-    shared.hasNoticed = true;
+    if (!shared.hasNoticed) {
+      shared.hasNoticed = true;
+    }
+  }
+
+  /** Notes a ref that was read. JGit does not keep HEAD and its like, nor notice them. */
+  @Nullable
+  private Ref saw(@Nullable Ref ref) {
+    if (ref != null && ref.getStorage().isLoose() && ref.getName().startsWith(Constants.R_REFS)) {
+      sawRefs();
+    }
+    return ref;
+  }
+
+  /** Notes refs that were listed. JGit notices HEAD where all are, though it leads nowhere. */
+  private List<Ref> saw(String prefix, List<Ref> refs) {
+    if (prefix.isEmpty() || !refs.isEmpty()) {
+      sawRefs();
+    }
+    return refs;
   }
 
   private void noticed(boolean isChange) {
@@ -223,7 +247,7 @@ final class FileRefDatabase extends RefDatabase {
   @Override
   @Nullable
   public Ref exactRef(String name) throws IOException {
-    return ask(refs -> refs.exactRef(name), refs -> refs.exactRef(name));
+    return saw(ask(refs -> refs.exactRef(name), refs -> refs.exactRef(name)));
   }
 
   @Override
@@ -263,7 +287,7 @@ final class FileRefDatabase extends RefDatabase {
 
   @Override
   public List<Ref> getRefsByPrefix(String prefix) throws IOException {
-    return ask(refs -> refs.refs(prefix), refs -> refs.getRefsByPrefix(prefix));
+    return saw(prefix, ask(refs -> refs.refs(prefix), refs -> refs.getRefsByPrefix(prefix)));
   }
 
   @Override

@@ -267,6 +267,12 @@ final class PackedRefsFile implements ListMemory.Holder {
     return readAfterNow(true).list;
   }
 
+  /** Whether the file was there and not empty when its content was last seen. */
+  boolean hasContent() {
+    State last = state;
+    return last.list == null ? last.isAnswer() : last.list.textBytes() > 0;
+  }
+
   /** Has the content read again, whatever the attributes say. */
   synchronized void refresh() {
     stampsFrom = begun + 1;

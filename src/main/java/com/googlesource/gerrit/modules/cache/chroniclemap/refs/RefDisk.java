@@ -64,13 +64,7 @@ class RefDisk {
   /** Makes a folder and those above it, which another thread or process may be making too. */
   final void makeFolders(Path folder) throws IOException {
     about("make folders", folder);
-    try {
-      Files.createDirectories(folder);
-    } catch (FileAlreadyExistsException e) {
-      if (!Files.isDirectory(folder)) {
-        throw e;
-      }
-    }
+    FileUtils.mkdirs(folder.toFile(), /* skipExisting= */ true);
   }
 
   /** Writes a file. No interrupt of the thread disturbs it. */

@@ -197,6 +197,10 @@ final class RefLocks implements Closeable {
     } catch (NoSuchFileException e) {
       throw e;
     } catch (UnsupportedOperationException | FileSystemException e) {
+      if (!Files.isDirectory(lock.getParent())) {
+        // A file is in the way, which this says as JGit does.
+        paths.disk().makeFolders(lock.getParent());
+      }
       // A file system without hard links, or with too few of them: a lock that can't be told after
       // this process was killed is still a lock.
       return create(lock, e);
