@@ -94,8 +94,7 @@ final class FileRefDatabase extends RefDatabase {
     CoreConfig config = repository.getConfig().get(CoreConfig.KEY);
     this.trustPacked = config.getTrustPackedRefsStat();
     this.loose = new LooseRefs(repository, config.getTrustLooseRefStat(), packedFile.looseMemory());
-    this.reader =
-        new RefReader(loose, () -> packedFile.current(trustPacked), writes.transactions());
+    this.reader = new RefReader(loose, () -> packedFile.current(trustPacked), writes);
     this.writer = new RefWriter(this, writes, updates);
     this.pin = null;
     this.shared = this;
@@ -116,7 +115,7 @@ final class FileRefDatabase extends RefDatabase {
     this.counts = shared.counts;
     this.trustPacked = shared.trustPacked;
     this.loose = shared.loose;
-    this.reader = new RefReader(loose, current, shared.writer.writes().transactions());
+    this.reader = new RefReader(loose, current, shared.writer.writes());
     this.writer = shared.writer;
     this.pin = pin;
     this.shared = shared;
@@ -405,14 +404,22 @@ final class FileRefDatabase extends RefDatabase {
 
   @Override
   public void packRefs(ProgressMonitor monitor, PackRefsCommand command) throws IOException {
-    if (writer.isOwn()) {
-      writer.packer().pack(monitor, command.isAll());
-    } else {
+    if (!writer.isOwn() || !isPackedHere(monitor, command)) {
       jgitToWrite().packRefs(monitor, command);
     }
     if (command.isAll()) {
       // Where JGit's garbage collection finds its own RefDirectory it does so at its end.
       EmptyRefFolders.delete(loose.refsFolder());
+    }
+  }
+
+  private boolean isPackedHere(ProgressMonitor monitor, PackRefsCommand command)
+      throws IOException {
+    try {
+      writer.packer().pack(monitor, command.isAll());
+      return true;
+    } catch (PackedRefsQueue.LeftToJGitException e) {
+      return false;
     }
   }
 

@@ -387,6 +387,8 @@ final class PackedRefsFile implements ListMemory.Holder {
       hold(after, left);
       pause.over();
     } catch (OutOfMemoryError e) {
+      // What was read before is no answer to those who waited for this.
+      state = new State(null, null, null);
       noMemory(e);
     }
   }
@@ -431,7 +433,7 @@ final class PackedRefsFile implements ListMemory.Holder {
     List<ListMemory.Left> left = new ArrayList<>();
     synchronized (this) {
       finished = ++begun;
-      hold(new State(stamp, list, list.digest()), left);
+      holdIfItMay(new State(stamp, list, list.digest()), left);
       if (refsChanged) {
         version++;
       }

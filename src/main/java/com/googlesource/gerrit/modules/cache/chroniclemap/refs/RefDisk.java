@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import java.io.File;
+import java.io.FileNotFoundException;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -48,6 +49,16 @@ class RefDisk {
   final void create(Path file) throws IOException {
     about("create", file);
     Files.createFile(file);
+  }
+
+  /**
+   * Makes an empty file that stays open.
+   *
+   * @throws FileNotFoundException if its folder is not there
+   */
+  final RandomAccessFile createToKeepOpen(Path file) throws IOException {
+    about("create", file);
+    return new RandomAccessFile(file.toFile(), "rw");
   }
 
   /**
@@ -99,14 +110,25 @@ class RefDisk {
 
   /** The same, where folders that are empty may be in the place. */
   final void renameOverEmptyFolders(Path file, File place) throws IOException {
-    about("rename", place.toPath());
-    FileUtils.rename(file.toFile(), place, StandardCopyOption.ATOMIC_MOVE);
+    try {
+      rename(file, place.toPath());
+    } catch (IOException e) {
+      // Nothing else may go, whatever the failure: JGit's way would delete the ref in the place.
+      if (!place.isDirectory()) {
+        throw e;
+      }
+      deleteEmptyFolders(place);
+      rename(file, place.toPath());
+    }
   }
 
   /** Deletes a file, if it is there. */
   final void delete(Path file) throws IOException {
     about("delete", file);
-    Files.deleteIfExists(file);
+    // One call to the system; the other way asks first what it is.
+    if (!file.toFile().delete()) {
+      Files.deleteIfExists(file);
+    }
   }
 
   /**
