@@ -195,9 +195,12 @@ final class RefTransaction implements PackedRefsQueue.Request {
   @Override
   public void collect(ParsedRefs packed, PackedEdits edits) {
     for (ReceiveCommand command : commands) {
-      Ref line = deletes(command) ? packed.exactRef(command.getRefName()) : null;
+      if (!deletes(command)) {
+        continue;
+      }
+      edits.remove(command.getRefName(), packed);
+      Ref line = packed.exactRef(command.getRefName());
       if (line != null) {
-        edits.remove(command.getRefName());
         removed.put(command.getRefName(), line);
       }
     }
