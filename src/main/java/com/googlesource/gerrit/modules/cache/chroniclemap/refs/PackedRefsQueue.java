@@ -133,8 +133,7 @@ final class PackedRefsQueue {
     synchronized (this) {
       waiting.add(mine);
       if (!writing) {
-        writing = true;
-        writer.execute(() -> writeAll(list));
+        startWriting(mine, list);
       }
       await(mine);
     }
@@ -143,6 +142,19 @@ final class PackedRefsQueue {
     }
     if (mine.failure != null) {
       throw new IOException("packed-refs could not be written", mine.failure);
+    }
+  }
+
+  /** Where no thread can be had, this one alone fails: nobody else waits, and others can try. */
+  private void startWriting(Waiting mine, LockedList list) {
+    writing = true;
+    try {
+      writer.execute(() -> writeAll(list));
+    } catch (RuntimeException | Error e) {
+      writing = false;
+      waiting.remove(mine);
+      mine.failure = e;
+      mine.done = true;
     }
   }
 
