@@ -29,6 +29,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.NullProgressMonitor;
@@ -64,8 +65,10 @@ final class SharedRefs {
   /** So many that no ref gets a value again within any packing. */
   private static final int VALUES = 2000;
 
-  /** How often an update is tried whose locks others hold. */
-  private static final int TRIES = 1000;
+  /**
+   * How long an update is tried whose locks others hold: a git that has them may get no processor.
+   */
+  private static final long TRY_SECONDS = 20;
 
   private static final String HEADER = "# pack-refs with: peeled fully-peeled sorted \n";
 
@@ -404,7 +407,8 @@ final class SharedRefs {
     private void untilDone(String what, Attempt attempt) throws IOException, InterruptedException {
       IOException last = null;
       history.add(prefix + " begins " + what);
-      for (int i = 0; i < TRIES; i++) {
+      long begun = System.nanoTime();
+      while (System.nanoTime() - begun < TimeUnit.SECONDS.toNanos(TRY_SECONDS)) {
         try {
           if (attempt.isDone()) {
             return;
@@ -414,7 +418,7 @@ final class SharedRefs {
           last = e;
         }
       }
-      throw new AssertionError("not done after " + TRIES + " times: " + what, last);
+      throw new AssertionError("not done in " + TRY_SECONDS + " s: " + what, last);
     }
 
     private String update(RefDatabase by, String name, ObjectId id)
