@@ -15,15 +15,18 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.google.common.base.Throwables;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -32,6 +35,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.stream.Stream;
 import org.apache.log4j.Level;
 import org.apache.log4j.Logger;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
@@ -52,6 +56,9 @@ final class RefsSoakMain {
   private static final int ODD_STEPS = 3;
   private static final int MIN_BUSY_MILLIS = 100;
   private static final int MAX_BUSY_MILLIS = 2000;
+
+  /** Above, refs are packed in the background. */
+  private static final int FEW_LOOSE = 20;
 
   private static final long[] MEMORY_LIMITS = {1, 64 << 10, 256 << 20};
   private static final long[] DISK_LIMITS = {0, 256 << 10, 16 << 20, 16 << 20};
@@ -109,12 +116,18 @@ final class RefsSoakMain {
     do {
       long memory = MEMORY_LIMITS[random.nextInt(MEMORY_LIMITS.length)];
       long disk = DISK_LIMITS[random.nextInt(DISK_LIMITS.length)];
+      UpdateSettings updates =
+          new UpdateSettings(
+              UpdateSettings.By.OWN,
+              random.nextBoolean() ? UpdateSettings.Atomic.LOOSE : UpdateSettings.Atomic.REWRITE,
+              random.nextBoolean() ? FEW_LOOSE : UpdateSettings.DEFAULT.maxLoose());
       try (PackedRefsCache cache =
           new PackedRefsCache(
-              new RefsSettings(memory, disk, Optional.of(folder.resolve("stores"))))) {
+              new RefsSettings(memory, disk, Optional.of(folder.resolve("stores"))), updates)) {
         cache.start();
+        openAll(cache);
         for (int i = random.nextInt(4); i >= 0; i--) {
-          phase(cache, "memoryLimit " + memory + ", diskLimit " + disk);
+          phase(cache, "memoryLimit " + memory + ", diskLimit " + disk + ", " + updates);
         }
         RefsTotals totals = cache.totals();
         assertThat(totals.failures()).isEqualTo(0);
@@ -124,6 +137,20 @@ final class RefsSoakMain {
     } while (System.nanoTime() - begun < nanos);
     odd.close();
     repositories.forEach(TestRefs::close);
+  }
+
+  /**
+   * What a killed process has left is done when a repository is opened, and nothing stays of it.
+   */
+  private void openAll(PackedRefsCache cache) throws IOException {
+    List<TestRefs> all = new ArrayList<>(repositories);
+    all.add(odd);
+    for (TestRefs each : all) {
+      PackedRefsCache.RepositoryRefs unused =
+          cache.of(each.repository(), (RefDirectory) each.repository().getRefDatabase());
+      assertWithMessage("what recovery has left").that(locks(each.folder())).isEmpty();
+      assertWithMessage("what recovery has left").that(transactionFiles(each.folder())).isEmpty();
+    }
   }
 
   private void phase(PackedRefsCache cache, String settings) throws Exception {
@@ -235,14 +262,40 @@ final class RefsSoakMain {
     comparisons = 0;
   }
 
-  /** Locks of a process that was killed stay: an administrator deletes them. */
+  /**
+   * Locks of JGit and git in a process that was killed stay: an administrator deletes them. The
+   * module's own, which are links to the files of its transactions, are left to its recovery.
+   */
   static void deleteLocks(Path folder) throws IOException {
-    try (var files = Files.walk(folder)) {
-      for (Path file : files.filter(f -> f.toString().endsWith(".lock")).toList()) {
-        if (file.toString().contains(".git")) {
-          Files.delete(file);
+    List<String> names = new ArrayList<>(SHARED);
+    names.add(ODD);
+    for (String name : names) {
+      Path repository = folder.resolve(name + ".git");
+      Set<Object> own = new HashSet<>();
+      for (Path file : transactionFiles(repository)) {
+        own.add(Files.getAttribute(file, "unix:ino"));
+      }
+      for (Path lock : locks(repository)) {
+        if (!own.contains(Files.getAttribute(lock, "unix:ino"))) {
+          Files.delete(lock);
         }
       }
+    }
+  }
+
+  private static List<Path> locks(Path repository) throws IOException {
+    try (Stream<Path> files = Files.walk(repository)) {
+      return files.filter(file -> file.toString().endsWith(".lock")).toList();
+    }
+  }
+
+  private static List<Path> transactionFiles(Path repository) throws IOException {
+    Path transactions = repository.resolve("cache-chroniclemap");
+    if (!Files.exists(transactions)) {
+      return List.of();
+    }
+    try (Stream<Path> files = Files.list(transactions)) {
+      return files.toList();
     }
   }
 }

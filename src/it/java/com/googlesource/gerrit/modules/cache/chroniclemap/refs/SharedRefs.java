@@ -22,10 +22,14 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.NullProgressMonitor;
@@ -44,6 +48,9 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * refs/fixed/       never changed, packed
  * refs/moving/      always there, with changing values
  * refs/own/WRITER/  of one writer
+ * refs/together/WRITER/
+ *                   of one writer, who moves all of them by one atomic batch here: readers of this
+ *                   process see all of it or nothing, whoever packs them
  * </pre>
  */
 final class SharedRefs {
@@ -53,12 +60,15 @@ final class SharedRefs {
   private static final int MOVING = 20;
   private static final int OWN = 30;
   private static final int CHANGES = 5;
+  private static final int TOGETHER = 8;
 
   /** So many that no ref gets a value again within any packing. */
   private static final int VALUES = 2000;
 
-  /** How often an update is tried whose locks others hold. */
-  private static final int TRIES = 1000;
+  /**
+   * How long an update is tried whose locks others hold: a git that has them may get no processor.
+   */
+  private static final long TRY_SECONDS = 20;
 
   private static final String HEADER = "# pack-refs with: peeled fully-peeled sorted \n";
 
@@ -66,6 +76,10 @@ final class SharedRefs {
   private final PackedRefsCache.RepositoryRefs refs;
   private final ObjectId fixedId;
   private final List<ObjectId> values;
+
+  /** The places of the values in their list. */
+  private final Map<ObjectId, Integer> numbers = new HashMap<>();
+
   private final RefsHistory history = new RefsHistory();
 
   SharedRefs(TestRefs repository, PackedRefsCache cache) throws IOException {
@@ -74,6 +88,9 @@ final class SharedRefs {
         cache.of(repository.repository(), (RefDirectory) repository.repository().getRefDatabase());
     this.fixedId = repository.commits().get(0);
     this.values = repository.manyCommits(VALUES);
+    for (int i = 0; i < VALUES; i++) {
+      numbers.put(values.get(i), i);
+    }
   }
 
   /** Makes the refs that are always there. */
@@ -120,7 +137,7 @@ final class SharedRefs {
     RefDatabase asked = anyDatabase(random);
     String name = fixed(random.nextInt(FIXED));
     String movingName = moving(random.nextInt(MOVING));
-    switch (random.nextInt(12)) {
+    switch (random.nextInt(15)) {
       case 0 -> assertThat(asked.exactRef(name).getObjectId()).isEqualTo(fixedId);
       case 1 -> assertOneOfCommits(movingName, asked.exactRef(movingName));
       case 2 -> assertThat(asked.exactRef(name + "x")).isNull();
@@ -142,7 +159,9 @@ final class SharedRefs {
       case 6 -> {
         int found = 0;
         for (Ref ref : asked.getRefs()) {
-          found += ref.getName().startsWith("refs/own/") ? 0 : 1;
+          boolean isWritten =
+              ref.getName().startsWith("refs/own/") || ref.getName().startsWith("refs/together/");
+          found += isWritten ? 0 : 1;
         }
         assertThat(found).isEqualTo(FIXED + MOVING);
         return found;
@@ -164,13 +183,62 @@ final class SharedRefs {
         assertThat(tips).isEqualTo(FIXED);
         return FIXED;
       }
-      default ->
+      case 11 ->
           assertThat(
                   asked.getRefsByPrefixWithExclusions(
-                      "refs/", java.util.Set.of("refs/own/", "refs/fixed/")))
+                      "refs/", Set.of("refs/own/", "refs/fixed/", "refs/together/")))
               .hasSize(MOVING);
+      case 12 -> {
+        int writer = random.nextInt(WRITERS);
+        String prefix = together(writer);
+        assertTogether("getRefsByPrefix", writer, asked.getRefsByPrefix(prefix));
+      }
+      case 13 -> {
+        int writer = random.nextInt(WRITERS);
+        String[] names = new String[TOGETHER];
+        for (int i = 0; i < TOGETHER; i++) {
+          names[i] = together(writer) + i;
+        }
+        assertTogether("exactRef(names)", writer, asked.exactRef(names).values());
+      }
+      default -> {
+        List<Ref> all = asked.getRefsByPrefix("refs/moving/", "refs/together/");
+        for (int writer = 0; writer < WRITERS; writer++) {
+          assertTogether("getRefsByPrefix of two", writer, all);
+        }
+      }
     }
     return 1;
+  }
+
+  private static String together(int writer) {
+    return "refs/together/" + writer + "/";
+  }
+
+  /** The refs of one batch: each has them create, change and delete some. */
+  private Map<String, ObjectId> together(int writer, ObjectId value) {
+    Map<String, ObjectId> refs = new TreeMap<>();
+    for (int i = 0; i < TOGETHER; i++) {
+      if ((numbers.get(value) + i) % 3 != 0) {
+        refs.put(together(writer) + i, value);
+      }
+    }
+    return refs;
+  }
+
+  /** Before the first batch there is none; from then on all are those of one batch. */
+  private void assertTogether(String how, int writer, Collection<Ref> found) {
+    TreeMap<String, ObjectId> refs = new TreeMap<>();
+    for (Ref ref : found) {
+      if (ref.getName().startsWith(together(writer))) {
+        refs.put(ref.getName(), ref.getObjectId());
+      }
+    }
+    if (!refs.isEmpty()) {
+      assertWithMessage("%s: not of one batch", how)
+          .that(refs)
+          .isEqualTo(together(writer, refs.firstEntry().getValue()));
+    }
   }
 
   private void assertOneOfCommits(String name, Ref ref) {
@@ -219,6 +287,7 @@ final class SharedRefs {
 
   /** Changes refs of its own, and looks for each change at once. For one thread. */
   final class Writer {
+    private final int number;
     private final String prefix;
     private final Random random;
     private int nextValue;
@@ -226,13 +295,21 @@ final class SharedRefs {
     /** What must be there. */
     private final TreeMap<String, ObjectId> expected = new TreeMap<>();
 
+    private Map<String, ObjectId> expectedTogether = new TreeMap<>();
+
     Writer(int number, Random random) throws IOException {
+      this.number = number;
       this.prefix = "refs/own/" + number + "/";
       this.random = random;
       this.nextValue = random.nextInt(VALUES / WRITERS) * WRITERS + number;
       // JGit's word, not ours: a process that was killed may or may not have written its last one.
       for (Ref ref : repository.peer().getRefsByPrefix(prefix)) {
         expected.put(ref.getName(), ref.getObjectId());
+      }
+      List<Ref> moved = repository.peer().getRefsByPrefix(together(number));
+      assertTogether("JGit", number, moved);
+      for (Ref ref : moved) {
+        expectedTogether.put(ref.getName(), ref.getObjectId());
       }
     }
 
@@ -266,18 +343,20 @@ final class SharedRefs {
     private void stepOnce() throws IOException, InterruptedException {
       RefDatabase by = random.nextBoolean() ? refs.current() : repository.peer();
       String what =
-          switch (random.nextInt(8)) {
+          switch (random.nextInt(10)) {
             case 0, 1 -> update(by, anyName(), newValue());
             case 2 -> delete(by, anyName());
             case 3 -> batch(by);
             case 4 -> move(by);
             case 5 -> native1();
+            case 6, 7 -> moveTogether();
             default -> nativeBatch();
           };
       history.add(prefix + " did " + what);
       for (int i = 0; i < 2; i++) {
         checkOne(anyDatabase(random), what);
         checkAll(anyDatabase(random), what);
+        checkTogether(anyDatabase(random), what);
       }
     }
 
@@ -297,6 +376,27 @@ final class SharedRefs {
       assertWithMessage("after %s", what).that(found).isEqualTo(expected);
     }
 
+    private void checkTogether(RefDatabase asked, String what) throws IOException {
+      TreeMap<String, ObjectId> found = new TreeMap<>();
+      for (Ref ref : asked.getRefsByPrefix(together(number))) {
+        found.put(ref.getName(), ref.getObjectId());
+      }
+      assertWithMessage("after %s", what).that(found).isEqualTo(expectedTogether);
+    }
+
+    /**
+     * By the module: JGit and git, which readers of this process know nothing of, do it in parts.
+     */
+    private String moveTogether() throws IOException, InterruptedException {
+      Map<String, ObjectId> wanted = together(number, newValue());
+      TreeMap<String, ObjectId> changes = new TreeMap<>(wanted);
+      expectedTogether.keySet().forEach(name -> changes.putIfAbsent(name, ObjectId.zeroId()));
+      untilDone(
+          "moves together " + wanted, () -> isBatchDone(refs.current(), changes, expectedTogether));
+      expectedTogether = wanted;
+      return "move together " + wanted;
+    }
+
     /**
      * An update that may be refused because of the locks of others; returns whether it was done.
      */
@@ -307,7 +407,8 @@ final class SharedRefs {
     private void untilDone(String what, Attempt attempt) throws IOException, InterruptedException {
       IOException last = null;
       history.add(prefix + " begins " + what);
-      for (int i = 0; i < TRIES; i++) {
+      long begun = System.nanoTime();
+      while (System.nanoTime() - begun < TimeUnit.SECONDS.toNanos(TRY_SECONDS)) {
         try {
           if (attempt.isDone()) {
             return;
@@ -317,7 +418,7 @@ final class SharedRefs {
           last = e;
         }
       }
-      throw new AssertionError("not done after " + TRIES + " times: " + what, last);
+      throw new AssertionError("not done in " + TRY_SECONDS + " s: " + what, last);
     }
 
     private String update(RefDatabase by, String name, ObjectId id)
@@ -372,26 +473,28 @@ final class SharedRefs {
       for (int i = 0; i < CHANGES; i++) {
         wanted.put(anyName(), random.nextInt(3) == 0 ? ObjectId.zeroId() : newValue());
       }
-      untilDone(
-          "batch " + wanted,
-          () -> {
-            BatchRefUpdate batch = by.newBatchUpdate();
-            batch.setAtomic(true);
-            batch.setAllowNonFastForwards(true);
-            for (Map.Entry<String, ObjectId> change : wanted.entrySet()) {
-              ObjectId old = expected.getOrDefault(change.getKey(), ObjectId.zeroId());
-              if (!old.equals(change.getValue())) {
-                batch.addCommand(new ReceiveCommand(old, change.getValue(), change.getKey()));
-              }
-            }
-            try (RevWalk walk = new RevWalk(repository.repository())) {
-              batch.execute(walk, NullProgressMonitor.INSTANCE);
-            }
-            return batch.getCommands().stream()
-                .allMatch(command -> command.getResult() == ReceiveCommand.Result.OK);
-          });
+      untilDone("batch " + wanted, () -> isBatchDone(by, wanted, expected));
       set(wanted);
       return "batch " + wanted;
+    }
+
+    private boolean isBatchDone(
+        RefDatabase by, Map<String, ObjectId> wanted, Map<String, ObjectId> before)
+        throws IOException {
+      BatchRefUpdate batch = by.newBatchUpdate();
+      batch.setAtomic(true);
+      batch.setAllowNonFastForwards(true);
+      for (Map.Entry<String, ObjectId> change : wanted.entrySet()) {
+        ObjectId old = before.getOrDefault(change.getKey(), ObjectId.zeroId());
+        if (!old.equals(change.getValue())) {
+          batch.addCommand(new ReceiveCommand(old, change.getValue(), change.getKey()));
+        }
+      }
+      try (RevWalk walk = new RevWalk(repository.repository())) {
+        batch.execute(walk, NullProgressMonitor.INSTANCE);
+      }
+      return batch.getCommands().stream()
+          .allMatch(command -> command.getResult() == ReceiveCommand.Result.OK);
     }
 
     private void set(Map<String, ObjectId> wanted) {
@@ -431,7 +534,14 @@ final class SharedRefs {
         wanted.put(anyName(), random.nextInt(3) == 0 ? ObjectId.zeroId() : newValue());
       }
       StringBuilder input = new StringBuilder();
-      wanted.forEach((name, id) -> input.append("update %s %s\n".formatted(name, id.name())));
+      wanted.forEach(
+          (name, id) -> {
+            ObjectId old = expected.getOrDefault(name, ObjectId.zeroId());
+            if (!old.equals(id)) {
+              // Refused if anything that was acknowledged is lost.
+              input.append("update %s %s %s\n".formatted(name, id.name(), old.name()));
+            }
+          });
       untilDone(
           "git update-ref --stdin",
           () -> repository.tryGitWith(input.toString(), "update-ref", "--stdin").status() == 0);

@@ -207,9 +207,7 @@ final class FileRefUpdate extends RefUpdate {
 
     @Override
     public void collect(ParsedRefs packed, PackedEdits edits) {
-      if (packed.contains(name)) {
-        edits.remove(name);
-      }
+      edits.remove(name, packed);
     }
 
     @Override

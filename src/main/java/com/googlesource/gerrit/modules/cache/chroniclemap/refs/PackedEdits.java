@@ -18,7 +18,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.ObjectId;
 
@@ -37,15 +39,31 @@ final class PackedEdits {
 
   private final Map<String, Edit> edits = new HashMap<>();
 
+  /** Refs that are to go and have no line: nothing is to be written for them. */
+  private final Set<String> keptOut = new HashSet<>();
+
   /** Has a ref stand in the file, unless it is to go. */
   void set(String name, ObjectId id, @Nullable ObjectId peeled) {
-    // Who packs has read the ref before the deletion that it meets here.
+    // Who packs has read the ref before the deletion that it meets here, or its loose file, which
+    // goes last.
+    if (keptOut.contains(name)) {
+      return;
+    }
     edits.merge(name, new Edit(name.getBytes(UTF_8), id, peeled), (a, b) -> a.id == null ? a : b);
   }
 
-  /** Has a ref leave the file, where it need not be. */
-  void remove(String name) {
-    edits.put(name, new Edit(name.getBytes(UTF_8), null, null));
+  /**
+   * Has a ref leave the file, and not come into it.
+   *
+   * @param packed what the file has, where the ref need not be
+   */
+  void remove(String name, ParsedRefs packed) {
+    if (packed.contains(name)) {
+      edits.put(name, new Edit(name.getBytes(UTF_8), null, null));
+    } else {
+      edits.remove(name);
+      keptOut.add(name);
+    }
   }
 
   boolean isEmpty() {

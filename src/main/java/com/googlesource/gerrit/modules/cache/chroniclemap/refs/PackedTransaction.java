@@ -121,7 +121,7 @@ final class PackedTransaction implements PackedRefsQueue.Request {
     }
     for (ReceiveCommand command : commands) {
       if (command.getType() == ReceiveCommand.Type.DELETE) {
-        edits.remove(command.getRefName());
+        edits.remove(command.getRefName(), packed);
       } else {
         edits.set(command.getRefName(), command.getNewId().copy(), peeled.get(command));
       }

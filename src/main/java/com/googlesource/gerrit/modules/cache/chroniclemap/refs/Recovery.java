@@ -295,7 +295,7 @@ final class Recovery {
 
     @Override
     public void collect(ParsedRefs packed, PackedEdits edits) {
-      names.stream().filter(packed::contains).forEach(edits::remove);
+      names.forEach(name -> edits.remove(name, packed));
     }
 
     @Override

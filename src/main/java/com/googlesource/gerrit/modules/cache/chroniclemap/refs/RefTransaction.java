@@ -195,9 +195,12 @@ final class RefTransaction implements PackedRefsQueue.Request {
   public void collect(ParsedRefs packed, PackedEdits edits) {
     removed.clear();
     for (ReceiveCommand command : commands) {
-      Ref line = deletes(command) ? packed.exactRef(command.getRefName()) : null;
+      if (!deletes(command)) {
+        continue;
+      }
+      edits.remove(command.getRefName(), packed);
+      Ref line = packed.exactRef(command.getRefName());
       if (line != null) {
-        edits.remove(command.getRefName());
         removed.put(command.getRefName(), line);
       }
     }
@@ -270,16 +273,17 @@ final class RefTransaction implements PackedRefsQueue.Request {
         why.addSuppressed(new IOException("could not be undone for " + name, e));
       }
     }
-    if (!removed.isEmpty()) {
-      try {
-        writer.write(new Restore());
-      } catch (IOException e) {
-        why.addSuppressed(new IOException("could not be undone for " + removed.keySet(), e));
-      }
+    try {
+      writer.write(new Restore());
+    } catch (IOException e) {
+      why.addSuppressed(new IOException("could not be undone in packed-refs", e));
     }
   }
 
-  /** Puts lines of {@code packed-refs} back that have left it. */
+  /**
+   * Gives {@code packed-refs} the lines it had: some may have left it, and others may have packed
+   * new values while these were there. Nothing is written if it has them.
+   */
   private final class Restore implements PackedRefsQueue.Request {
     @Override
     public RefLocks locks() {
@@ -288,11 +292,22 @@ final class RefTransaction implements PackedRefsQueue.Request {
 
     @Override
     public void collect(ParsedRefs packed, PackedEdits edits) {
-      for (Ref ref : removed.values()) {
-        if (!packed.contains(ref.getName())) {
-          edits.set(ref.getName(), ref.getObjectId(), ref.getPeeledObjectId());
-        }
-      }
+      oldValues.forEach(
+          (name, old) -> {
+            if (old == null) {
+              edits.remove(name, packed);
+              return;
+            }
+            // Under a loose ref any line will do.
+            Ref line = old.getStorage().isLoose() ? removed.get(name) : old;
+            Ref now = packed.exactRef(name);
+            boolean isRight =
+                now != null
+                    && (old.getStorage().isLoose() || now.getObjectId().equals(old.getObjectId()));
+            if (line != null && !isRight) {
+              edits.set(name, line.getObjectId(), line.getPeeledObjectId());
+            }
+          });
     }
 
     @Override

@@ -1,0 +1,481 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import org.eclipse.jgit.api.PackRefsCommand;
+import org.eclipse.jgit.internal.storage.file.RefDirectory;
+import org.eclipse.jgit.lib.BatchRefUpdate;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.NullProgressMonitor;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefDatabase;
+import org.eclipse.jgit.revwalk.RevWalk;
+import org.eclipse.jgit.transport.ReceiveCommand;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Threads move sets of refs from one generation to the next, each by an atomic batch, while others
+ * read in all ways there are, and refs are packed. Whoever reads sees all of a batch or nothing;
+ * nothing that was acknowledged before; and nothing old again after he has seen anything new.
+ */
+@Timeout(300)
+class TransactionVisibilityTest {
+  private static final int BATCHES = 120;
+  private static final int READERS = 3;
+  private static final int FIXED = 300;
+
+  /** Generations, after which values come again. */
+  private static final int VALUES = 512;
+
+  private static final String HEADER = "# pack-refs with: peeled fully-peeled sorted \n";
+  private static final String TO_WHOLE = "refs/symbolic/whole";
+
+  @TempDir Path folder;
+
+  /** Which refs of a set are there, by generation. */
+  private enum Kind {
+    UPDATED,
+    /** Each batch creates, updates and deletes. */
+    MIXED,
+    /** All or none, in turn. */
+    WHOLE
+  }
+
+  private TestRefs test;
+  private PackedRefsCache.RepositoryRefs refs;
+  private final List<RefSet> sets = new ArrayList<>();
+  private final AtomicBoolean done = new AtomicBoolean();
+  private final AtomicInteger reads = new AtomicInteger();
+
+  /** Refs that change together. One thread writes them. */
+  private final class RefSet {
+    final String prefix;
+    final Kind kind;
+    final List<String> names = new ArrayList<>();
+    final List<ObjectId> values;
+
+    /** The generation that the last batch has begun, and the one that is acknowledged. */
+    volatile int begun;
+
+    volatile int acknowledged;
+
+    RefSet(String prefix, Kind kind, int size, List<ObjectId> values) {
+      this.prefix = prefix;
+      this.kind = kind;
+      this.values = values;
+      for (int i = 0; i < size; i++) {
+        names.add(prefix + "%02d%s".formatted(i, i % 4 == 3 ? "/meta" : ""));
+      }
+    }
+
+    boolean has(int generation, int number) {
+      return switch (kind) {
+        case UPDATED -> true;
+        case MIXED -> (generation + number) % 3 != 0;
+        case WHOLE -> generation % 2 == 0;
+      };
+    }
+
+    ObjectId value(int generation) {
+      return values.get(generation % VALUES);
+    }
+
+    Map<String, ObjectId> at(int generation) {
+      Map<String, ObjectId> all = new TreeMap<>();
+      for (int i = 0; i < names.size(); i++) {
+        if (has(generation, i)) {
+          all.put(names.get(i), value(generation));
+        }
+      }
+      return all;
+    }
+
+    /** Does the next batch. */
+    void move() throws IOException {
+      int next = acknowledged + 1;
+      begun = next;
+      Map<String, ObjectId> before = at(next - 1);
+      Map<String, ObjectId> after = at(next);
+      Set<String> changed = new TreeSet<>(before.keySet());
+      changed.addAll(after.keySet());
+      BatchRefUpdate batch = refs.current().newBatchUpdate();
+      batch.setAtomic(true);
+      batch.setAllowNonFastForwards(true);
+      for (String name : changed) {
+        batch.addCommand(
+            new ReceiveCommand(
+                before.getOrDefault(name, ObjectId.zeroId()),
+                after.getOrDefault(name, ObjectId.zeroId()),
+                name));
+      }
+      try (RevWalk walk = new RevWalk(test.repository())) {
+        batch.execute(walk, NullProgressMonitor.INSTANCE);
+      }
+      for (ReceiveCommand command : batch.getCommands()) {
+        assertWithMessage("%s %s", command, command.getMessage())
+            .that(command.getResult())
+            .isEqualTo(ReceiveCommand.Result.OK);
+      }
+      acknowledged = next;
+    }
+  }
+
+  /** What one reader knows of a set while he reads. */
+  private static final class View {
+    private final RefSet set;
+
+    /** No generation before this one may be seen. */
+    private int least;
+
+    View(RefSet set) {
+      this.set = set;
+      this.least = set.acknowledged;
+    }
+
+    /** The refs of the set as they were at one moment. */
+    void seesAll(String how, Map<String, ObjectId> found) {
+      int last = set.begun;
+      for (int generation = least; generation <= last; generation++) {
+        if (found.equals(set.at(generation))) {
+          least = generation;
+          return;
+        }
+      }
+      throw new AssertionError(
+          "%s of %s: generations %s to %s may be seen, not %s"
+              .formatted(how, set.prefix, least, last, describe(found)));
+    }
+
+    private Map<String, Integer> describe(Map<String, ObjectId> found) {
+      Map<String, Integer> generations = new TreeMap<>();
+      found.forEach((name, id) -> generations.put(name, set.values.indexOf(id)));
+      return generations;
+    }
+
+    /** One ref of the set, null if it was not there. */
+    void seesOne(String how, int number, Ref ref) {
+      int last = set.begun;
+      for (int generation = least; generation <= last; generation++) {
+        boolean fits =
+            ref == null
+                ? !set.has(generation, number)
+                : set.has(generation, number) && set.value(generation).equals(ref.getObjectId());
+        if (fits) {
+          least = generation;
+          return;
+        }
+      }
+      throw new AssertionError(
+          "%s of %s: generations %s to %s may be seen, not %s"
+              .formatted(
+                  how,
+                  set.names.get(number),
+                  least,
+                  last,
+                  ref == null ? null : set.values.indexOf(ref.getObjectId())));
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(UpdateSettings.Atomic.class)
+  void readersSeeAllOfABatchOrNothing(UpdateSettings.Atomic atomic) throws Exception {
+    try (TestRefs made = TestRefs.create(folder.resolve("a.git"), null);
+        PackedRefsCache cache =
+            new PackedRefsCache(
+                new RefsSettings(64 << 20, 0, Optional.empty()),
+                new UpdateSettings(UpdateSettings.By.OWN, atomic, /* maxLoose= */ 20))) {
+      test = made;
+      makeSets();
+      writeFirstGenerations();
+      refs = cache.of(test.repository(), (RefDirectory) test.repository().getRefDatabase());
+      runAll();
+      assertThat(cache.totals().failures()).isEqualTo(0);
+      for (RefSet set : sets) {
+        assertThat(set.acknowledged).isEqualTo(BATCHES);
+        assertThat(byPrefix(refs.current().getRefsByPrefix(set.prefix), set))
+            .isEqualTo(set.at(BATCHES));
+      }
+    }
+    assertThat(reads.get()).isGreaterThan(0);
+  }
+
+  private void makeSets() throws IOException {
+    List<ObjectId> values = test.manyCommits(5 * VALUES);
+    Kind[] kinds = {Kind.UPDATED, Kind.MIXED, Kind.WHOLE, Kind.MIXED, Kind.UPDATED};
+    int[] sizes = {3, 7, 4, 50, 2};
+    for (int i = 0; i < kinds.length; i++) {
+      sets.add(
+          new RefSet(
+              "refs/changes/%02d/%d/".formatted(i, 100 + i),
+              kinds[i],
+              sizes[i],
+              values.subList(i * VALUES, (i + 1) * VALUES)));
+    }
+  }
+
+  private void writeFirstGenerations() throws IOException {
+    TreeMap<String, ObjectId> all = new TreeMap<>();
+    for (int i = 0; i < FIXED; i++) {
+      all.put("refs/fixed/" + i, test.commits().get(0));
+    }
+    sets.forEach(set -> all.putAll(set.at(0)));
+    StringBuilder lines = new StringBuilder(HEADER);
+    all.forEach((name, id) -> lines.append(id.name()).append(' ').append(name).append('\n'));
+    Files.writeString(test.folder().resolve("packed-refs"), lines, UTF_8);
+    Files.writeString(test.folder().resolve("HEAD"), "ref: " + head().names.get(0) + "\n");
+    Path symbolic = test.folder().resolve(TO_WHOLE);
+    Files.createDirectories(symbolic.getParent());
+    Files.writeString(symbolic, "ref: " + whole().names.get(0) + "\n");
+  }
+
+  /** The set to a ref of which HEAD points. */
+  private RefSet head() {
+    return sets.get(0);
+  }
+
+  /** The set to a ref of which another symbolic ref points, often to none. */
+  private RefSet whole() {
+    return sets.get(2);
+  }
+
+  private void runAll() throws Exception {
+    List<Callable<Void>> writers = new ArrayList<>();
+    List<Callable<Void>> others = new ArrayList<>();
+    for (RefSet set : sets) {
+      writers.add(
+          () -> {
+            while (set.acknowledged < BATCHES && !done.get()) {
+              set.move();
+            }
+            return null;
+          });
+    }
+    for (int i = 0; i < READERS; i++) {
+      Random random = new Random(i);
+      others.add(
+          () -> {
+            while (!done.get()) {
+              read(random);
+              reads.incrementAndGet();
+            }
+            return null;
+          });
+    }
+    others.add(
+        () -> {
+          while (!done.get()) {
+            refs.current()
+                .packRefs(
+                    NullProgressMonitor.INSTANCE,
+                    new PackRefsCommand(test.repository()).setAll(true));
+          }
+          return null;
+        });
+    ExecutorService threads = Executors.newFixedThreadPool(writers.size() + others.size());
+    try {
+      List<Future<Void>> running =
+          Stream.concat(writers.stream(), others.stream())
+              .map(task -> threads.submit(stopsAllIfItFails(task)))
+              .toList();
+      for (Future<Void> writer : running.subList(0, writers.size())) {
+        writer.get();
+      }
+      done.set(true);
+      for (Future<Void> each : running) {
+        each.get();
+      }
+    } finally {
+      done.set(true);
+      threads.shutdownNow();
+    }
+  }
+
+  private Callable<Void> stopsAllIfItFails(Callable<Void> task) {
+    return () -> {
+      try {
+        return task.call();
+      } catch (Exception | Error e) {
+        done.set(true);
+        throw e;
+      }
+    };
+  }
+
+  // ---- reading
+
+  private void read(Random random) throws IOException {
+    RefSet set = sets.get(random.nextInt(sets.size()));
+    RefDatabase asked = random.nextBoolean() ? refs.current() : refs.forRequest();
+    View view = new View(set);
+    switch (random.nextInt(10)) {
+      case 0 ->
+          view.seesAll(
+              "exactRef(names)",
+              ids(asked.exactRef(set.names.toArray(String[]::new)).values(), set));
+      case 1 -> readFirst(asked, set);
+      case 2 -> view.seesAll("getRefsByPrefix", byPrefix(asked.getRefsByPrefix(set.prefix), set));
+      case 3 -> readTwoPrefixes(asked, view, random);
+      case 4 -> readLists(asked.getRefs());
+      case 5 -> readTips(asked, set, random);
+      case 6 -> readThroughHead(asked);
+      case 7 -> readThroughWhole(asked);
+      case 8 -> readConflicts(asked, set);
+      default -> {
+        // One after the other, in any order: what is seen may not become older.
+        for (int i = 0; i < 2 * set.names.size(); i++) {
+          int number = random.nextInt(set.names.size());
+          view.seesOne("exactRef", number, asked.exactRef(set.names.get(number)));
+        }
+        view.seesAll(
+            "getRefsByPrefix after exactRef", byPrefix(asked.getRefsByPrefix(set.prefix), set));
+      }
+    }
+  }
+
+  private static Map<String, ObjectId> ids(Iterable<Ref> found, RefSet set) {
+    Map<String, ObjectId> ids = new TreeMap<>();
+    for (Ref ref : found) {
+      if (ref.getName().startsWith(set.prefix)) {
+        assertWithMessage("%s twice", ref).that(ids.put(ref.getName(), ref.getObjectId())).isNull();
+      }
+    }
+    return ids;
+  }
+
+  private static Map<String, ObjectId> byPrefix(List<Ref> found, RefSet set) {
+    Map<String, ObjectId> ids = ids(found, set);
+    assertThat(found).hasSize(ids.size());
+    return ids;
+  }
+
+  /** The first one that is there, and its value, are those of one generation. */
+  private void readFirst(RefDatabase asked, RefSet set) throws IOException {
+    int least = set.acknowledged;
+    List<String> names = new ArrayList<>(set.names);
+    names.add("refs/fixed/0");
+    Ref first = asked.firstExactRef(names.toArray(String[]::new));
+    int last = set.begun;
+    for (int generation = least; generation <= last; generation++) {
+      TreeMap<String, ObjectId> all = new TreeMap<>(set.at(generation));
+      if (all.isEmpty()
+          ? first.getName().equals("refs/fixed/0")
+          : first.getName().equals(all.firstKey())
+              && first.getObjectId().equals(all.firstEntry().getValue())) {
+        return;
+      }
+    }
+    throw new AssertionError(
+        "firstExactRef, generations %s to %s may be seen, not %s".formatted(least, last, first));
+  }
+
+  private void readTwoPrefixes(RefDatabase asked, View view, Random random) throws IOException {
+    View other = new View(sets.get(random.nextInt(sets.size())));
+    List<Ref> found = asked.getRefsByPrefix(view.set.prefix, other.set.prefix, "refs/fixed/1");
+    view.seesAll("getRefsByPrefix of several", ids(found, view.set));
+    if (other.set != view.set) {
+      other.seesAll("getRefsByPrefix of several", ids(found, other.set));
+    }
+  }
+
+  private void readLists(List<Ref> found) {
+    // It was read before this is asked: only what was begun by now is a bound.
+    for (RefSet set : sets) {
+      View view = new View(set);
+      view.least = 0;
+      view.seesAll("getRefs", ids(found, set));
+      if (set == head()) {
+        seesHead(found, set);
+      }
+    }
+  }
+
+  private static void seesHead(Iterable<Ref> found, RefSet set) {
+    Map<String, Ref> all = new TreeMap<>();
+    found.forEach(ref -> all.put(ref.getName(), ref));
+    assertThat(all.get(Constants.HEAD).getObjectId())
+        .isEqualTo(all.get(set.names.get(0)).getObjectId());
+  }
+
+  private void readTips(RefDatabase asked, RefSet set, Random random) throws IOException {
+    int generation = random.nextBoolean() ? set.acknowledged : set.begun;
+    Map<String, ObjectId> tips = ids(asked.getTipsWithSha1(set.value(generation)), set);
+    if (!tips.isEmpty()) {
+      assertThat(tips).isEqualTo(set.at(generation));
+    }
+  }
+
+  private void readThroughHead(RefDatabase asked) throws IOException {
+    View view = new View(head());
+    List<String> names = new ArrayList<>(head().names);
+    names.add(1, Constants.HEAD);
+    Map<String, Ref> found = asked.exactRef(names.toArray(String[]::new));
+    view.seesAll("exactRef with HEAD", ids(found.values(), head()));
+    seesHead(found.values(), head());
+    view.seesOne("HEAD", 0, asked.exactRef(Constants.HEAD));
+    view.seesOne("what HEAD leads to", 0, asked.exactRef(head().names.get(0)));
+  }
+
+  private void readThroughWhole(RefDatabase asked) throws IOException {
+    View view = new View(whole());
+    List<String> names = new ArrayList<>(whole().names);
+    names.add(0, TO_WHOLE);
+    Map<String, Ref> found = asked.exactRef(names.toArray(String[]::new));
+    view.seesAll("exactRef with a symbolic ref", ids(found.values(), whole()));
+    Ref target = found.get(whole().names.get(0));
+    assertThat(found.get(TO_WHOLE).getObjectId())
+        .isEqualTo(target == null ? null : target.getObjectId());
+  }
+
+  private void readConflicts(RefDatabase asked, RefSet set) throws IOException {
+    int least = set.acknowledged;
+    Set<String> found =
+        new TreeSet<>(asked.getConflictingNames(set.prefix.substring(0, set.prefix.length() - 1)));
+    int last = set.begun;
+    for (int generation = least; generation <= last; generation++) {
+      if (found.equals(set.at(generation).keySet())) {
+        return;
+      }
+    }
+    throw new AssertionError(
+        "getConflictingNames, generations %s to %s may be seen, not %s"
+            .formatted(least, last, found));
+  }
+}

@@ -1,0 +1,127 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.TreeMap;
+import org.eclipse.jgit.internal.storage.file.RefDirectory;
+import org.eclipse.jgit.lib.BatchRefUpdate;
+import org.eclipse.jgit.lib.NullProgressMonitor;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.revwalk.RevWalk;
+import org.eclipse.jgit.transport.ReceiveCommand;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A batch that fails when some of its refs have their new values, which others have packed. */
+@Timeout(120)
+class UndoneBatchTest {
+  private static final String LOOSE = "refs/heads/a-loose";
+  private static final String NEW = "refs/heads/b-new";
+  private static final String PACKED = "refs/heads/c-packed";
+  private static final String LAST = "refs/heads/last";
+
+  @TempDir Path folder;
+
+  private TestRefs test;
+  private FileRefDatabase refs;
+
+  /** Packs refs just before the last one of the batch is to get its value, which fails. */
+  private final class PacksAndFails extends RefDisk {
+    private boolean isOver;
+
+    @Override
+    void about(String step, Path file) throws IOException {
+      if (!isOver && step.equals("rename") && file.endsWith(LAST)) {
+        isOver = true;
+        // It packs refs that are locked too, and leaves only their files.
+        try {
+          TestRefs.Output git = test.tryGit("pack-refs", "--all");
+          assertWithMessage(git.text()).that(git.status()).isEqualTo(0);
+        } catch (InterruptedException e) {
+          throw new IOException(e);
+        }
+        assertThat(Files.readString(test.folder().resolve("packed-refs"))).contains(NEW);
+        throw new IOException("broken");
+      }
+    }
+  }
+
+  @Test
+  void allRefsHaveTheirOldValues() throws Exception {
+    test = TestRefs.create(folder.resolve("a.git"), null);
+    try {
+      ObjectId old = test.commits().get(0);
+      Files.writeString(
+          test.folder().resolve("packed-refs"),
+          "# pack-refs with: peeled fully-peeled sorted \n" + old.name() + " " + PACKED + "\n",
+          UTF_8);
+      Files.writeString(test.folder().resolve(LOOSE), old.name() + "\n");
+      PackedRefsFile packed =
+          new PackedRefsFile(
+              test.folder().resolve("packed-refs").toFile(),
+              new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
+      PacksAndFails disk = new PacksAndFails();
+      refs =
+          new FileRefDatabase(
+              test.repository(),
+              (RefDirectory) test.repository().getRefDatabase(),
+              packed,
+              TestRefs.writes(packed, disk),
+              new UpdateSettings(UpdateSettings.By.OWN, UpdateSettings.Atomic.LOOSE, 0),
+              new Failures());
+      Map<String, ObjectId> before = values();
+
+      ObjectId id = test.commits().get(1);
+      BatchRefUpdate batch = refs.newBatchUpdate();
+      batch.setAtomic(true);
+      batch.setAllowNonFastForwards(true);
+      batch.addCommand(
+          new ReceiveCommand(old, id, LOOSE),
+          new ReceiveCommand(ObjectId.zeroId(), id, NEW),
+          new ReceiveCommand(old, id, PACKED),
+          new ReceiveCommand(ObjectId.zeroId(), id, LAST));
+      try (RevWalk walk = new RevWalk(test.repository())) {
+        assertThrows(IOException.class, () -> batch.execute(walk, NullProgressMonitor.INSTANCE));
+      }
+
+      assertThat(values()).isEqualTo(before);
+      TestRefs.Output git = test.tryGit("for-each-ref", "--format=%(objectname) %(refname)");
+      assertWithMessage(git.text()).that(git.status()).isEqualTo(0);
+      assertThat(git.text().lines().toList())
+          .containsExactly(old.name() + " " + LOOSE, old.name() + " " + PACKED);
+    } finally {
+      test.close();
+    }
+  }
+
+  private Map<String, ObjectId> values() throws IOException {
+    Map<String, ObjectId> values = new TreeMap<>();
+    for (Ref ref : refs.getRefsByPrefix("refs/")) {
+      values.put(ref.getName(), ref.getObjectId());
+    }
+    return values;
+  }
+}
