@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsSettings;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.UpdateSettings;
 import java.util.Optional;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
@@ -36,14 +37,13 @@ final class UpdatedRefs {
    * @param byRewrite as {@code packedRefs.atomic = rewrite} has it
    */
   static RefDatabase open(FileRepository repository, boolean byRewrite) {
-    PackedRefsCache cache = new PackedRefsCache(settings(byRewrite));
+    RefsSettings inMemory = new RefsSettings(MEMORY_LIMIT, 0, Optional.empty());
+    UpdateSettings.Atomic atomic =
+        byRewrite ? UpdateSettings.Atomic.REWRITE : UpdateSettings.Atomic.LOOSE;
+    // No packing in the background: it is measured for itself.
+    PackedRefsCache cache =
+        new PackedRefsCache(inMemory, new UpdateSettings(UpdateSettings.By.OWN, atomic, 0));
     cache.start();
     return cache.of(repository, (RefDirectory) repository.getRefDatabase()).current();
-  }
-
-  /** The one place that says how atomic batches are to be written. */
-  @SuppressWarnings("unused") // Until there is such a setting, updates are JGit's: by rewrite.
-  private static RefsSettings settings(boolean byRewrite) {
-    return new RefsSettings(MEMORY_LIMIT, 0, Optional.empty());
   }
 }

@@ -38,6 +38,7 @@ import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.PersonIdent;
 import org.eclipse.jgit.lib.ProgressMonitor;
 import org.eclipse.jgit.lib.ReflogEntry;
+import org.eclipse.jgit.lib.StoredConfig;
 import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
 
@@ -96,6 +97,8 @@ final class FileBatchUpdate extends BatchRefUpdate {
   /** Returns false if JGit must do it; then nothing has happened. */
   private boolean executeHere(RevWalk walk, List<ReceiveCommand> pending) throws IOException {
     try {
+      // JGit lists all refs for this, HEAD among them.
+      refs.sawRefs();
       ReceiveCommand conflict =
           NameConflicts.first(refs.reader().loose(), refs.reader().packedNow(), pending);
       if (conflict != null) {
@@ -229,24 +232,24 @@ final class FileBatchUpdate extends BatchRefUpdate {
 
   /** As in JGit a log that can't be written changes nothing: the refs have changed. */
   private void writeLogs(List<ReceiveCommand> commands) {
-    PersonIdent ident =
-        getRefLogIdent() != null ? getRefLogIdent() : new PersonIdent(refs.repository());
+    StoredConfig config = refs.repository().getConfig();
     for (ReceiveCommand command : commands) {
       try {
-        writeLog(command, ident);
+        writeLog(command, config);
       } catch (IOException e) {
         // Next one.
       }
     }
   }
 
-  private void writeLog(ReceiveCommand command, PersonIdent ident) throws IOException {
+  private void writeLog(ReceiveCommand command, StoredConfig config) throws IOException {
     String name = command.getRefName();
     if (command.getType() == ReceiveCommand.Type.DELETE) {
       writer.deleteLog(name);
       return;
     }
-    if (isRefLogDisabled(command)) {
+    boolean force = isForceRefLog(command);
+    if (isRefLogDisabled(command) || !writer.isLogged(name, force, config)) {
       return;
     }
     String message = getRefLogMessage(command);
@@ -254,8 +257,10 @@ final class FileBatchUpdate extends BatchRefUpdate {
     if (result != null) {
       message = message.isEmpty() ? result : message + ": " + result;
     }
+    PersonIdent ident =
+        getRefLogIdent() != null ? getRefLogIdent() : new PersonIdent(refs.repository());
     ReflogWriter unused =
-        new ReflogWriter(refs.jgit(), isForceRefLog(command))
+        new ReflogWriter(refs.jgit(), force)
             .log(name, command.getOldId(), command.getNewId(), ident, message);
   }
 

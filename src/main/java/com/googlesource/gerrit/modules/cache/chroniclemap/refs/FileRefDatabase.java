@@ -28,6 +28,7 @@ import org.eclipse.jgit.events.RefsChangedEvent;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.BatchRefUpdate;
+import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.CoreConfig;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.lib.ObjectId;
@@ -93,8 +94,7 @@ final class FileRefDatabase extends RefDatabase {
     CoreConfig config = repository.getConfig().get(CoreConfig.KEY);
     this.trustPacked = config.getTrustPackedRefsStat();
     this.loose = new LooseRefs(repository, config.getTrustLooseRefStat(), packedFile.looseMemory());
-    this.reader =
-        new RefReader(loose, () -> packedFile.current(trustPacked), writes.transactions());
+    this.reader = new RefReader(loose, () -> packedFile.current(trustPacked), writes);
     this.writer = new RefWriter(this, writes, updates);
     this.pin = null;
     this.shared = this;
@@ -115,7 +115,7 @@ final class FileRefDatabase extends RefDatabase {
     this.counts = shared.counts;
     this.trustPacked = shared.trustPacked;
     this.loose = shared.loose;
-    this.reader = new RefReader(loose, current, shared.writer.writes().transactions());
+    this.reader = new RefReader(loose, current, shared.writer.writes());
     this.writer = shared.writer;
     this.pin = pin;
     this.shared = shared;
@@ -194,7 +194,11 @@ final class FileRefDatabase extends RefDatabase {
     long version = packedFile.version();
     long seen = shared.seenVersion.get();
     if (version != seen && shared.seenVersion.compareAndSet(seen, version)) {
-      noticed(seen != 0);
+      if (seen != 0) {
+        noticed(true);
+      } else if (packedFile.hasContent()) {
+        sawRefs();
+      }
     }
   }
 
@@ -205,9 +209,28 @@ final class FileRefDatabase extends RefDatabase {
     noticed(true);
   }
 
-  /** Notes that there are refs, of which none is a change. */
+  /** Notes that there are refs, which is no change. */
   void sawRefs() {
-    shared.hasNoticed = true;
+    if (!shared.hasNoticed) {
+      shared.hasNoticed = true;
+    }
+  }
+
+  /** Notes a ref that was read. JGit does not keep HEAD and its like, nor notice them. */
+  @Nullable
+  private Ref saw(@Nullable Ref ref) {
+    if (ref != null && ref.getStorage().isLoose() && ref.getName().startsWith(Constants.R_REFS)) {
+      sawRefs();
+    }
+    return ref;
+  }
+
+  /** Notes refs that were listed. JGit notices HEAD where all are, though it leads nowhere. */
+  private List<Ref> saw(String prefix, List<Ref> refs) {
+    if (prefix.isEmpty() || !refs.isEmpty()) {
+      sawRefs();
+    }
+    return refs;
   }
 
   private void noticed(boolean isChange) {
@@ -223,7 +246,7 @@ final class FileRefDatabase extends RefDatabase {
   @Override
   @Nullable
   public Ref exactRef(String name) throws IOException {
-    return ask(refs -> refs.exactRef(name), refs -> refs.exactRef(name));
+    return saw(ask(refs -> refs.exactRef(name), refs -> refs.exactRef(name)));
   }
 
   @Override
@@ -263,7 +286,7 @@ final class FileRefDatabase extends RefDatabase {
 
   @Override
   public List<Ref> getRefsByPrefix(String prefix) throws IOException {
-    return ask(refs -> refs.refs(prefix), refs -> refs.getRefsByPrefix(prefix));
+    return saw(prefix, ask(refs -> refs.refs(prefix), refs -> refs.getRefsByPrefix(prefix)));
   }
 
   @Override
@@ -381,14 +404,22 @@ final class FileRefDatabase extends RefDatabase {
 
   @Override
   public void packRefs(ProgressMonitor monitor, PackRefsCommand command) throws IOException {
-    if (writer.isOwn()) {
-      writer.packer().pack(monitor, command.isAll());
-    } else {
+    if (!writer.isOwn() || !isPackedHere(monitor, command)) {
       jgitToWrite().packRefs(monitor, command);
     }
     if (command.isAll()) {
       // Where JGit's garbage collection finds its own RefDirectory it does so at its end.
       EmptyRefFolders.delete(loose.refsFolder());
+    }
+  }
+
+  private boolean isPackedHere(ProgressMonitor monitor, PackRefsCommand command)
+      throws IOException {
+    try {
+      writer.packer().pack(monitor, command.isAll());
+      return true;
+    } catch (PackedRefsQueue.LeftToJGitException e) {
+      return false;
     }
   }
 

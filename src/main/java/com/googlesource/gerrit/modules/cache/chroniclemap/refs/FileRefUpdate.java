@@ -25,6 +25,7 @@ import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.lib.ReflogEntry;
 import org.eclipse.jgit.lib.Repository;
+import org.eclipse.jgit.lib.StoredConfig;
 
 /**
  * Changes one ref. The ref's lock is taken, its value read from the files under the lock, and the
@@ -120,7 +121,13 @@ final class FileRefUpdate extends RefUpdate {
   }
 
   private void log(String message, boolean deref) throws IOException {
-    ReflogWriter unused = new ReflogWriter(refs.jgit(), isForceRefLog()).log(this, message, deref);
+    StoredConfig config = refs.repository().getConfig();
+    boolean force = isForceRefLog();
+    // The log of a symbolic ref is written too if it leads to the one that changes.
+    if (writer.isLogged(getRef().getName(), force, config)
+        || (deref && writer.isLogged(getRef().getLeaf().getName(), force, config))) {
+      ReflogWriter unused = new ReflogWriter(refs.jgit(), force).log(this, message, deref);
+    }
   }
 
   private Result publish(Result status) throws IOException {
@@ -137,8 +144,12 @@ final class FileRefUpdate extends RefUpdate {
     if (durable) {
       locks.syncFolders();
     }
+    // Before listeners are told: they may want to change it too.
+    unlock();
     refs.wrote();
-    writer.madeLoose(found == null || !found.getStorage().isLoose() ? 1 : 0);
+    if (found == null || !found.getStorage().isLoose()) {
+      writer.madeLoose(1);
+    }
     return status;
   }
 
@@ -158,7 +169,12 @@ final class FileRefUpdate extends RefUpdate {
       return status;
     }
     String name = locks.names().get(0);
-    writer.write(new Deletion(name));
+    try {
+      writer.write(new Deletion(name));
+    } catch (PackedRefsQueue.LeftToJGitException e) {
+      unlock();
+      return deleteByJGit();
+    }
     boolean durable = writer.isDurable();
     if (durable) {
       locks.syncFolders();
@@ -167,6 +183,13 @@ final class FileRefUpdate extends RefUpdate {
     RefPaths.deleteEmptyParents(writer.paths().loose(name), name);
     refs.wrote();
     return status;
+  }
+
+  private Result deleteByJGit() throws IOException {
+    RefUpdate update = refs.jgit().newUpdate(getName(), isDetachingSymbolicRef());
+    update.setExpectedOldObjectId(getOldObjectId());
+    update.setForceUpdate(true);
+    return update.delete();
   }
 
   private final class Deletion implements PackedRefsQueue.Request {

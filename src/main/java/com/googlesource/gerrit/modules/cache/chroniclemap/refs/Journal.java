@@ -21,16 +21,12 @@ import java.io.ByteArrayOutputStream;
 import java.io.Closeable;
 import java.io.IOException;
 import java.io.RandomAccessFile;
-import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.concurrent.ThreadLocalRandom;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.zip.CRC32C;
 import org.eclipse.jgit.annotations.Nullable;
@@ -45,8 +41,8 @@ import org.eclipse.jgit.lib.ObjectId;
  * <p>What is on disk, step by step:
  *
  * <ol>
- *   <li>The file is made and locked ({@link FileLock}: the system lets it go when the process ends,
- *       however it ends), and the names and new values are written.
+ *   <li>The {@link JournalOwner} says by a lock that the process lives; the names and new values
+ *       are written to this file.
  *   <li>Locks of refs are taken. Each is a hard link to this file, which fails if there is a lock,
  *       and by which a lock tells whose it is for as long as it is there.
  *   <li>What is to become a loose ref is written to files beside this one.
@@ -56,42 +52,48 @@ import org.eclipse.jgit.lib.ObjectId;
  *
  * <p>The text, one line each: a title with the version; the id of the boot of the machine; for each
  * ref its new id (zeros to delete it) and its name; {@code prepared} and, after a decision, {@code
- * decided}, each with the CRC32C of all that stands before. It costs the same whatever the size of
- * the repository: it grows with the refs of the transaction.
+ * decided}, each with the CRC32C of all that stands before; {@code end}. It costs the same whatever
+ * the size of the repository: it grows with the refs of the transaction.
  *
- * <p>For one thread.
+ * <p>A file that was made serves one transaction after the other ({@link JournalPool}): to make one
+ * is what costs most of all. For one thread at a time.
  */
 final class Journal implements Closeable {
   private static final String TITLE = "cache-chroniclemap ref transaction 1\n";
   private static final String BOOT = "boot ";
   private static final String PREPARED = "prepared ";
   private static final String DECIDED = "decided ";
-
-  /** The names of all files of one process start so. */
-  private static final String OWN =
-      ProcessHandle.current().pid()
-          + "-"
-          + ProcessHandle.current().info().startInstant().map(i -> i.toEpochMilli()).orElse(0L)
-          + "-";
-
-  /** Tells class loaders of one process apart. */
-  private static final String LOADER = Long.toHexString(ThreadLocalRandom.current().nextLong());
+  private static final byte[] END = "end\n".getBytes(US_ASCII);
 
   private static final String SUFFIX = ".transaction";
   private static final AtomicLong COUNT = new AtomicLong();
-  private static final String BOOT_ID = bootId();
+
+  /** Of this running system. */
+  private static final Optional<String> BOOT_ID = bootId();
+
+  /** Of a system that has no name, and of a process of which nobody can know whether it lives. */
+  private static final String NO_BOOT = "unknown";
 
   private final RefDisk disk;
   private final Path file;
 
-  /** No channel: an interrupt of the thread would close that, and let the lock go. */
+  private final String boot;
+
+  /** No channel: an interrupt of the thread would close that. */
   private final RandomAccessFile open;
 
   private final CRC32C crc = new CRC32C();
 
-  private Journal(RefDisk disk, Path file, RandomAccessFile open) {
+  /** Where the next line is to stand. */
+  private int position;
+
+  /** Where the line of the decision is to stand. */
+  private int prepared;
+
+  private Journal(RefDisk disk, Path file, String boot, RandomAccessFile open) {
     this.disk = disk;
     this.file = file;
+    this.boot = boot;
     this.open = open;
   }
 
@@ -104,67 +106,48 @@ final class Journal implements Closeable {
         || (name.chars().noneMatch(c -> c < ' ') && UTF_8.newEncoder().canEncode(name));
   }
 
+  /** Makes a file that says nothing yet. */
+  static Journal create(RefDisk disk, JournalOwner owner) throws IOException {
+    Path file = owner.file("-" + COUNT.incrementAndGet() + SUFFIX);
+    String boot = owner.isLocked() ? BOOT_ID.orElse(NO_BOOT) : NO_BOOT;
+    return new Journal(disk, file, boot, disk.createToKeepOpen(file));
+  }
+
   /**
-   * Begins the file of a transaction.
+   * Begins a transaction, in place of the one before, of which no lock is left.
    *
-   * @param folder is made if it is not there
-   * @throws IOException if it can't be written: nothing has changed then
+   * @throws IOException if it can't be written: no lock may be taken then
    */
-  static Journal begin(RefDisk disk, Path folder, List<Entry> entries) throws IOException {
-    Journal journal = create(disk, folder);
-    try {
-      ByteArrayOutputStream text = new ByteArrayOutputStream(128 + 96 * entries.size());
-      text.writeBytes((TITLE + BOOT + BOOT_ID + "\n").getBytes(US_ASCII));
-      byte[] id = new byte[Constants.OBJECT_ID_STRING_LENGTH];
-      for (Entry entry : entries) {
-        entry.newId.copyTo(id, 0);
-        text.writeBytes(id);
-        text.write(' ');
-        text.writeBytes(entry.name.getBytes(UTF_8));
-        text.write('\n');
-      }
-      journal.write(text.toByteArray(), PREPARED);
-      return journal;
-    } catch (IOException | RuntimeException | Error e) {
-      journal.close();
-      throw e;
+  void begin(List<Entry> entries) throws IOException {
+    crc.reset();
+    position = 0;
+    ByteArrayOutputStream text = new ByteArrayOutputStream(128 + 96 * entries.size());
+    text.writeBytes((TITLE + BOOT + boot + "\n").getBytes(US_ASCII));
+    byte[] id = new byte[Constants.OBJECT_ID_STRING_LENGTH];
+    for (Entry entry : entries) {
+      entry.newId.copyTo(id, 0);
+      text.writeBytes(id);
+      text.write(' ');
+      text.writeBytes(entry.name.getBytes(UTF_8));
+      text.write('\n');
     }
+    write(text, PREPARED);
+    prepared = position;
   }
 
-  private static Journal create(RefDisk disk, Path folder) throws IOException {
-    while (true) {
-      Path file = folder.resolve(OWN + LOADER + "-" + COUNT.incrementAndGet() + SUFFIX);
-      try {
-        disk.create(file);
-      } catch (NoSuchFileException e) {
-        disk.makeFolders(folder);
-        disk.create(file);
-      }
-      Journal journal = new Journal(disk, file, new RandomAccessFile(file.toFile(), "rw"));
-      boolean locked = false;
-      try {
-        locked = journal.open.getChannel().tryLock() != null;
-      } finally {
-        if (!locked) {
-          // Another process has found it before it was locked, and takes it for a dead one's.
-          journal.close();
-        }
-      }
-      if (locked) {
-        return journal;
-      }
-    }
-  }
-
-  private void write(byte[] text, String mark) throws IOException {
-    crc.update(text);
+  /** Writes at the end, in one call: half of it would be taken for nothing. */
+  private void write(ByteArrayOutputStream text, String mark) throws IOException {
+    crc.update(text.toByteArray());
     byte[] line =
         (mark + HexFormat.of().toHexDigits((int) crc.getValue()) + "\n").getBytes(US_ASCII);
     crc.update(line);
-    // In one write: half of it would be taken for nothing.
-    byte[] all = Arrays.copyOf(text, text.length + line.length);
-    System.arraycopy(line, 0, all, text.length, line.length);
-    disk.append(open, file, all);
+    text.writeBytes(line);
+    int length = text.size();
+    // What a longer transaction before has left behind is no part of this one.
+    text.writeBytes(END);
+    open.seek(position);
+    disk.append(open, file, text.toByteArray());
+    position += length;
   }
 
   /** The file, to which locks are links. */
@@ -188,11 +171,21 @@ final class Journal implements Closeable {
    * @param durable whether it is to outlive a crash of the machine
    */
   void decide(boolean durable) throws IOException {
-    write(new byte[0], DECIDED);
+    write(new ByteArrayOutputStream(), DECIDED);
     if (durable) {
       disk.sync(open, file);
       disk.syncFolders(List.of(file.getParent()));
     }
+  }
+
+  /**
+   * Takes the decision back: all has its old value again, or nothing has happened. Does nothing if
+   * there was none.
+   */
+  void undecide() throws IOException {
+    open.seek(prepared);
+    disk.append(open, file, END);
+    position = prepared;
   }
 
   /** Removes the file: the transaction is over, and none of its locks is left. */
@@ -208,17 +201,21 @@ final class Journal implements Closeable {
   // ---- those of others
 
   /**
-   * What another process's file says.
+   * What a dead process's file says.
    *
+   * @param boot of the system that it ran on, if that can be known
    * @param entries empty if it was killed before it took any lock
    * @param decided whether it is to be finished
-   * @param held keeps the file locked, so that only one finishes it
    */
-  record Found(Path file, List<Entry> entries, boolean decided, RandomAccessFile held)
-      implements Closeable {
-    @Override
-    public void close() throws IOException {
-      held.close();
+  record Found(Path file, Optional<String> boot, List<Entry> entries, boolean decided) {
+    /** Whether it was written on this running system. */
+    boolean isOfThisBoot() {
+      return boot.isPresent() && boot.equals(BOOT_ID);
+    }
+
+    /** Whether it says that nobody can know whether its process lives. */
+    boolean isUnknown() {
+      return boot.isPresent() && boot.get().equals(NO_BOOT);
     }
 
     Path beside(String mark) {
@@ -226,53 +223,18 @@ final class Journal implements Closeable {
     }
   }
 
-  /** Whether a file in the folder is that of a transaction, and not of this process. */
-  static boolean isOthers(Path file) {
-    String name = file.getFileName().toString();
-    return name.endsWith(SUFFIX) && !name.startsWith(OWN);
+  /** Whether a file in the folder is that of a transaction. */
+  static boolean isJournal(Path file) {
+    return file.getFileName().toString().endsWith(SUFFIX);
   }
 
-  /**
-   * Reads the file of a process that is dead for certain; null if it lives, if that can't be known,
-   * or if the file is gone.
-   *
-   * @param seesAll whether no other kernel can have the folder: then one of another boot is over
-   */
-  @Nullable
-  static Found readDead(Path file, boolean seesAll) throws IOException {
-    if (!Files.exists(file)) {
-      return null;
-    }
-    RandomAccessFile open = new RandomAccessFile(file.toFile(), "rw");
-    boolean kept = false;
-    try {
-      FileLock lock;
-      try {
-        lock = open.getChannel().tryLock();
-      } catch (OverlappingFileLockException e) {
-        return null; // another class loader of this process
-      }
-      if (lock == null || !Files.exists(file)) {
-        return null;
-      }
-      byte[] text = new byte[(int) open.length()];
-      open.readFully(text);
-      Found found = parse(file, text, open, seesAll);
-      kept = found != null;
-      return found;
-    } finally {
-      if (!kept) {
-        open.close();
-      }
-    }
-  }
-
-  @Nullable
-  private static Found parse(Path file, byte[] text, RandomAccessFile open, boolean seesAll) {
+  /** Reads the file of a process that is dead. */
+  static Found read(Path file) throws IOException {
+    byte[] text = Files.readAllBytes(file);
     List<Entry> entries = new ArrayList<>();
+    Optional<String> boot = Optional.empty();
     boolean prepared = false;
     boolean decided = false;
-    boolean sameBoot = false;
     CRC32C crc = new CRC32C();
     int line = 0;
     int number = 0;
@@ -282,41 +244,47 @@ final class Journal implements Closeable {
       }
       String content = new String(text, line, i - line, UTF_8);
       String mark = prepared ? DECIDED : PREPARED;
-      if (number == 0 && !(content + "\n").equals(TITLE)) {
-        break;
+      if (number == 0) {
+        if (!(content + "\n").equals(TITLE)) {
+          break;
+        }
       } else if (number == 1) {
-        sameBoot = content.equals(BOOT + BOOT_ID);
-      } else if (number > 1 && content.startsWith(mark)) {
+        boot = Optional.of(content.substring(Math.min(BOOT.length(), content.length())));
+      } else if (content.startsWith(mark)) {
         if (!content.equals(mark + HexFormat.of().toHexDigits((int) crc.getValue()))) {
           break;
         }
         decided = prepared;
         prepared = true;
-      } else if (number > 1 && content.length() > Constants.OBJECT_ID_STRING_LENGTH + 1) {
-        if (!ObjectId.isId(content.substring(0, Constants.OBJECT_ID_STRING_LENGTH))) {
+      } else {
+        // Behind the mark, the end, and perhaps what an earlier transaction has left.
+        Entry entry = prepared ? null : entry(content);
+        if (entry == null) {
           break;
         }
-        entries.add(
-            new Entry(
-                content.substring(Constants.OBJECT_ID_STRING_LENGTH + 1),
-                ObjectId.fromString(content.substring(0, Constants.OBJECT_ID_STRING_LENGTH))));
+        entries.add(entry);
       }
       crc.update(text, line, i + 1 - line);
       line = i + 1;
       number++;
     }
-    // The lock says that its process is dead if that ran on this kernel.
-    if (!sameBoot && !seesAll) {
-      return null;
-    }
-    return new Found(file, prepared ? entries : List.of(), decided, open);
+    return new Found(file, boot, prepared ? entries : List.of(), decided);
   }
 
-  private static String bootId() {
+  @Nullable
+  private static Entry entry(String line) {
+    int end = Constants.OBJECT_ID_STRING_LENGTH;
+    if (line.length() < end + 2 || !ObjectId.isId(line.substring(0, end))) {
+      return null;
+    }
+    return new Entry(line.substring(end + 1), ObjectId.fromString(line.substring(0, end)));
+  }
+
+  private static Optional<String> bootId() {
     try {
-      return Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).trim();
+      return Optional.of(Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).trim());
     } catch (IOException | RuntimeException e) {
-      return "unknown";
+      return Optional.empty();
     }
   }
 }

@@ -38,6 +38,7 @@ import org.eclipse.jgit.transport.ReceiveCommand;
 final class NameConflicts {
   private final LooseRefs loose;
   private final ParsedRefs packed;
+  private final RefCursor cursor;
   private final Set<String> made = new HashSet<>();
   private final Set<String> madeFolders = new HashSet<>();
   private final Set<String> deleted = new HashSet<>();
@@ -48,6 +49,7 @@ final class NameConflicts {
   private NameConflicts(LooseRefs loose, ParsedRefs packed, List<ReceiveCommand> commands) {
     this.loose = loose;
     this.packed = packed;
+    this.cursor = new RefCursor(packed);
     for (ReceiveCommand command : commands) {
       String name = command.getRefName();
       if (command.getType() == ReceiveCommand.Type.DELETE) {
@@ -113,10 +115,12 @@ final class NameConflicts {
       return true;
     }
     String prefix = name + '/';
-    for (Ref ref : packed.refs(prefix)) {
-      if (!deleted.contains(ref.getName())) {
+    cursor.seek(prefix);
+    while (!cursor.isAtEnd() && cursor.startsWith(prefix)) {
+      if (!deleted.contains(cursor.name())) {
         return true;
       }
+      cursor.next();
     }
     for (Ref ref : loose.scan(prefix)) {
       if (!deleted.contains(ref.getName())) {

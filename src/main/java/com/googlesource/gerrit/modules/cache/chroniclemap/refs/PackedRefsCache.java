@@ -66,6 +66,7 @@ public final class PackedRefsCache implements AutoCloseable {
   private static final int STORE_VERSION = (Root.VERSION << 8) | BlockFormat.VERSION;
 
   private static final long UPKEEP_SECONDS = 1;
+  private static final long JOURNAL_SECONDS = 10;
   private static final long KEEP_SECONDS = TimeUnit.HOURS.toSeconds(1);
 
   /** After how many looks of {@link #keep} a repository that nobody asked for is forgotten. */
@@ -250,6 +251,7 @@ public final class PackedRefsCache implements AutoCloseable {
       if (!closed) {
         repeat(made::upkeep, UPKEEP_SECONDS);
         repeat(this::keep, KEEP_SECONDS);
+        repeat(this::closeJournals, JOURNAL_SECONDS);
       }
       tiers = made;
     }
@@ -339,6 +341,10 @@ public final class PackedRefsCache implements AutoCloseable {
     idle.keySet().removeIf(file -> files.get(file.file()) != file);
   }
 
+  private void closeJournals() {
+    writes.values().forEach(each -> each.journals().closeUnused());
+  }
+
   /** Writes what waits, and closes the store. */
   @Override
   public void close() {
@@ -364,6 +370,7 @@ public final class PackedRefsCache implements AutoCloseable {
       lists.close();
     }
     closeDirectory();
+    writes.values().forEach(each -> each.journals().close());
     if (interrupted) {
       Thread.currentThread().interrupt();
     }

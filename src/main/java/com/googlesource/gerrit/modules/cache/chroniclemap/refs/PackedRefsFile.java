@@ -267,6 +267,12 @@ final class PackedRefsFile implements ListMemory.Holder {
     return readAfterNow(true).list;
   }
 
+  /** Whether the file was there and not empty when its content was last seen. */
+  boolean hasContent() {
+    State last = state;
+    return last.list == null ? last.isAnswer() : last.list.textBytes() > 0;
+  }
+
   /** Has the content read again, whatever the attributes say. */
   synchronized void refresh() {
     stampsFrom = begun + 1;
@@ -381,6 +387,8 @@ final class PackedRefsFile implements ListMemory.Holder {
       hold(after, left);
       pause.over();
     } catch (OutOfMemoryError e) {
+      // What was read before is no answer to those who waited for this.
+      state = new State(null, null, null);
       noMemory(e);
     }
   }
@@ -425,7 +433,7 @@ final class PackedRefsFile implements ListMemory.Holder {
     List<ListMemory.Left> left = new ArrayList<>();
     synchronized (this) {
       finished = ++begun;
-      hold(new State(stamp, list, list.digest()), left);
+      holdIfItMay(new State(stamp, list, list.digest()), left);
       if (refsChanged) {
         version++;
       }

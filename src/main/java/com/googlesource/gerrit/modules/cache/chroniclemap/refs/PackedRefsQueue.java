@@ -50,7 +50,19 @@ final class PackedRefsQueue {
 
   private static final long LONGEST_PAUSE_MILLIS = 100;
 
-  /** A writer's part. Called by the thread that writes, in this order. */
+  /**
+   * A writer's part. Called by the thread that writes, in this order:
+   *
+   * <ol>
+   *   <li>collect, again if the file turns out to have another content;
+   *   <li>decide, when the new file is written and synced;
+   *   <li>finish, when it is in place and published, and still locked.
+   * </ol>
+   *
+   * <p>A failure in the first two leaves the file without the request's changes, and in the first
+   * others go on without it. If anything fails after the decision, {@link #run} throws, and it is
+   * for the writer to undo what may have happened.
+   */
   interface Request {
     /** The locks in whose name {@code packed-refs} may be locked. They stay until run returns. */
     RefLocks locks();
@@ -99,6 +111,11 @@ final class PackedRefsQueue {
   private static final class Waiting {
     final Request request;
     @Nullable Throwable failure;
+
+    /** Whether all of it was done. */
+    boolean succeeded;
+
+    /** Whether it is over, in whatever way. */
     boolean done;
 
     Waiting(Request request) {
@@ -133,28 +150,33 @@ final class PackedRefsQueue {
     synchronized (this) {
       waiting.add(mine);
       if (!writing) {
-        startWriting(mine, list);
+        begin(mine, list);
       }
       await(mine);
     }
     if (mine.failure instanceof IOException e) {
       throw e;
     }
-    if (mine.failure != null) {
+    if (!mine.succeeded) {
       throw new IOException("packed-refs could not be written", mine.failure);
     }
   }
 
-  /** Where no thread can be had, this one alone fails: nobody else waits, and others can try. */
-  private void startWriting(Waiting mine, LockedList list) {
-    writing = true;
+  /** With this object's lock. */
+  private void begin(Waiting first, LockedList list) throws IOException {
+    boolean begun = false;
     try {
+      writing = true;
       writer.execute(() -> writeAll(list));
+      begun = true;
     } catch (RuntimeException | Error e) {
-      writing = false;
-      waiting.remove(mine);
-      mine.failure = e;
-      mine.done = true;
+      // No thread can be had.
+      throw new IOException("packed-refs can't be written", e);
+    } finally {
+      if (!begun) {
+        writing = false;
+        waiting.remove(first);
+      }
     }
   }
 
@@ -181,16 +203,21 @@ final class PackedRefsQueue {
           writing = false;
           return;
         }
+        List<Waiting> next = new ArrayList<>();
         group = waiting;
-        waiting = new ArrayList<>();
+        waiting = next;
       }
       try {
         write(group, list);
       } catch (IOException | RuntimeException | Error e) {
-        group.forEach(each -> fail(each, e));
+        for (Waiting each : group) {
+          fail(each, e);
+        }
       } finally {
         synchronized (this) {
-          group.forEach(each -> each.done = true);
+          for (Waiting each : group) {
+            each.done = true;
+          }
           notifyAll();
         }
       }
@@ -221,7 +248,7 @@ final class PackedRefsQueue {
             return;
           }
         } catch (EditedText.ChangedException e) {
-          if (attempt == ATTEMPTS) {
+          if (attempt >= ATTEMPTS) {
             throw e;
           }
           byContent = true;
@@ -260,7 +287,7 @@ final class PackedRefsQueue {
       deleteUnused(target);
     }
     for (Waiting each : going) {
-      succeeds(each, each.request::finish);
+      each.succeeded = succeeds(each, each.request::finish);
     }
     return true;
   }

@@ -42,6 +42,8 @@ final class PackedTransaction implements PackedRefsQueue.Request {
   private final List<ReceiveCommand> commands;
   private final RevWalk walk;
   private final Map<ReceiveCommand, ObjectId> peeled = new HashMap<>();
+  private final Map<String, Ref> oldValues = new HashMap<>();
+  @Nullable private Transactions.Link link;
 
   PackedTransaction(
       FileRefDatabase refs,
@@ -72,7 +74,8 @@ final class PackedTransaction implements PackedRefsQueue.Request {
    * Does it all.
    *
    * @return null; or the command whose ref is not as it expects: then nothing has changed
-   * @throws IOException if it failed; then nothing has changed
+   * @throws IOException if it failed; then nothing has changed, but where the disk may not keep
+   *     that all has
    */
   @Nullable
   ReceiveCommand run() throws IOException {
@@ -91,6 +94,10 @@ final class PackedTransaction implements PackedRefsQueue.Request {
       return null;
     } catch (UnexpectedException e) {
       return e.command;
+    } finally {
+      if (link != null) {
+        writer.writes().transactions().end(link);
+      }
     }
   }
 
@@ -103,6 +110,7 @@ final class PackedTransaction implements PackedRefsQueue.Request {
   public void collect(ParsedRefs packed, PackedEdits edits) throws IOException {
     for (ReceiveCommand command : commands) {
       Ref old = packed.exactRef(command.getRefName());
+      oldValues.put(command.getRefName(), old);
       boolean expected =
           old == null
               ? command.getType() == ReceiveCommand.Type.CREATE
@@ -117,6 +125,17 @@ final class PackedTransaction implements PackedRefsQueue.Request {
       } else {
         edits.set(command.getRefName(), command.getNewId().copy(), peeled.get(command));
       }
+    }
+  }
+
+  /**
+   * The file changes all at once. But who reads now may have read a loose file just before that was
+   * deleted, and would see the old value of that ref with the new ones of others.
+   */
+  @Override
+  public void decide() {
+    if (link == null) {
+      link = writer.writes().transactions().begin(new HashMap<>(oldValues));
     }
   }
 

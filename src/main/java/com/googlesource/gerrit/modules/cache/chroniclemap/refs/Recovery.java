@@ -23,7 +23,11 @@ import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 
@@ -31,9 +35,10 @@ import org.eclipse.jgit.lib.ObjectId;
  * Finishes the transactions of processes that were killed, if they were decided, else undoes them;
  * and removes their locks. See {@link Journal} for what is on disk.
  *
- * <p>All of a dead transaction's locks are there until its last ref has changed, so nobody has
- * changed its refs since, and what is done here can be done again, should this process be killed
- * too. Only the process that has the journal locked does it.
+ * <p>A ref of a decided transaction whose lock is there has not been changed by anybody since the
+ * decision, and one whose lock is gone has been finished, or undone: in both cases what is done
+ * here is right, and can be done again, should this process be killed too. Only one process does
+ * it, and one thread: that which has the {@link JournalOwner}'s file locked.
  *
  * <p>Costs a look into one folder where nothing was left.
  */
@@ -72,70 +77,171 @@ final class Recovery {
    * @return whether there was anything to do
    */
   boolean run() {
-    boolean any = false;
+    List<Dead> dead = new ArrayList<>();
     try {
-      List<Path> left = journals();
-      for (Path journal : left) {
-        any |= run(journal);
-      }
-    } catch (IOException | RuntimeException e) {
-      logger.atSevere().withCause(e).log(
-          "cannot finish what a killed process has left in %s", paths.transactions());
-    }
-    return any;
-  }
-
-  private List<Path> journals() throws IOException {
-    List<Path> found = new ArrayList<>();
-    try (DirectoryStream<Path> files =
-        Files.newDirectoryStream(paths.transactions(), Journal::isOthers)) {
-      files.forEach(found::add);
-    } catch (NoSuchFileException | NotDirectoryException e) {
-      return List.of();
-    }
-    return found;
-  }
-
-  private boolean run(Path file) throws IOException {
-    boolean isLocal = LOCAL.contains(Files.getFileStore(paths.transactions()).type());
-    try (Journal.Found found = Journal.readDead(file, isLocal)) {
-      if (found == null) {
-        return false;
-      }
-      finish(found);
-      logger.atInfo().log(
-          "%s: a killed process's transaction of %d refs was %s",
-          paths.packedRefs().getParent(),
-          found.entries().size(),
-          found.decided() ? "finished" : "undone");
-      return true;
-    }
-  }
-
-  private void finish(Journal.Found found) throws IOException {
-    deleteIfOwn(RefPaths.lockOf(paths.packedRefs()), found);
-    List<Journal.Entry> locked =
-        found.entries().stream()
-            .filter(entry -> isOwn(RefPaths.lockOf(paths.loose(entry.name())), found))
-            .toList();
-    if (found.decided()) {
-      List<String> deletions = new ArrayList<>();
-      for (Journal.Entry entry : locked) {
-        if (entry.newId().equals(ObjectId.zeroId())) {
-          deletions.add(entry.name());
-        } else {
-          write(found, entry);
+      takeDead(dead);
+      // Before any of them is finished: one may have to write packed-refs.
+      for (Dead each : dead) {
+        for (Journal.Found journal : each.journals) {
+          deleteIfOwn(RefPaths.lockOf(paths.packedRefs()), journal);
         }
       }
-      if (!deletions.isEmpty()) {
-        delete(deletions);
+      for (Dead each : dead) {
+        finish(each);
+      }
+    } catch (IOException | RuntimeException e) {
+      failed(paths.transactions(), e);
+    } finally {
+      dead.forEach(Dead::close);
+    }
+    return !dead.isEmpty();
+  }
+
+  private static void failed(Path what, Exception e) {
+    logger.atSevere().withCause(e).atMostEvery(1, TimeUnit.MINUTES).log(
+        "cannot finish what a killed process has left in %s", what);
+  }
+
+  /** A dead process's files, which this one has taken. */
+  private record Dead(JournalOwner.Taken owner, List<Journal.Found> journals) {
+    void close() {
+      try {
+        owner.close();
+      } catch (IOException e) {
+        failed(owner.file(), e);
       }
     }
-    for (Journal.Entry entry : locked) {
-      deleteIfOwn(RefPaths.lockOf(paths.loose(entry.name())), found);
+  }
+
+  private void takeDead(List<Dead> dead) throws IOException {
+    Set<Path> owners = new TreeSet<>();
+    try (DirectoryStream<Path> files = Files.newDirectoryStream(paths.transactions())) {
+      for (Path file : files) {
+        Optional<Path> owner = JournalOwner.ofOthers(file);
+        owner.ifPresent(owners::add);
+      }
+    } catch (NoSuchFileException | NotDirectoryException e) {
+      return;
     }
-    deleteBeside(found);
-    paths.disk().delete(found.file());
+    for (Path owner : owners) {
+      try {
+        take(owner, dead);
+      } catch (IOException | RuntimeException e) {
+        failed(owner, e);
+      }
+    }
+  }
+
+  private void take(Path file, List<Dead> dead) throws IOException {
+    JournalOwner.Taken owner = JournalOwner.takeDead(file);
+    if (owner == null) {
+      return;
+    }
+    boolean isDead = false;
+    try {
+      List<Journal.Found> journals = new ArrayList<>();
+      for (Path each : owner.files()) {
+        if (Journal.isJournal(each)) {
+          journals.add(Journal.read(each));
+        }
+      }
+      isDead = isDead(journals);
+      if (isDead) {
+        dead.add(new Dead(owner, journals));
+      } else {
+        logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
+            "%s: nobody here can know whether the process lives that holds locks of refs by %s; if"
+                + " it does not, delete them by hand",
+            paths.packedRefs().getParent(), file);
+      }
+    } finally {
+      if (!isDead) {
+        owner.close();
+      }
+    }
+  }
+
+  /**
+   * Whether the process that has not locked its file any more is dead, and does not run on another
+   * machine, whose locks are not seen here.
+   */
+  private boolean isDead(List<Journal.Found> journals) throws IOException {
+    if (journals.stream().anyMatch(Journal.Found::isUnknown)) {
+      return false;
+    }
+    return journals.stream().anyMatch(Journal.Found::isOfThisBoot)
+        || LOCAL.contains(Files.getFileStore(paths.transactions()).type());
+  }
+
+  private void finish(Dead dead) {
+    try {
+      for (Journal.Found journal : dead.journals) {
+        finish(journal);
+        logger.atInfo().log(
+            "%s: a killed process's transaction of %d refs was %s",
+            paths.packedRefs().getParent(),
+            journal.entries().size(),
+            journal.decided() ? "finished" : "undone");
+      }
+      for (Path left : dead.owner.files()) {
+        paths.disk().delete(left);
+      }
+      paths.disk().delete(dead.owner.file());
+    } catch (IOException | RuntimeException e) {
+      failed(dead.owner.file(), e);
+    }
+  }
+
+  private void finish(Journal.Found journal) throws IOException {
+    boolean durable = writer.isDurable();
+    List<String> deletions = new ArrayList<>();
+    List<Path> folders = new ArrayList<>();
+    for (int i = 0; journal.decided() && i < journal.entries().size(); i++) {
+      Journal.Entry entry = journal.entries().get(i);
+      Path lock = RefPaths.lockOf(paths.loose(entry.name()));
+      if (!isOwn(lock, journal)) {
+        continue; // it has been finished
+      }
+      folders.add(lock.getParent());
+      if (entry.newId().equals(ObjectId.zeroId())) {
+        deletions.add(entry.name());
+      } else {
+        write(journal, i, lock, durable);
+      }
+    }
+    if (!deletions.isEmpty()) {
+      delete(deletions);
+    }
+    if (durable) {
+      paths.disk().syncFolders(folders.stream().distinct().toList());
+    }
+    for (Journal.Entry entry : journal.entries()) {
+      deleteIfOwn(RefPaths.lockOf(paths.loose(entry.name())), journal);
+    }
+    if (hasMoreNames(journal.file())) {
+      deleteUnknownLocks(journal);
+    }
+    paths.disk().delete(journal.file());
+  }
+
+  /**
+   * Whether there are locks that the journal does not tell of: its text was lost with the machine.
+   */
+  private static boolean hasMoreNames(Path file) {
+    try {
+      return (int) Files.getAttribute(file, "unix:nlink") > 1;
+    } catch (IOException | UnsupportedOperationException | IllegalArgumentException e) {
+      return false;
+    }
+  }
+
+  /** Costs a look at all loose refs, but only after a crash of the machine. */
+  private void deleteUnknownLocks(Journal.Found journal) throws IOException {
+    try (Stream<Path> files = Files.walk(paths.refsFolder().toPath())) {
+      for (Path lock : files.filter(f -> f.toString().endsWith(RefPaths.LOCK)).toList()) {
+        deleteIfOwn(lock, journal);
+      }
+    }
   }
 
   private static boolean isOwn(Path lock, Journal.Found found) {
@@ -153,10 +259,17 @@ final class Recovery {
   }
 
   /** Writes it anew: what the dead process wrote may have been lost with the machine. */
-  private void write(Journal.Found found, Journal.Entry entry) throws IOException {
-    Path value = found.beside("again");
+  private void write(Journal.Found journal, int number, Path lock, boolean durable)
+      throws IOException {
+    Journal.Entry entry = journal.entries().get(number);
+    Path value = journal.beside("again-" + number);
     paths.disk().write(value, Constants.encodeASCII(entry.newId().name() + "\n"));
-    paths.disk().renameOverEmptyFolders(value, paths.loose(entry.name()));
+    if (durable) {
+      paths.disk().syncFiles(List.of(value));
+    }
+    if (isOwn(lock, journal)) {
+      paths.disk().renameOverEmptyFolders(value, paths.loose(entry.name()));
+    }
   }
 
   /** The refs are locked, by the dead process. */
@@ -199,20 +312,6 @@ final class Recovery {
     public void finish() throws IOException {
       for (String name : names) {
         writer.deleteLoose(name);
-      }
-    }
-  }
-
-  private void deleteBeside(Journal.Found found) throws IOException {
-    Path prefix = found.beside("");
-    try (DirectoryStream<Path> files =
-        Files.newDirectoryStream(
-            paths.transactions(),
-            file -> file.getFileName().toString().startsWith(prefix.getFileName().toString()))) {
-      for (Path file : files) {
-        if (!file.equals(found.file())) {
-          paths.disk().delete(file);
-        }
       }
     }
   }

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import java.io.File;
+import java.io.FileNotFoundException;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -51,6 +52,16 @@ class RefDisk {
   }
 
   /**
+   * Makes an empty file that stays open.
+   *
+   * @throws FileNotFoundException if its folder is not there
+   */
+  final RandomAccessFile createToKeepOpen(Path file) throws IOException {
+    about("create", file);
+    return new RandomAccessFile(file.toFile(), "rw");
+  }
+
+  /**
    * Gives a file another name.
    *
    * @throws FileAlreadyExistsException if that is taken
@@ -64,13 +75,7 @@ class RefDisk {
   /** Makes a folder and those above it, which another thread or process may be making too. */
   final void makeFolders(Path folder) throws IOException {
     about("make folders", folder);
-    try {
-      Files.createDirectories(folder);
-    } catch (FileAlreadyExistsException e) {
-      if (!Files.isDirectory(folder)) {
-        throw e;
-      }
-    }
+    FileUtils.mkdirs(folder.toFile(), /* skipExisting= */ true);
   }
 
   /** Writes a file. No interrupt of the thread disturbs it. */
@@ -105,14 +110,25 @@ class RefDisk {
 
   /** The same, where folders that are empty may be in the place. */
   final void renameOverEmptyFolders(Path file, File place) throws IOException {
-    about("rename", place.toPath());
-    FileUtils.rename(file.toFile(), place, StandardCopyOption.ATOMIC_MOVE);
+    try {
+      rename(file, place.toPath());
+    } catch (IOException e) {
+      // Nothing else may go, whatever the failure: JGit's way would delete the ref in the place.
+      if (!place.isDirectory()) {
+        throw e;
+      }
+      deleteEmptyFolders(place);
+      rename(file, place.toPath());
+    }
   }
 
   /** Deletes a file, if it is there. */
   final void delete(Path file) throws IOException {
     about("delete", file);
-    Files.deleteIfExists(file);
+    // One call to the system; the other way asks first what it is.
+    if (!file.toFile().delete()) {
+      Files.deleteIfExists(file);
+    }
   }
 
   /**

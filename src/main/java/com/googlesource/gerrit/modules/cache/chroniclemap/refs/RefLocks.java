@@ -40,7 +40,8 @@ import org.eclipse.jgit.lib.ObjectId;
  * renamed into place while the lock stays: so all locks are held until the last ref has changed,
  * and what could not be finished can be undone.
  *
- * <p>For one thread at a time. All it costs grows with the refs of the transaction.
+ * <p>For one thread at a time: that of the writer, or while it waits that of the {@link
+ * PackedRefsQueue}. All it costs grows with the refs of the transaction.
  */
 final class RefLocks implements Closeable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -56,6 +57,7 @@ final class RefLocks implements Closeable {
 
   private final RefPaths paths;
   private final LockTable table;
+  private final JournalPool journals;
   private final List<String> names;
   private final Journal journal;
 
@@ -66,11 +68,16 @@ final class RefLocks implements Closeable {
   private final Path[] values;
 
   @Nullable private Path packedLock;
+
+  /** Whether nothing of this transaction is left that tells by the journal whose it is. */
+  private boolean isClean = true;
+
   private boolean closed;
 
-  private RefLocks(RefPaths paths, LockTable table, List<String> names, Journal journal) {
+  private RefLocks(RefPaths paths, RefWrites writes, List<String> names, Journal journal) {
     this.paths = paths;
-    this.table = table;
+    this.table = writes.table();
+    this.journals = writes.journals();
     this.names = names;
     this.journal = journal;
     this.values = new Path[names.size()];
@@ -87,7 +94,9 @@ final class RefLocks implements Closeable {
       this.name = name;
     }
 
-    /** The ref whose lock is another one's. */
+    /**
+     * The ref whose lock is another one's; the first one, where a thread of this process has it.
+     */
     String name() {
       return name;
     }
@@ -103,13 +112,13 @@ final class RefLocks implements Closeable {
    * @throws IOException if a lock can't be made; none is locked then
    */
   static RefLocks lock(
-      RefPaths paths, LockTable table, List<Journal.Entry> entries, long waitMillis)
+      RefPaths paths, RefWrites writes, List<Journal.Entry> entries, long waitMillis)
       throws IOException, Refused {
     List<String> names = entries.stream().map(Journal.Entry::name).toList();
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(waitMillis);
     try {
       long wait = TimeUnit.MILLISECONDS.toNanos(Math.max(waitMillis, LEAST_WAIT_MILLIS));
-      if (!table.take(names, wait)) {
+      if (!writes.table().take(names, wait)) {
         throw new Refused(names.get(0));
       }
     } catch (InterruptedException e) {
@@ -119,15 +128,14 @@ final class RefLocks implements Closeable {
     boolean done = false;
     try {
       locks =
-          new RefLocks(
-              paths, table, names, Journal.begin(paths.disk(), paths.transactions(), entries));
+          new RefLocks(paths, writes, names, writes.journals().take(paths.transactions(), entries));
       locks.lockFiles(end);
       done = true;
       return locks;
     } finally {
       if (!done) {
         if (locks == null) {
-          table.giveBack(names);
+          writes.table().giveBack(names);
         } else {
           locks.close();
         }
@@ -182,7 +190,14 @@ final class RefLocks implements Closeable {
         if (attempt == FOLDER_ATTEMPTS) {
           throw e;
         }
+      }
+      try {
         paths.disk().makeFolders(lock.getParent());
+      } catch (IOException e) {
+        // One above it may just have been deleted, as it was empty.
+        if (attempt == FOLDER_ATTEMPTS) {
+          throw e;
+        }
       }
     }
   }
@@ -197,6 +212,10 @@ final class RefLocks implements Closeable {
     } catch (NoSuchFileException e) {
       throw e;
     } catch (UnsupportedOperationException | FileSystemException e) {
+      if (!Files.isDirectory(lock.getParent())) {
+        // A file is in the way, which this says as JGit does.
+        paths.disk().makeFolders(lock.getParent());
+      }
       // A file system without hard links, or with too few of them: a lock that can't be told after
       // this process was killed is still a lock.
       return create(lock, e);
@@ -310,6 +329,7 @@ final class RefLocks implements Closeable {
     try {
       paths.disk().delete(file);
     } catch (IOException e) {
+      isClean = false;
       logger.atSevere().withCause(e).log("cannot delete %s: delete it by hand", file);
     }
   }
@@ -329,11 +349,7 @@ final class RefLocks implements Closeable {
       }
       unlockPackedRefs();
       unlockFiles();
-      try {
-        journal.close();
-      } catch (IOException e) {
-        logger.atSevere().withCause(e).log("cannot delete %s", journal.file());
-      }
+      journals.giveBack(journal, isClean);
     } finally {
       table.giveBack(names);
     }

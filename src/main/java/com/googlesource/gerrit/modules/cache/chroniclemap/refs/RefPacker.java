@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -41,9 +42,9 @@ import org.eclipse.jgit.revwalk.RevWalk;
  *
  * <p>A value is read, and its tag peeled, before {@code packed-refs} is locked, and read again
  * under that lock: a ref that was deleted or changed in between is left alone, so nothing that is
- * gone comes back. A file is deleted under the ref's own lock, if it still has the value that
- * {@code packed-refs} still has: so a ref that was deleted and made again meanwhile, even with the
- * same value, keeps its file.
+ * gone comes back; nor is one that somebody has locked, who may be about to delete it. A file is
+ * deleted under the ref's own lock, if it still has the value that {@code packed-refs} still has:
+ * so a ref that was deleted and made again meanwhile, even with the same value, keeps its file.
  *
  * <p>Any thread may call.
  */
@@ -119,12 +120,12 @@ final class RefPacker {
       return;
     }
     if (held != null) {
-      writer.write(new Packing(held, values));
+      writer.write(new Packing(held, true, values));
       prune(values, held);
       return;
     }
     try (RefLocks none = writer.lockNothing()) {
-      writer.write(new Packing(none, values));
+      writer.write(new Packing(none, false, values));
     }
     List<String> names = new ArrayList<>(values.keySet());
     for (int i = 0; i < names.size(); i += PRUNED_TOGETHER) {
@@ -156,9 +157,14 @@ final class RefPacker {
 
   private final class Packing implements PackedRefsQueue.Request {
     private final RefLocks locks;
+
+    /** Whether these locks are of the refs that are packed. */
+    private final boolean keepsLocks;
+
     private final Map<String, Peeled> values;
 
-    Packing(RefLocks locks, Map<String, Peeled> values) {
+    Packing(RefLocks locks, boolean keepsLocks, Map<String, Peeled> values) {
+      this.keepsLocks = keepsLocks;
       this.locks = locks;
       this.values = values;
     }
@@ -173,6 +179,10 @@ final class RefPacker {
       for (Map.Entry<String, Peeled> entry : values.entrySet()) {
         String name = entry.getKey();
         Peeled value = entry.getValue();
+        if (!keepsLocks && Files.exists(RefPaths.lockOf(writer.paths().loose(name)))) {
+          // Somebody may be deleting it, and have seen already that it is not packed.
+          continue;
+        }
         Ref now = refs.reader().loose().readFile(name);
         if (now == null || now.isSymbolic() || !value.id.equals(now.getObjectId())) {
           continue;

@@ -28,6 +28,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.errors.InvalidObjectIdException;
+import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
@@ -57,12 +58,14 @@ final class RefReader {
 
   private final LooseRefs loose;
   private final CurrentList current;
+  private final RefWrites writes;
   private final Transactions transactions;
 
-  RefReader(LooseRefs loose, CurrentList current, Transactions transactions) {
+  RefReader(LooseRefs loose, CurrentList current, RefWrites writes) {
+    this.writes = writes;
     this.loose = loose;
     this.current = current;
-    this.transactions = transactions;
+    this.transactions = writes.transactions();
   }
 
   private ParsedRefs packed() throws IOException, LeftToJGit {
@@ -164,6 +167,9 @@ final class RefReader {
   List<Ref> refs(String prefix) throws IOException, LeftToJGit {
     Transactions.Moment moment = transactions.now();
     ScannedRefs found = ScannedRefs.of(loose, prefix);
+    if (prefix.isEmpty() || prefix.equals(Constants.R_REFS)) {
+      writes.counted(found.size());
+    }
     ParsedRefs packed = packed();
     return merge(prefix, found, packed, Transactions.undo(moment));
   }

@@ -96,12 +96,13 @@ final class RefTransaction implements PackedRefsQueue.Request {
         writer.writes().transactions().end(link);
       }
     }
-    writer.madeLoose(
-        (int)
-            oldValues.values().stream()
-                .filter(old -> old == null || !old.getStorage().isLoose())
-                .count());
+    writer.madeLoose((int) commands.stream().filter(this::makesLoose).count());
     return null;
+  }
+
+  private boolean makesLoose(ReceiveCommand command) {
+    Ref old = oldValues.get(command.getRefName());
+    return !deletes(command) && (old == null || !old.getStorage().isLoose());
   }
 
   private void change() throws IOException {
@@ -113,9 +114,7 @@ final class RefTransaction implements PackedRefsQueue.Request {
         finish();
       }
     } catch (IOException | RuntimeException | Error e) {
-      if (link != null) {
-        undo(e);
-      }
+      undo(e);
       throw e;
     }
   }
@@ -194,6 +193,7 @@ final class RefTransaction implements PackedRefsQueue.Request {
 
   @Override
   public void collect(ParsedRefs packed, PackedEdits edits) {
+    removed.clear();
     for (ReceiveCommand command : commands) {
       if (!deletes(command)) {
         continue;
@@ -247,6 +247,18 @@ final class RefTransaction implements PackedRefsQueue.Request {
 
   /** Gives all refs their old values again, as far as may be. The locks are still there. */
   private void undo(Throwable why) {
+    if (link != null) {
+      undoRefs(why);
+    }
+    try {
+      // Or, if this process is killed from here on, the rest would be given the new values.
+      locks.journal().undecide();
+    } catch (IOException e) {
+      why.addSuppressed(e);
+    }
+  }
+
+  private void undoRefs(Throwable why) {
     for (int i = 0; i < commands.size(); i++) {
       String name = commands.get(i).getRefName();
       Ref old = oldValues.get(name);

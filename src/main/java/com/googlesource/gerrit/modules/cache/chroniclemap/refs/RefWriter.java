@@ -21,10 +21,14 @@ import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.errors.LockFailedException;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.Config;
+import org.eclipse.jgit.lib.ConfigConstants;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.CoreConfig;
 import org.eclipse.jgit.lib.ObjectIdRef;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefRename;
 import org.eclipse.jgit.lib.RefUpdate;
+import org.eclipse.jgit.lib.StoredConfig;
 
 /**
  * What all updates of one repository's refs need: its files, its settings, its locks, and the queue
@@ -79,17 +83,45 @@ final class RefWriter {
   }
 
   /**
+   * Whether changes of a ref are logged: where its log is there, or is to be made.
+   *
+   * @param config of the repository; asked for once for many refs, as each time costs a look at six
+   *     files
+   */
+  boolean isLogged(String name, boolean force, StoredConfig config) {
+    return force || makesLog(name, config) || refs.jgit().logFor(name).isFile();
+  }
+
+  /** As JGit has it, and git. */
+  private boolean makesLog(String name, StoredConfig config) {
+    boolean bare = repository.isBare();
+    return switch (config.getEnum(
+        ConfigConstants.CONFIG_CORE_SECTION,
+        null,
+        ConfigConstants.CONFIG_KEY_LOGALLREFUPDATES,
+        bare ? CoreConfig.LogRefUpdates.FALSE : CoreConfig.LogRefUpdates.TRUE)) {
+      case FALSE -> false;
+      case TRUE ->
+          name.equals(Constants.HEAD)
+              || name.startsWith(Constants.R_HEADS)
+              || name.startsWith(Constants.R_REMOTES)
+              || name.startsWith(Constants.R_NOTES);
+      case ALWAYS -> name.equals(Constants.HEAD) || name.startsWith(Constants.R_REFS);
+    };
+  }
+
+  /**
    * Locks refs.
    *
    * @param entries in the order of names
    */
   RefLocks lock(List<Journal.Entry> entries, long waitMillis) throws IOException, RefLocks.Refused {
     try {
-      return RefLocks.lock(paths, writes.table(), entries, waitMillis);
+      return RefLocks.lock(paths, writes, entries, waitMillis);
     } catch (RefLocks.Refused e) {
       // Another Gerrit on the same folder may have been killed while this one ran.
       if (recovery.run()) {
-        return RefLocks.lock(paths, writes.table(), entries, waitMillis);
+        return RefLocks.lock(paths, writes, entries, waitMillis);
       }
       throw e;
     }
@@ -98,7 +130,7 @@ final class RefWriter {
   /** Begins a transaction that locks no ref, for one that writes {@code packed-refs} alone. */
   RefLocks lockNothing() throws IOException {
     try {
-      return RefLocks.lock(paths, writes.table(), List.of(), 0);
+      return RefLocks.lock(paths, writes, List.of(), 0);
     } catch (RefLocks.Refused e) {
       throw new IllegalStateException("no ref can be refused", e);
     }
@@ -118,8 +150,11 @@ final class RefWriter {
 
   /** Does what killed processes have left undone, when the repository is first used. */
   void recover() {
-    if (isOwn() && writes.isFirstUse()) {
-      boolean unused = recovery.run();
+    if (isOwn()) {
+      writes.beforeFirstUse(
+          () -> {
+            boolean unused = recovery.run();
+          });
     }
   }
 

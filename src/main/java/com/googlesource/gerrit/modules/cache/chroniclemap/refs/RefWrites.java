@@ -14,7 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import com.google.common.flogger.FluentLogger;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -23,7 +25,10 @@ import java.util.concurrent.atomic.AtomicInteger;
  * of the repository there are.
  */
 final class RefWrites {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
   private final LockTable table = new LockTable();
+  private final JournalPool journals;
   private final Transactions transactions = new Transactions();
   private final RefDisk disk;
   private final PackedRefsQueue queue;
@@ -32,7 +37,9 @@ final class RefWrites {
   /** Loose refs that were made since they were last packed, about. */
   private final AtomicInteger loose = new AtomicInteger();
 
-  private final AtomicBoolean used = new AtomicBoolean();
+  /** Guarded by this. */
+  private boolean used;
+
   private final AtomicBoolean packing = new AtomicBoolean();
 
   /**
@@ -44,17 +51,25 @@ final class RefWrites {
    */
   RefWrites(PackedRefsFile file, RefDisk disk, Executor writer, Executor background) {
     this.disk = disk;
+    this.journals = new JournalPool(disk);
     this.queue = new PackedRefsQueue(file, disk, writer);
     this.background = background;
   }
 
-  /** Returns true once, for the first who asks. */
-  boolean isFirstUse() {
-    return !used.getAndSet(true);
+  /** Runs something once, for the first who asks; the others wait until it is done. */
+  synchronized void beforeFirstUse(Runnable recovery) {
+    if (!used) {
+      used = true;
+      recovery.run();
+    }
   }
 
   LockTable table() {
     return table;
+  }
+
+  JournalPool journals() {
+    return journals;
   }
 
   RefDisk disk() {
@@ -81,24 +96,23 @@ final class RefWrites {
    * @param pack is run in the background, once at a time, if there are more now
    */
   void added(int looseRefs, int most, Runnable pack) {
-    if (loose.addAndGet(looseRefs) > most && most > 0 && packing.compareAndSet(false, true)) {
-      boolean started = false;
-      try {
-        background.execute(
-            () -> {
-              try {
-                loose.set(0);
-                pack.run();
-              } finally {
-                packing.set(false);
-              }
-            });
-        started = true;
-      } finally {
-        if (!started) {
-          packing.set(false);
-        }
-      }
+    if (loose.addAndGet(looseRefs) <= most || most <= 0 || !packing.compareAndSet(false, true)) {
+      return;
+    }
+    try {
+      background.execute(
+          () -> {
+            try {
+              loose.set(0);
+              pack.run();
+            } finally {
+              packing.set(false);
+            }
+          });
+    } catch (RuntimeException | Error e) {
+      packing.set(false);
+      // The refs are made all the same; the next ones try again.
+      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log("cannot pack loose refs");
     }
   }
 }

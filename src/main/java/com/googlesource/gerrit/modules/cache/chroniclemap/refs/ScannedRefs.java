@@ -168,6 +168,11 @@ final class ScannedRefs {
     return isScanned(name) ? scanned.get(name) : elsewhere.get(name);
   }
 
+  /** How many refs were read, broken symbolic ones among them. */
+  int size() {
+    return scanned.size();
+  }
+
   /**
    * Returns, in order, the refs whose names start so and that lead somewhere.
    *

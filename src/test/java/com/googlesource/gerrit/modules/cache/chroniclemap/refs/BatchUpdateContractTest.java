@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import static com.google.common.truth.Truth.assertThat;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.A;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.B;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.C;
@@ -23,6 +24,7 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.TAG_OF_TAG;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.ZERO;
 
+import java.nio.file.Files;
 import java.util.List;
 import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.NullProgressMonitor;
@@ -537,8 +539,7 @@ class BatchUpdateContractTest extends RefsParity {
 
   @Test
   void theSameNameTwice() throws Exception {
-    tryBatch(
-        FORCE,
+    tryBatchOfOneNameTwice(
         () ->
             List.of(
                 update("refs/heads/one", A, B),
@@ -548,7 +549,19 @@ class BatchUpdateContractTest extends RefsParity {
 
   @Test
   void aDeletionAndACreationOfTheSameName() throws Exception {
-    tryBatch(FORCE, () -> List.of(delete("refs/heads/one", A), create("refs/heads/one", C)));
+    tryBatchOfOneNameTwice(() -> List.of(delete("refs/heads/one", A), create("refs/heads/one", C)));
+  }
+
+  /** JGit says the same of an atomic one, but leaves a lock behind. */
+  private void tryBatchOfOneNameTwice(Commands commands) throws Exception {
+    if (!atomic) {
+      tryBatch(FORCE, commands);
+      return;
+    }
+    alike(side -> put(side, "refs/heads/one", A));
+    alike(side -> side.batch(true, FORCE, commands.make().toArray(ReceiveCommand[]::new)));
+    assertThat(ours().values().get("refs/heads/one")).isEqualTo(A);
+    assertThat(Files.exists(ours().file("refs/heads/one.lock"))).isFalse();
   }
 
   // ---- symbolic refs
@@ -600,8 +613,18 @@ class BatchUpdateContractTest extends RefsParity {
           put(side, MASTER, A);
           side.link("refs/heads/link", MASTER);
           side.batch(atomic, create("refs/heads/link/x", A), create("refs/heads/x", A));
+        });
+  }
+
+  /** JGit throws where an atomic one has to lock a ref below it. */
+  @Test
+  void aLinkThatLeadsNowhereIsNoFolder() throws Exception {
+    betterThanJGit(
+        side -> {
           side.link("refs/heads/nowhere", "refs/heads/none");
           side.batch(atomic, create("refs/heads/nowhere/x", A), create("refs/heads/y", A));
+          assertThat(side.values().containsKey("refs/heads/nowhere/x")).isFalse();
+          assertThat(side.values().containsKey("refs/heads/y")).isEqualTo(!atomic);
         });
   }
 

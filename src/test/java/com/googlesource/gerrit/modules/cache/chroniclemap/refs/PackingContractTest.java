@@ -120,7 +120,12 @@ class PackingContractTest extends RefsParity {
           side.update("refs/tags/light", A);
           side.update("refs/heads/tag", TAG);
           side.pack();
-          side.see("packed-refs", Files.readAllLines(side.file("packed-refs")));
+          // Not its header: what JGit writes there depends on its version.
+          side.see(
+              "packed-refs",
+              Files.readAllLines(side.file("packed-refs")).stream()
+                  .filter(line -> !line.startsWith("#"))
+                  .toList());
         });
   }
 
@@ -218,14 +223,17 @@ class PackingContractTest extends RefsParity {
         });
   }
 
+  /** JGit packs nothing then, for ever. */
   @Test
-  void failsWhereAnObjectIsMissing() throws Exception {
-    both(
+  void leavesARefAloneWhoseObjectIsMissing() throws Exception {
+    betterThanJGit(
         side -> {
           side.loose(NAME, MISSING);
           side.update(OTHER, A);
           side.pack();
-          see(side, NAME);
+          assertThat(side.isPacked(NAME)).isFalse();
+          assertThat(side.isPacked(OTHER)).isTrue();
+          assertThat(side.values().get(NAME)).isEqualTo(MISSING);
         });
   }
 

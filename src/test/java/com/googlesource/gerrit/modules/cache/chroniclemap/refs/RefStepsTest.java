@@ -139,6 +139,7 @@ class RefStepsTest {
   private static final class Repository implements AutoCloseable {
     final TestRefs test;
     final FileRefDatabase refs;
+    private final RefWrites writes;
 
     Repository(TestRefs test, RefDisk disk, UpdateSettings.Atomic atomic) {
       this.test = test;
@@ -146,14 +147,20 @@ class RefStepsTest {
           new PackedRefsFile(
               test.folder().resolve("packed-refs").toFile(),
               new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
+      this.writes = TestRefs.writes(packed, disk);
       this.refs =
           new FileRefDatabase(
               test.repository(),
               (RefDirectory) test.repository().getRefDatabase(),
               packed,
-              TestRefs.writes(packed, disk),
+              writes,
               new UpdateSettings(UpdateSettings.By.OWN, atomic, 0),
               new Failures());
+    }
+
+    /** Those that a process keeps for its next transactions. */
+    void closeJournals() {
+      writes.journals().close();
     }
 
     private ObjectId id(Integer number) {
@@ -230,9 +237,11 @@ class RefStepsTest {
       before = whole.values();
       assertThat(of.change.in(whole)).isTrue();
       after = whole.values();
+      int steps = disk.steps();
+      whole.closeJournals();
       assertNothingIsLeft("no fault", whole.test);
       assertGitSees(after, "no fault", whole.test);
-      return disk.steps();
+      return steps;
     }
   }
 
@@ -247,6 +256,7 @@ class RefStepsTest {
           boolean acknowledged = run(of, repository);
           String what = "step " + step + ", " + disk.failed();
           assertWhole(acknowledged, what, repository);
+          repository.closeJournals();
           if (!disk.failed().startsWith("delete ")) {
             assertNothingIsLeft(what, repository.test);
           }
@@ -266,10 +276,13 @@ class RefStepsTest {
         try (Repository killed = new Repository(test, disk, of.atomic)) {
           boolean acknowledged = run(of, killed);
           String what = "killed at step " + step + ", " + disk.failed();
+          // The system would let its locks go; this disk does nothing any more but that.
+          killed.closeJournals();
           giveJournalsToAnotherProcess(test.folder());
           try (Repository next =
               new Repository(TestRefs.open(test.folder()), new RefDisk(), of.atomic)) {
             assertWhole(acknowledged, what, next);
+            next.closeJournals();
             assertNothingIsLeft(what, test);
           }
         }
@@ -292,7 +305,7 @@ class RefStepsTest {
     Path journals = repository.resolve("cache-chroniclemap");
     if (Files.isDirectory(journals)) {
       for (Path file : files(journals)) {
-        Files.move(file, file.resolveSibling("dead-" + file.getFileName()));
+        Files.move(file, file.resolveSibling("0" + file.getFileName()));
       }
     }
   }

@@ -245,7 +245,19 @@ class RefUpdateContractTest extends RefsParity {
           side.run("first", update, RefUpdate::update);
           update.setNewObjectId(B);
           side.run("second", update, RefUpdate::update);
-          side.run("third", update, RefUpdate::delete);
+        });
+  }
+
+  /** JGit says so, and does not: there was no ref when the update was made. */
+  @Test
+  void anUpdateThatHasMadeARefCanDeleteIt() throws Exception {
+    betterThanJGit(
+        side -> {
+          RefUpdate update = side.newUpdate(NAME, false, A);
+          side.run("first", update, RefUpdate::update);
+          update.setForceUpdate(true);
+          side.run("second", update, RefUpdate::delete);
+          assertThat(side.values()).isEmpty();
         });
   }
 

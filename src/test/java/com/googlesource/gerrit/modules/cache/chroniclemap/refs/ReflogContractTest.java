@@ -22,6 +22,7 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects
 
 import java.io.IOException;
 import java.nio.file.Files;
+import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.lib.ReflogEntry;
@@ -319,7 +320,10 @@ class ReflogContractTest extends RefsParity {
   // ---- reading
 
   /** Without the time, which of single updates is that of the write. */
-  private static String show(ReflogEntry entry) {
+  private static String show(@Nullable ReflogEntry entry) {
+    if (entry == null) {
+      return "none";
+    }
     return String.join(
         " ",
         entry.getOldId().name(),

@@ -462,6 +462,8 @@ final class RefsSide {
           name.startsWith("objects/")
               || name.startsWith("logs/")
               || name.startsWith("refs/")
+              // Kept for the next transaction, for some seconds.
+              || name.matches("cache-chroniclemap/.*\\.(transaction|alive)")
               || name.equals("packed-refs");
       if (!known || name.endsWith(".lock") || name.contains("renamed_")) {
         names.add(name);
