@@ -26,6 +26,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -43,6 +45,14 @@ final class Demo {
 
   private static final String TRUSTING = "many-refs";
   private static final String DISTRUSTING = "many-refs-on-nfs";
+
+  /** A third one, to which changes are added. */
+  private static final String GROWING = "many-refs-growing";
+
+  /** New changes by JGit alone, of which each takes seconds, and with the module. */
+  private static final int FEW_CHANGES = 3;
+
+  private static final int MANY_CHANGES = 40;
 
   private static final int WARM_UP = 300;
 
@@ -66,6 +76,7 @@ final class Demo {
   private H2Files h2;
   private ManyRefs trusting;
   private ManyRefs distrusting;
+  private ManyRefs growing;
 
   private Demo(Story story, boolean keep) {
     this.story = story;
@@ -220,11 +231,13 @@ final class Demo {
       throws Exception {
     gerrit.createProject(TRUSTING);
     gerrit.createProject(DISTRUSTING);
+    gerrit.createProject(GROWING);
     daemon.kill();
     story.passed("killed with SIGKILL");
     // While no daemon runs: it reads a repository's settings once.
     trusting = ManyRefs.fill(repository(TRUSTING), REFS, null);
     distrusting = ManyRefs.fill(repository(DISTRUSTING), REFS, "never");
+    growing = ManyRefs.fill(repository(GROWING), REFS, null);
     startDaemon();
     compare(answers, signedIn, signedOut);
   }
@@ -289,6 +302,7 @@ final class Demo {
             REFS, trusting.bytes() >> 20));
     story.line("as is usual on NFS: then the times of a file do not tell whether it was changed.");
     BothTimes jgit = lookUp("JGit alone", cookie);
+    double slow = makeChanges("JGit alone", cookie, FEW_CHANGES);
 
     daemon.stop();
     site.installRefsModule();
@@ -296,6 +310,7 @@ final class Demo {
     story.line("  [gerrit]    installDbModule = " + GerritSite.REFS_MODULE);
     startDaemon();
     BothTimes parsed = lookUp("with the module", cookie);
+    double quick = makeChanges("with the module", cookie, MANY_CHANGES);
     long parses = parses();
     story.check(parses == 1, parses + " parse for the two repositories, whose refs are the same");
 
@@ -318,7 +333,35 @@ final class Demo {
         faster > 2,
         String.format(
             Locale.ROOT, "where times are not trusted, a request is %.0f times faster", faster));
+    story.check(
+        slow > 5 * quick,
+        String.format(
+            Locale.ROOT,
+            "a new change (POST /changes/) among them takes %.0f ms, with JGit alone %.0f ms",
+            quick,
+            slow));
     gerrit.ssh().run("cache-chroniclemap refs").lines().forEach(story::line);
+  }
+
+  /** Makes changes in the repository that grows; returns the median in milliseconds. */
+  private double makeChanges(String what, String cookie, int count) throws Exception {
+    RestClient writer = RestClient.withSession(site.url(), cookie, gerrit.token(cookie));
+    JsonObject input = new JsonObject();
+    input.addProperty("project", GROWING);
+    input.addProperty("branch", growing.branches().get(0).name());
+    input.addProperty("subject", what);
+    return story.slowly(
+        "making changes",
+        () -> {
+          List<Double> times = new ArrayList<>();
+          for (int i = 0; i < count; i++) {
+            long begin = System.nanoTime();
+            var unused = writer.post("/changes/", input.toString());
+            times.add((System.nanoTime() - begin) / 1e6);
+          }
+          Collections.sort(times);
+          return times.get(times.size() / 2);
+        });
   }
 
   private BothTimes lookUp(String what, String cookie) throws Exception {

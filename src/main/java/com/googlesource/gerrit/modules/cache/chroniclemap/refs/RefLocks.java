@@ -327,10 +327,19 @@ final class RefLocks implements Closeable {
 
   private void delete(Path file) {
     try {
-      paths.disk().delete(file);
+      deleteTwice(file);
     } catch (IOException e) {
       isClean = false;
       logger.atSevere().withCause(e).log("cannot delete %s: delete it by hand", file);
+    }
+  }
+
+  /** A lock that stays keeps everybody out, so a failure is not taken at its word. */
+  private void deleteTwice(Path file) throws IOException {
+    try {
+      paths.disk().delete(file);
+    } catch (IOException e) {
+      paths.disk().delete(file);
     }
   }
 

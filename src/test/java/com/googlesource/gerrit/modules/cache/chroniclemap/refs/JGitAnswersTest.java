@@ -133,6 +133,23 @@ class JGitAnswersTest {
     open();
   }
 
+  /** Gerrit's own database of a request parses once for all updates of that; so does this one. */
+  @Test
+  void updatesByJGitInARequestShareOneOfItsSnapshots() throws Exception {
+    FileRefDatabase byJGit =
+        new FileRefDatabase(
+            repository,
+            jgit,
+            file,
+            TestRefs.writes(file),
+            new UpdateSettings(UpdateSettings.By.JGIT, UpdateSettings.Atomic.LOOSE, 0),
+            failures);
+    RefDatabase request = byJGit.forRequest();
+    RefDatabase snapshot = jgit.createSnapshottingRefDirectory();
+    assertThat(request.newBatchUpdate()).isInstanceOf(snapshot.newBatchUpdate().getClass());
+    assertThat(byJGit.newBatchUpdate()).isNotInstanceOf(snapshot.newBatchUpdate().getClass());
+  }
+
   /** Packing writes {@code packed-refs} and then deletes the loose file. */
   @ParameterizedTest
   @ValueSource(strings = {"always", "after_open", "never"})
