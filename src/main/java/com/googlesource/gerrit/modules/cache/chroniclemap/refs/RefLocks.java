@@ -185,16 +185,13 @@ final class RefLocks implements Closeable {
   private boolean link(Path lock) throws IOException {
     for (int attempt = 1; ; attempt++) {
       try {
-        return tryLink(lock);
-      } catch (NoSuchFileException e) {
-        if (attempt == FOLDER_ATTEMPTS) {
-          throw e;
+        // Cheaper than the exception, where a new change needs a folder of its own.
+        if (!lock.getParent().toFile().isDirectory()) {
+          paths.disk().makeFolders(lock.getParent());
         }
-      }
-      try {
-        paths.disk().makeFolders(lock.getParent());
+        return tryLink(lock);
       } catch (IOException e) {
-        // One above it may just have been deleted, as it was empty.
+        // A folder above may just have been deleted, as it was empty.
         if (attempt == FOLDER_ATTEMPTS) {
           throw e;
         }
@@ -212,10 +209,6 @@ final class RefLocks implements Closeable {
     } catch (NoSuchFileException e) {
       throw e;
     } catch (UnsupportedOperationException | FileSystemException e) {
-      if (!Files.isDirectory(lock.getParent())) {
-        // A file is in the way, which this says as JGit does.
-        paths.disk().makeFolders(lock.getParent());
-      }
       // A file system without hard links, or with too few of them: a lock that can't be told after
       // this process was killed is still a lock.
       return create(lock, e);
