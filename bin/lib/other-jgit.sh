@@ -6,7 +6,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 
 version=3.14.2
-tests=PackedRefsReaderTest,NameOrderTest,ParsedRefsTest,PackedRefsFuzzTest,OffHeapRefDatabaseTest,SymbolicRefsTest
+tests=PackedRefsReaderTest,NameOrderTest,ParsedRefsTest,PackedRefsFuzzTest,FileRefDatabaseTest,UpdateFuzzTest,RefUpdateContractTest,SymbolicRefsTest
 
 exec mvn -B "-Dgerrit.version=$version" "-Doutput.directory=$PWD/target-$version" "-Dtest.classes=$PWD/target/test-classes" \
   "-Dtest=$tests" -Dspotless.check.skip=true toolchains:select-jdk-toolchain@default surefire:test

@@ -188,14 +188,16 @@ public final class UpdatesBench {
       return lastTurnNanos > SLOW_TURN_NANOS;
     }
 
-    /** Until it is compiled; one turn in any case. */
+    /** Until it is compiled; one turn in any case. What restores the repository does not count. */
     void warmUp() throws IOException, InterruptedException {
-      long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(plan.warmUpMillis());
-      do {
+      long left = TimeUnit.MILLISECONDS.toNanos(plan.warmUpMillis());
+      while (left > 0) {
         prepare();
+        long begun = System.nanoTime();
         UpdatesRun unused = contender.run(operation, 0, most, plan.warmUpMillis());
+        left -= System.nanoTime() - begun;
         repository.restore();
-      } while (System.nanoTime() < end);
+      }
     }
 
     private void prepare() throws IOException {
