@@ -33,7 +33,7 @@ import java.util.concurrent.Future;
 /** A Gerrit, plain or with the module, with a large and a small project and its users. */
 final class RefsServer implements AutoCloseable {
   /** Above the numbers of the changes that the large project has. */
-  private static final int FIRST_CHANGE = 10_000_000;
+  static final int FIRST_CHANGE = 10_000_000;
 
   private static final double TICKS_PER_SECOND = 100;
   private static final String HEAP = "3g";
