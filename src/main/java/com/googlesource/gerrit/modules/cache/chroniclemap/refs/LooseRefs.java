@@ -172,18 +172,6 @@ final class LooseRefs {
     return Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
   }
 
-  // ---- what others tell
-
-  /** A ref was written by this process: a hint, as its file tells it too. */
-  void stored(String name) {
-    memory.forget(name);
-  }
-
-  /** A ref was deleted by this process: a hint, as its file tells it too. */
-  void deleted(String name) {
-    memory.forget(name);
-  }
-
   /** Has each file read again. */
   void refresh() {
     memory.clear();

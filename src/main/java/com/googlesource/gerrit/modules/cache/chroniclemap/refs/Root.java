@@ -14,8 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
@@ -58,9 +56,6 @@ final class Root {
   static final int ID_BYTES = 2 * Long.BYTES;
   static final int PADDING = 8;
 
-  /** Every how many blocks it is noted where the text starts. */
-  private static final int STARTS_EVERY = 64;
-
   private static final VarHandle WORD =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
   private static final VarHandle INT =
@@ -78,9 +73,6 @@ final class Root {
   private final int pairsAt;
   private final int namesAt;
   private final boolean utf16;
-
-  /** Made when it is first needed. */
-  private volatile long[] textStarts;
 
   /**
    * Reads a root.
@@ -189,38 +181,6 @@ final class Root {
     return (short) SHORT.get(bytes, lengthsAt + block * Short.BYTES) & 0xFFFF;
   }
 
-  /**
-   * Where a block's text starts in the file of a regular list; of {@link #blocks} where the last
-   * one's ends.
-   */
-  long textStart(int block) {
-    long[] known = textStarts;
-    if (known == null) {
-      known = sumTextLengths();
-      textStarts = known;
-    }
-    long start = known[block / STARTS_EVERY];
-    for (int i = block - block % STARTS_EVERY; i < block; i++) {
-      start += textLength(i);
-    }
-    return start;
-  }
-
-  private long[] sumTextLengths() {
-    long[] starts = new long[blocks / STARTS_EVERY + 1];
-    long start = 0;
-    for (int i = 0; i < blocks; i++) {
-      if (i % STARTS_EVERY == 0) {
-        starts[i / STARTS_EVERY] = start;
-      }
-      start += textLength(i);
-    }
-    if (blocks % STARTS_EVERY == 0) {
-      starts[blocks / STARTS_EVERY] = start;
-    }
-    return starts;
-  }
-
   /** Which orders the names of a block follow: see {@link NamePairs}. */
   int pairs(int block) {
     return hasPairs(flags) ? bytes[pairsAt + block] : 0;
@@ -236,18 +196,6 @@ final class Root {
 
   void copyFence(int block, byte[] target, int offset) {
     System.arraycopy(bytes, namesAt + fence(block), target, offset, fenceLength(block));
-  }
-
-  /** The first name of a block. */
-  String firstName(int block) {
-    return new String(bytes, namesAt + fence(block), fenceLength(block), UTF_8);
-  }
-
-  /** The block that has a name, if any has; -1 if the name comes before all, or is none. */
-  int blockOf(String name) {
-    byte[] target = new byte[3 * name.length() + PADDING];
-    int length = Names.encode(name, target);
-    return length < 0 ? -1 : blockOf(target, length);
   }
 
   /** The last block whose first name is not after the target; -1 if there is none. */

@@ -273,18 +273,6 @@ class LooseRefsTest {
     assertThat(loose.read("refs/heads/s").getTarget().getName()).isEqualTo("refs/heads/b");
   }
 
-  @Test
-  void whatThisProcessTellsIsReadAgain() throws Exception {
-    write(A, one);
-    assertThat(id(A)).isEqualTo(one);
-    write(A, two);
-    loose.stored(A);
-    assertThat(id(A)).isEqualTo(two);
-    loose.deleted(A);
-    assertThat(memory.size()).isEqualTo(0);
-    assertThat(id(A)).isEqualTo(two);
-  }
-
   // ---- peeled
 
   private static void assertPeeled(Ref ref, @Nullable ObjectId peeled) {

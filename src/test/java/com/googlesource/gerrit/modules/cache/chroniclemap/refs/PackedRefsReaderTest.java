@@ -181,22 +181,6 @@ class PackedRefsReaderTest {
     }
   }
 
-  @Test
-  void textStartsAreWhereTheBlocksAreInTheFile() throws Exception {
-    byte[] text = PackedRefsText.text(PackedRefsText.gerrit(random, 20_000));
-    Root root = accepted(text).root();
-    assertThat(root.blocks()).isGreaterThan(128);
-    assertThat(root.textStart(root.blocks())).isEqualTo(text.length);
-    for (int i = 1; i < root.blocks(); i++) {
-      int at = (int) root.textStart(i);
-      String line = new String(text, at, root.textLength(i), UTF_8);
-      assertThat(line.substring(41, line.indexOf('\n'))).isEqualTo(root.firstName(i));
-      assertThat(root.blockOf(root.firstName(i))).isEqualTo(i);
-      assertThat(root.blockOf(root.firstName(i) + "x")).isEqualTo(i);
-    }
-    assertThat(root.blockOf("a")).isEqualTo(-1);
-  }
-
   /**
    * The worst that an author of names and objects can do: all but a part in the middle is equal.
    */
