@@ -42,6 +42,11 @@ public final class UpdatesBench {
 
   private static final int MOST_WATCHED = 3;
 
+  /** A turn that is not this much faster than the best before is as fast as they get. */
+  private static final double STEADY = 0.95;
+
+  private static final int MOST_WARM_UPS = 4;
+
   private final Session session;
   private final UpdatesPlan plan;
   private final UpdatesHome home;
@@ -188,15 +193,22 @@ public final class UpdatesBench {
       return lastTurnNanos > SLOW_TURN_NANOS;
     }
 
-    /** Until it is compiled; one turn in any case. What restores the repository does not count. */
+    /**
+     * Until it is compiled and gets no faster, as a server is that has run for some minutes; one
+     * turn in any case. What restores the repository does not count.
+     */
     void warmUp() throws IOException, InterruptedException {
-      long left = TimeUnit.MILLISECONDS.toNanos(plan.warmUpMillis());
-      while (left > 0) {
+      long least = TimeUnit.MILLISECONDS.toNanos(plan.warmUpMillis());
+      double best = Double.MAX_VALUE;
+      boolean steady = false;
+      for (long spent = 0; spent < least || (!steady && spent < MOST_WARM_UPS * least); ) {
         prepare();
         long begun = System.nanoTime();
-        UpdatesRun unused = contender.run(operation, 0, most, plan.warmUpMillis());
-        left -= System.nanoTime() - begun;
+        double median = contender.run(operation, 0, most, plan.warmUpMillis()).medianNanos();
+        spent += System.nanoTime() - begun;
         repository.restore();
+        steady = median > STEADY * best;
+        best = Math.min(best, median);
       }
     }
 
@@ -249,6 +261,7 @@ public final class UpdatesBench {
     @Override
     public void close() throws IOException {
       contender.close();
+      repository.deleteOld();
     }
   }
 }

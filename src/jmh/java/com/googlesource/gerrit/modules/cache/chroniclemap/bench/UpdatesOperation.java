@@ -17,8 +17,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 /** What is done to refs, once in a run. A worker has it without this module beside it. */
 enum UpdatesOperation {
   /** The refs of a new change. */
-  ATOMIC_2("atomic batch of 2", 2, 400),
-  SINGLE("one update", 1, 400),
+  ATOMIC_2("atomic batch of 2", 2, 1000),
+  SINGLE("one update", 1, 1000),
   DELETE("deletion of one packed ref", 0, 10),
   BATCH_100("100 new refs", 100, 5),
   BATCH_1000("1,000 new refs", 1000, 1),

@@ -22,12 +22,13 @@ import java.util.List;
  *
  * @param rounds how often all contenders of a case take their turns
  * @param turnMillis after which a turn begins no run any more
- * @param warmUpMillis of each contender before the first round of a case
+ * @param warmUpMillis of each contender before the first round of a case, at least; up to four
+ *     times as long until it gets no faster
  */
 record UpdatesPlan(int rounds, int turnMillis, int warmUpMillis) {
   private static final int MANY_WRITERS = 8;
   private static final int MANY_REFS = 10_000;
-  private static final UpdatesPlan QUICK = new UpdatesPlan(2, 200, 400);
+  private static final UpdatesPlan QUICK = new UpdatesPlan(2, 200, 1000);
 
   static UpdatesPlan full() {
     return new UpdatesPlan(4, 1000, 2000);

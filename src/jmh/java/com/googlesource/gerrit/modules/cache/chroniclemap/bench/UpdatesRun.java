@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
+import com.google.common.math.Quantiles;
 import java.util.OptionalLong;
 
 /**
@@ -27,5 +28,9 @@ import java.util.OptionalLong;
 record UpdatesRun(long wallNanos, long cpuNanos, OptionalLong allocated, long[] latencies) {
   int count() {
     return latencies.length;
+  }
+
+  double medianNanos() {
+    return Quantiles.median().compute(latencies);
   }
 }

@@ -167,6 +167,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
             MessageFormat.format(JGitText.get().duplicateRef, command.getRefName()));
       }
     }
+    StoredConfig config = refs.repository().getConfig();
     boolean rewrites =
         writer.isAtomicByRewrite() || sorted.size() > MANY || NameConflicts.areNested(sorted);
     try {
@@ -174,7 +175,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
         // Where a folder takes the place of a ref, no file may be in the way of the locks.
         writer.packer().pack(names, null);
       }
-      ReceiveCommand refused = apply(walk, sorted, names, rewrites);
+      ReceiveCommand refused = apply(walk, sorted, names, rewrites, config);
       if (refused != null) {
         lockFailure(refused);
         return;
@@ -189,13 +190,17 @@ final class FileBatchUpdate extends BatchRefUpdate {
     }
     refs.wrote();
     pending.forEach(command -> command.setResult(OK));
-    writeLogs(pending);
+    writeLogs(pending, config);
   }
 
   /** Returns the command whose ref is not as it is expected, if there is one. */
   @Nullable
   private ReceiveCommand apply(
-      RevWalk walk, List<ReceiveCommand> sorted, Set<String> names, boolean rewrites)
+      RevWalk walk,
+      List<ReceiveCommand> sorted,
+      Set<String> names,
+      boolean rewrites,
+      StoredConfig config)
       throws IOException, RefReader.LeftToJGit, RefLocks.Refused {
     List<Journal.Entry> entries =
         sorted.stream().map(c -> new Journal.Entry(c.getRefName(), c.getNewId())).toList();
@@ -205,7 +210,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
         writer.packer().pack(names, locks);
         refused = new PackedTransaction(refs, writer, locks, sorted, walk).run();
       } else {
-        refused = new RefTransaction(refs, writer, locks, sorted).run();
+        refused = new RefTransaction(refs, writer, locks, sorted, writer.isDurable(config)).run();
       }
     }
     for (ReceiveCommand command : sorted) {
@@ -231,8 +236,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
   }
 
   /** As in JGit a log that can't be written changes nothing: the refs have changed. */
-  private void writeLogs(List<ReceiveCommand> commands) {
-    StoredConfig config = refs.repository().getConfig();
+  private void writeLogs(List<ReceiveCommand> commands, StoredConfig config) {
     for (ReceiveCommand command : commands) {
       try {
         writeLog(command, config);

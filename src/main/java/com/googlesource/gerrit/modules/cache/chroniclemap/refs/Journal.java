@@ -90,6 +90,9 @@ final class Journal implements Closeable {
   /** Where the line of the decision is to stand. */
   private int prepared;
 
+  /** Whether the disk keeps that there is such a file. */
+  private boolean isKept;
+
   private Journal(RefDisk disk, Path file, String boot, RandomAccessFile open) {
     this.disk = disk;
     this.file = file;
@@ -168,13 +171,27 @@ final class Journal implements Closeable {
   /**
    * Decides the transaction. From here on it must be finished.
    *
-   * @param durable whether it is to outlive a crash of the machine
+   * @throws IOException if it can't be; then {@link #undecide} must follow
    */
-  void decide(boolean durable) throws IOException {
+  void decide() throws IOException {
     write(new ByteArrayOutputStream(), DECIDED);
-    if (durable) {
-      disk.sync(open, file);
+  }
+
+  /**
+   * The same, and it outlives a crash of the machine. What was written beside is kept by the disk
+   * at the same time: should the decision outlive a crash and those not, they are written again
+   * from this file.
+   *
+   * @param beside files that were written
+   */
+  void decide(List<Path> beside) throws IOException {
+    decide();
+    List<Path> files = new ArrayList<>(beside);
+    files.add(file);
+    disk.syncFiles(files);
+    if (!isKept) {
       disk.syncFolders(List.of(file.getParent()));
+      isKept = true;
     }
   }
 
@@ -186,6 +203,9 @@ final class Journal implements Closeable {
     open.seek(prepared);
     disk.append(open, file, END);
     position = prepared;
+    if (isKept) {
+      disk.syncFiles(List.of(file));
+    }
   }
 
   /** Removes the file: the transaction is over, and none of its locks is left. */

@@ -72,10 +72,26 @@ class RefDisk {
     Files.createLink(newName, file);
   }
 
-  /** Makes a folder and those above it, which another thread or process may be making too. */
+  /**
+   * Makes a folder and those above it, which another thread or process may be making too. Costs one
+   * call where one level is missing, and two for each more: File's own way asks for the canonical
+   * path each time, which is a call for each folder from the root down.
+   *
+   * @throws IOException if it is not there afterwards
+   */
   final void makeFolders(Path folder) throws IOException {
     about("make folders", folder);
-    FileUtils.mkdirs(folder.toFile(), /* skipExisting= */ true);
+    if (!make(folder.toFile())) {
+      throw new IOException("cannot make the folder " + folder);
+    }
+  }
+
+  private static boolean make(File folder) {
+    if (folder.mkdir() || folder.isDirectory()) {
+      return true;
+    }
+    File parent = folder.getParentFile();
+    return parent != null && make(parent) && (folder.mkdir() || folder.isDirectory());
   }
 
   /** Writes a file. No interrupt of the thread disturbs it. */
@@ -140,12 +156,6 @@ class RefDisk {
     about("delete folders", folder.toPath());
     FileUtils.delete(
         folder, FileUtils.EMPTY_DIRECTORIES_ONLY | FileUtils.RECURSIVE | FileUtils.SKIP_MISSING);
-  }
-
-  /** Has the disk keep the content of an open file. */
-  final void sync(RandomAccessFile open, Path file) throws IOException {
-    about("sync", file);
-    open.getFD().sync();
   }
 
   /** Has the disk keep the content of an open file. */

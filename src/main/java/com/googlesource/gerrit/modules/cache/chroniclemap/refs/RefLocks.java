@@ -25,7 +25,9 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Constants;
@@ -186,7 +188,7 @@ final class RefLocks implements Closeable {
     for (int attempt = 1; ; attempt++) {
       try {
         // Cheaper than the exception, where a new change needs a folder of its own.
-        if (!lock.getParent().toFile().isDirectory()) {
+        if (!isBesideLast(lock) && !lock.getParent().toFile().isDirectory()) {
           paths.disk().makeFolders(lock.getParent());
         }
         return tryLink(lock);
@@ -197,6 +199,11 @@ final class RefLocks implements Closeable {
         }
       }
     }
+  }
+
+  /** Whether the folder is there for certain, as it has a lock of this transaction. */
+  private boolean isBesideLast(Path lock) {
+    return !files.isEmpty() && files.getLast().getParent().equals(lock.getParent());
   }
 
   private boolean tryLink(Path lock) throws IOException {
@@ -284,13 +291,25 @@ final class RefLocks implements Closeable {
 
   /** Has the disk keep the new values that were written. */
   void syncValues() throws IOException {
-    List<Path> written = new ArrayList<>();
-    for (Path value : values) {
-      if (value != null) {
-        written.add(value);
-      }
+    paths.disk().syncFiles(written());
+  }
+
+  private List<Path> written() {
+    return Arrays.stream(values).filter(Objects::nonNull).toList();
+  }
+
+  /**
+   * Decides that the new values are to be put into place.
+   *
+   * @param durable whether that is to outlive a crash of the machine
+   * @throws IOException if it can't be; then the decision must be taken back
+   */
+  void decide(boolean durable) throws IOException {
+    if (durable) {
+      journal.decide(written());
+    } else {
+      journal.decide();
     }
-    paths.disk().syncFiles(written);
   }
 
   /**

@@ -30,10 +30,11 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * <p>Three stages, the refs being locked throughout:
  *
  * <ol>
- *   <li>Prepare: values are read and compared, new ones written beside, and synced if the
- *       repository's config says so. A failure here has changed nothing.
- *   <li>Decide: the {@link Journal} says that it is to be; and readers of this process are told the
- *       old values from here on.
+ *   <li>Prepare: values are read and compared, new ones written beside. A failure here has changed
+ *       nothing.
+ *   <li>Decide: the {@link Journal} says that it is to be, and is synced together with the new
+ *       values if the repository's config says so; and readers of this process are told the old
+ *       values from here on.
  *   <li>Finish: {@code packed-refs} is put into place if lines had to leave it, files are renamed,
  *       files of deleted refs deleted; then readers are told the new values, of all refs at once.
  *       If one of these steps fails, all refs are given their old values again.
@@ -66,14 +67,19 @@ final class RefTransaction implements PackedRefsQueue.Request {
    * Prepares nothing yet.
    *
    * @param commands in the order of names, for which the locks are
+   * @param durable whether it is to outlive a crash of the machine
    */
   RefTransaction(
-      FileRefDatabase refs, RefWriter writer, RefLocks locks, List<ReceiveCommand> commands) {
+      FileRefDatabase refs,
+      RefWriter writer,
+      RefLocks locks,
+      List<ReceiveCommand> commands,
+      boolean durable) {
     this.refs = refs;
     this.writer = writer;
     this.locks = locks;
     this.commands = commands;
-    this.durable = writer.isDurable();
+    this.durable = durable;
   }
 
   /**
@@ -179,9 +185,6 @@ final class RefTransaction implements PackedRefsQueue.Request {
         locks.write(i, commands.get(i).getNewId());
       }
     }
-    if (durable) {
-      locks.syncValues();
-    }
   }
 
   // ---- packed-refs
@@ -221,7 +224,7 @@ final class RefTransaction implements PackedRefsQueue.Request {
   @Override
   public void decide() throws IOException {
     if (link == null) {
-      locks.journal().decide(durable);
+      locks.decide(durable);
       link = writer.writes().transactions().begin(oldValues);
     }
   }

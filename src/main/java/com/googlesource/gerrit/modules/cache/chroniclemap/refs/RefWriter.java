@@ -79,14 +79,23 @@ final class RefWriter {
 
   /** Whether refs are to outlive a crash of the machine, as the repository's config says. */
   boolean isDurable() {
-    return repository.getConfig().get(IS_DURABLE);
+    return isDurable(repository.getConfig());
+  }
+
+  /**
+   * The same.
+   *
+   * @param config of the repository; asked for once for an update, as each time costs a look at six
+   *     files
+   */
+  boolean isDurable(StoredConfig config) {
+    return config.get(IS_DURABLE);
   }
 
   /**
    * Whether changes of a ref are logged: where its log is there, or is to be made.
    *
-   * @param config of the repository; asked for once for many refs, as each time costs a look at six
-   *     files
+   * @param config as above
    */
   boolean isLogged(String name, boolean force, StoredConfig config) {
     return force || makesLog(name, config) || refs.jgit().logFor(name).isFile();
