@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import com.google.common.util.concurrent.Uninterruptibles;
+import java.io.FileInputStream;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
@@ -47,9 +48,10 @@ final class Durable {
 
   private Durable() {}
 
+  /** Not by a channel, which an interrupt would close: the caller itself may do this. */
   private static void file(Path file) throws IOException {
-    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
-      channel.force(true);
+    try (FileInputStream open = new FileInputStream(file.toFile())) {
+      open.getFD().sync();
     }
   }
 
@@ -61,23 +63,32 @@ final class Durable {
 
   /** Returns when the contents of all these files are on disk. */
   static void files(Collection<Path> files) throws IOException {
-    together(files, Durable::file);
+    if (files.isEmpty()) {
+      return;
+    }
+    List<Path> others = List.copyOf(files);
+    Path last = others.getLast();
+    List<Future<?>> running = begin(others.subList(0, others.size() - 1), Durable::file);
+    try {
+      file(last);
+    } finally {
+      await(running, files);
+    }
   }
 
-  /** Returns when it is on disk which files are in these folders. */
+  /**
+   * Returns when it is on disk which files are in these folders. On threads of its own: a folder
+   * can be opened by a channel alone, which an interrupt of the caller's would close.
+   */
   static void folders(Collection<Path> folders) throws IOException {
-    together(folders, Durable::folder);
+    await(begin(folders, Durable::folder), folders);
   }
 
   private interface Sync {
     void sync(Path path) throws IOException;
   }
 
-  /** On threads of its own: an interrupt of the caller's would close what is being synced. */
-  private static void together(Collection<Path> paths, Sync sync) throws IOException {
-    if (paths.isEmpty()) {
-      return;
-    }
+  private static List<Future<?>> begin(Collection<Path> paths, Sync sync) {
     List<Future<?>> running = new ArrayList<>(paths.size());
     for (Path path : paths) {
       running.add(
@@ -87,6 +98,10 @@ final class Durable {
                 return null;
               }));
     }
+    return running;
+  }
+
+  private static void await(List<Future<?>> running, Collection<Path> paths) throws IOException {
     try {
       for (Future<?> each : running) {
         // Not interrupted: a sync by the caller itself would not be either.
