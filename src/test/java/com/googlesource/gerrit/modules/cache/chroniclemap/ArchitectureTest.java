@@ -61,6 +61,46 @@ class ArchitectureTest {
   }
 
   @Test
+  void importsWithinRefsRunDownwards() {
+    String refs = ROOT + ".refs";
+    layeredArchitecture()
+        .consideringOnlyDependenciesInLayers()
+        .layer("database")
+        .definedBy(refs)
+        .layer("updates")
+        .definedBy(refs + ".updates")
+        .layer("reading")
+        .definedBy(refs + ".reading")
+        .layer("locks")
+        .definedBy(refs + ".locks")
+        .layer("packed")
+        .definedBy(refs + ".packed")
+        .layer("loose")
+        .definedBy(refs + ".loose")
+        .layer("parsing")
+        .definedBy(refs + ".parsing")
+        .layer("lists")
+        .definedBy(refs + ".lists")
+        .whereLayer("database")
+        .mayNotBeAccessedByAnyLayer()
+        .whereLayer("updates")
+        .mayOnlyBeAccessedByLayers("database")
+        .whereLayer("reading")
+        .mayOnlyBeAccessedByLayers("database", "updates")
+        .whereLayer("locks")
+        .mayOnlyBeAccessedByLayers("database", "updates")
+        .whereLayer("packed")
+        .mayOnlyBeAccessedByLayers("database", "updates")
+        .whereLayer("loose")
+        .mayOnlyBeAccessedByLayers("database", "updates", "reading", "locks", "packed")
+        .whereLayer("parsing")
+        .mayOnlyBeAccessedByLayers("database", "updates", "packed")
+        .whereLayer("lists")
+        .mayOnlyBeAccessedByLayers("database", "updates", "reading", "packed", "parsing")
+        .check(MAIN);
+  }
+
+  @Test
   void theRefsKnowNoGerritCache() {
     noClasses()
         .that()

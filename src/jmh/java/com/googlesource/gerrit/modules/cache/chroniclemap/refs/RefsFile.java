@@ -54,7 +54,7 @@ public final class RefsFile {
   }
 
   /** Writes the file; ids depend on the seed, and one more line on the edition. */
-  static void write(Path file, String[] names, int edition) throws IOException {
+  public static void write(Path file, String[] names, int edition) throws IOException {
     Random random = new Random(names.length);
     byte[] id = new byte[20];
     try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(file))) {

@@ -14,6 +14,18 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.EmptyRefFolders;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.FileCounts;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.CurrentList;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefWriter;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefWrites;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdatableRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -50,10 +62,11 @@ import org.eclipse.jgit.util.RefMap;
  *
  * <p>With a {@link RequestPin} it is the database of one request. Any thread may call.
  */
-final class FileRefDatabase extends RefDatabase {
+final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
   private final FileRepository repository;
   private final RefDirectory jgit;
   private final PackedRefsFile packedFile;
+  private final RefPaths paths;
   private final LooseRefs loose;
   private final TrustStat trustPacked;
   private final Failures failures;
@@ -93,9 +106,13 @@ final class FileRefDatabase extends RefDatabase {
     this.counts = packedFile.counts();
     CoreConfig config = repository.getConfig().get(CoreConfig.KEY);
     this.trustPacked = config.getTrustPackedRefsStat();
-    this.loose = new LooseRefs(repository, config.getTrustLooseRefStat(), packedFile.looseMemory());
-    this.reader = new RefReader(loose, () -> packedFile.current(trustPacked), writes);
-    this.writer = new RefWriter(this, writes, updates);
+    this.paths = new RefPaths(repository, packedFile.file());
+    this.loose =
+        new LooseRefs(repository, paths, config.getTrustLooseRefStat(), packedFile.looseMemory());
+    this.reader =
+        new RefReader(
+            loose, () -> packedFile.current(trustPacked), writes.transactions(), writes::counted);
+    this.writer = new RefWriter(this, paths, writes, updates);
     this.pin = null;
     this.shared = this;
     writer.recover();
@@ -114,8 +131,9 @@ final class FileRefDatabase extends RefDatabase {
     this.failures = shared.failures;
     this.counts = shared.counts;
     this.trustPacked = shared.trustPacked;
+    this.paths = shared.paths;
     this.loose = shared.loose;
-    this.reader = new RefReader(loose, current, shared.writer.writes());
+    this.reader = shared.reader.with(current);
     this.writer = shared.writer;
     this.pin = pin;
     this.shared = shared;
@@ -127,25 +145,34 @@ final class FileRefDatabase extends RefDatabase {
     return new FileRefDatabase(this, forThis, forThis);
   }
 
-  FileRepository repository() {
+  @Override
+  public RefDatabase database() {
+    return this;
+  }
+
+  @Override
+  public FileRepository repository() {
     return repository;
   }
 
-  RefDirectory jgit() {
+  @Override
+  public RefDirectory jgit() {
     return jgit;
   }
 
-  PackedRefsFile packedFile() {
+  @Override
+  public PackedRefsFile packedFile() {
     return packedFile;
   }
 
-  RefReader reader() {
+  @Override
+  public RefReader reader() {
     return reader;
   }
 
-  /** The list of {@code packed-refs}, which is locked; null if JGit is to answer. */
+  @Override
   @Nullable
-  ParsedRefs lockedList(boolean byContent) throws IOException {
+  public ParsedRefs lockedList(boolean byContent) throws IOException {
     return byContent ? packedFile.currentByContent() : packedFile.current(trustPacked);
   }
 
@@ -202,15 +229,15 @@ final class FileRefDatabase extends RefDatabase {
     }
   }
 
-  /** Notes a change that was made through this database. */
-  void wrote() {
+  @Override
+  public void wrote() {
     // What it did to packed-refs is part of it, and no change by others.
     shared.seenVersion.set(packedFile.version());
     noticed(true);
   }
 
-  /** Notes that there are refs, which is no change. */
-  void sawRefs() {
+  @Override
+  public void sawRefs() {
     if (!shared.hasNoticed) {
       shared.hasNoticed = true;
     }
@@ -370,7 +397,7 @@ final class FileRefDatabase extends RefDatabase {
 
   @Override
   public RefUpdate newUpdate(String name, boolean detach) throws IOException {
-    RefUpdate own = writer.newUpdate(shared, name, detach);
+    RefUpdate own = writer.newUpdate(name, detach);
     if (own == null) {
       return jgitToWrite().newUpdate(name, detach);
     }
@@ -380,7 +407,7 @@ final class FileRefDatabase extends RefDatabase {
 
   @Override
   public RefRename newRename(String fromName, String toName) throws IOException {
-    RefRename own = writer.newRename(shared, fromName, toName);
+    RefRename own = writer.newRename(fromName, toName);
     if (own == null) {
       return jgitToWrite().newRename(fromName, toName);
     }
@@ -390,11 +417,12 @@ final class FileRefDatabase extends RefDatabase {
 
   @Override
   public BatchRefUpdate newBatchUpdate() {
-    if (!writer.isOwn()) {
+    BatchRefUpdate own = writer.newBatchUpdate();
+    if (own == null) {
       return jgitToWrite().newBatchUpdate();
     }
     beginUpdate();
-    return new FileBatchUpdate(shared, writer);
+    return own;
   }
 
   @Override
@@ -404,22 +432,12 @@ final class FileRefDatabase extends RefDatabase {
 
   @Override
   public void packRefs(ProgressMonitor monitor, PackRefsCommand command) throws IOException {
-    if (!writer.isOwn() || !isPackedHere(monitor, command)) {
+    if (!writer.pack(monitor, command.isAll())) {
       jgitToWrite().packRefs(monitor, command);
     }
     if (command.isAll()) {
       // Where JGit's garbage collection finds its own RefDirectory it does so at its end.
-      EmptyRefFolders.delete(loose.refsFolder());
-    }
-  }
-
-  private boolean isPackedHere(ProgressMonitor monitor, PackRefsCommand command)
-      throws IOException {
-    try {
-      writer.packer().pack(monitor, command.isAll());
-      return true;
-    } catch (PackedRefsQueue.LeftToJGitException e) {
-      return false;
+      EmptyRefFolders.delete(paths.refsFolder());
     }
   }
 

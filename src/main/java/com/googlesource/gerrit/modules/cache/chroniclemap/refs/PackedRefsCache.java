@@ -16,6 +16,20 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import com.google.common.collect.MapMaker;
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.BlockFormat;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Root;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.FileCounts;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.SecretFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.NotParsableException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.SiteKey;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefWrites;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.JvmFlags;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
@@ -342,7 +356,7 @@ public final class PackedRefsCache implements AutoCloseable {
   }
 
   private void closeJournals() {
-    writes.values().forEach(each -> each.journals().closeUnused());
+    writes.values().forEach(each -> each.locker().closeUnused());
   }
 
   /** Writes what waits, and closes the store. */
@@ -370,7 +384,7 @@ public final class PackedRefsCache implements AutoCloseable {
       lists.close();
     }
     closeDirectory();
-    writes.values().forEach(each -> each.journals().close());
+    writes.values().forEach(each -> each.locker().close());
     if (interrupted) {
       Thread.currentThread().interrupt();
     }

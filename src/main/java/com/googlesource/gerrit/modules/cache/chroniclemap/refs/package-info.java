@@ -13,12 +13,23 @@
 // limitations under the License.
 
 /**
- * Parsed ref lists: {@code packed-refs} files as front-coded blocks that are kept off-heap and
- * shared by content.
+ * The refs of repositories, read from parsed lists and updated without parsing any.
  *
- * <p>This package knows JGit and no Gerrit cache. Start reading at {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.refs.ParsedRefs} for lookups and at {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsReader} for parsing; the format
- * is specified in {@code resources/Documentation/refs-format.md}.
+ * <p>Start reading at {@code FileRefDatabase}, JGit's interface: each question goes to {@code
+ * reading}, each change to {@code updates}, and what neither can do to JGit. The folders, from the
+ * bottom; each knows those below it that its package comment names, and none above:
+ *
+ * <ul>
+ *   <li>{@code lists}: what a parsed list is, and how it is asked
+ *   <li>{@code parsing}: text to lists, and changed lists to text
+ *   <li>{@code loose}: refs that have a file each
+ *   <li>{@code packed}: one {@code packed-refs} file and its list of now
+ *   <li>{@code locks}: locks of refs and the journal of a transaction
+ *   <li>{@code reading}: questions
+ *   <li>{@code updates}: changes
+ * </ul>
+ *
+ * <p>All of it knows JGit and no Gerrit cache. Others use {@link
+ * com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache}.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
 import java.io.IOException;
 import java.nio.file.Path;
 
@@ -40,7 +41,7 @@ final class BrokenDisk extends RefDisk {
   }
 
   @Override
-  synchronized void about(String what, Path file) throws IOException {
+  protected synchronized void about(String what, Path file) throws IOException {
     steps++;
     if (steps == step || (killed && steps > step)) {
       if (steps == step) {

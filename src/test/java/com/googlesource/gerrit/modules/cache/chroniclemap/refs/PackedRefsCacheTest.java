@@ -19,6 +19,10 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.primitives.Bytes;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Lists;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import java.io.IOException;
 import java.nio.file.Files;

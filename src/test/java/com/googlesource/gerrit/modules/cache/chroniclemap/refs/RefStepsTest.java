@@ -17,6 +17,13 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefWrites;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -27,7 +34,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
-import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
@@ -149,18 +155,12 @@ class RefStepsTest {
               new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
       this.writes = TestRefs.writes(packed, disk);
       this.refs =
-          new FileRefDatabase(
-              test.repository(),
-              (RefDirectory) test.repository().getRefDatabase(),
-              packed,
-              writes,
-              new UpdateSettings(UpdateSettings.By.OWN, atomic, 0),
-              new Failures());
+          test.database(packed, writes, new UpdateSettings(UpdateSettings.By.OWN, atomic, 0));
     }
 
     /** Those that a process keeps for its next transactions. */
     void closeJournals() {
-      writes.journals().close();
+      writes.locker().close();
     }
 
     private ObjectId id(Integer number) {

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertWithMessage;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.JGitPackedRefs;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;

@@ -16,6 +16,10 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefWrites;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.Closeable;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -34,6 +38,7 @@ import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ObjectInserter;
 import org.eclipse.jgit.lib.PersonIdent;
+import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.TagBuilder;
 import org.eclipse.jgit.lib.TreeFormatter;
 
@@ -41,7 +46,7 @@ import org.eclipse.jgit.lib.TreeFormatter;
  * A repository with some objects for refs to point to, opened twice: once for the database under
  * test, once for JGit's, as if that one were in another process.
  */
-final class TestRefs implements Closeable {
+public final class TestRefs implements Closeable {
   private final FileRepository repository;
   private final FileRepository peerRepository;
   private final List<ObjectId> commits = new ArrayList<>();
@@ -58,7 +63,7 @@ final class TestRefs implements Closeable {
    *
    * @param trust value of {@code core.trustStat}; null to leave it out
    */
-  static TestRefs create(Path folder, @Nullable String trust) throws IOException {
+  public static TestRefs create(Path folder, @Nullable String trust) throws IOException {
     try (FileRepository create = new FileRepository(folder.toFile())) {
       create.create(true);
       if (trust != null) {
@@ -110,7 +115,7 @@ final class TestRefs implements Closeable {
   /**
    * Returns many more commits, the same ones each time, all in one pack; made when first asked for.
    */
-  List<ObjectId> manyCommits(int count) throws IOException {
+  public List<ObjectId> manyCommits(int count) throws IOException {
     if (many.size() >= count) {
       return many.subList(0, count);
     }
@@ -130,6 +135,22 @@ final class TestRefs implements Closeable {
     return writes(packed, new RefDisk());
   }
 
+  /** A database of this repository's refs as the module has it. */
+  public RefDatabase database(PackedRefsFile packed, RefDisk disk, UpdateSettings updates) {
+    return database(packed, writes(packed, disk), updates);
+  }
+
+  /** The same, with other shared parts. */
+  public FileRefDatabase database(PackedRefsFile packed, RefWrites writes, UpdateSettings updates) {
+    return new FileRefDatabase(
+        repository,
+        (RefDirectory) repository.getRefDatabase(),
+        packed,
+        writes,
+        updates,
+        new Failures());
+  }
+
   /** The same, with another disk. */
   static RefWrites writes(PackedRefsFile packed, RefDisk disk) {
     Executor onNewThread =
@@ -141,24 +162,24 @@ final class TestRefs implements Closeable {
     return new RefWrites(packed, disk, onNewThread, onNewThread);
   }
 
-  Path folder() {
+  public Path folder() {
     return repository.getDirectory().toPath();
   }
 
-  FileRepository repository() {
+  public FileRepository repository() {
     return repository;
   }
 
   /** JGit's own database, of another instance of the repository. */
-  RefDirectory peer() {
+  public RefDirectory peer() {
     return (RefDirectory) peerRepository.getRefDatabase();
   }
 
-  List<ObjectId> commits() {
+  public List<ObjectId> commits() {
     return commits;
   }
 
-  List<ObjectId> tags() {
+  public List<ObjectId> tags() {
     return tags;
   }
 

@@ -19,16 +19,22 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.TreeMap;
-import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.Test;
@@ -46,14 +52,14 @@ class UndoneBatchTest {
   @TempDir Path folder;
 
   private TestRefs test;
-  private FileRefDatabase refs;
+  private RefDatabase refs;
 
   /** Has git pack refs just before the last one of the batch is to get its value, which fails. */
   private final class PacksAndFails extends RefDisk {
     private boolean isOver;
 
     @Override
-    void about(String step, Path file) throws IOException {
+    protected void about(String step, Path file) throws IOException {
       if (!isOver && step.equals("rename") && file.endsWith(LAST)) {
         isOver = true;
         try {
@@ -84,13 +90,10 @@ class UndoneBatchTest {
               new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
       PacksAndFails disk = new PacksAndFails();
       refs =
-          new FileRefDatabase(
-              test.repository(),
-              (RefDirectory) test.repository().getRefDatabase(),
+          test.database(
               packed,
-              TestRefs.writes(packed, disk),
-              new UpdateSettings(UpdateSettings.By.OWN, UpdateSettings.Atomic.LOOSE, 0),
-              new Failures());
+              disk,
+              new UpdateSettings(UpdateSettings.By.OWN, UpdateSettings.Atomic.LOOSE, 0));
       Map<String, ObjectId> before = values();
 
       ObjectId id = test.commits().get(1);

@@ -19,7 +19,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.gerrit.server.config.SitePaths;
 import com.google.inject.ProvisionException;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.UpdateSettings;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Set;

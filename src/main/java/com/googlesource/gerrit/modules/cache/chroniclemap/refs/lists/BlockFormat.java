@@ -1,0 +1,67 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
+
+/** Layout of a block; specified in {@code resources/Documentation/refs-format.md}. */
+public final class BlockFormat {
+  public static final byte VERSION = 2;
+
+  /** The file's header says {@code peeled}; see {@link PackedRefsTraits}. */
+  static final int PEELED = 1;
+
+  /** The file's header says {@code fully-peeled}. */
+  static final int FULLY_PEELED = 1 << 1;
+
+  /** All flags of blocks; a root has these and others. */
+  public static final int FLAGS = PEELED | FULLY_PEELED;
+
+  /** Of SHA-1, as JGit knows no other. */
+  public static final int ID_BYTES = 20;
+
+  public static final int VERSION_AT = 0;
+  public static final int FLAGS_AT = 1;
+  public static final int COUNT_AT = 2;
+  public static final int TAGS_AT = 4;
+
+  /** Every how many entries a name stands in full. */
+  public static final int RESTART_EVERY = 8;
+
+  /** A shared length that stands in the two bytes that follow. */
+  public static final int LONG_SHARED = 0xFF;
+
+  /** A suffix length that stands in the two bytes that follow. */
+  public static final int LONG_SUFFIX = 0x7F;
+
+  /** In the byte of the suffix length: a peeled id follows the suffix. */
+  public static final int HAS_PEELED_ID = 0x80;
+
+  /** Zeros at the end, so that a reader may load eight bytes from anywhere. */
+  public static final int PADDING = 8;
+
+  private BlockFormat() {}
+
+  /** Where the offsets of the restarts stand: behind the tags, which are eight for each. */
+  public static int restartsAt(int count) {
+    return TAGS_AT + restarts(count) * RESTART_EVERY;
+  }
+
+  public static int idsAt(int count) {
+    return restartsAt(count) + restarts(count) * Short.BYTES;
+  }
+
+  public static int restarts(int count) {
+    return (count + RESTART_EVERY - 1) / RESTART_EVERY;
+  }
+}

@@ -1,0 +1,359 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.ObjectIdRef;
+import org.eclipse.jgit.lib.Ref;
+
+/**
+ * Reads a block where it lies: finds names and walks from there. Reused for block after block, by
+ * one thread; makes no garbage but the refs asked for.
+ */
+final class BlockView {
+  private static final VarHandle WORD =
+      MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final VarHandle SHORT =
+      MethodHandles.byteBufferViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final VarHandle ID_WORD =
+      MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.BIG_ENDIAN);
+  private static final VarHandle ARRAY_WORD =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+
+  private static final long LOW_BITS = 0x0101010101010101L;
+  private static final long HIGH_BITS = LOW_BITS << 7;
+
+  private ByteBuffer memory;
+  private int base;
+  private boolean utf16;
+  private int flags;
+  private int count;
+  private int restartsAt;
+  private int idsAt;
+
+  // The entry at which find() or next() stopped.
+  private int index;
+  private int shared;
+  private int suffixAt;
+  private int suffixLength;
+  private boolean hasPeeledId;
+
+  // The name of the entry at which next() stopped.
+  private byte[] name = new byte[256];
+  private int nameLength;
+
+  /**
+   * Starts to read a block.
+   *
+   * @param inUtf16 the order of its list's names
+   */
+  void open(ByteBuffer block, int offset, boolean inUtf16) {
+    memory = block;
+    utf16 = inUtf16;
+    base = offset;
+    if (block.get(offset + BlockFormat.VERSION_AT) != BlockFormat.VERSION) {
+      throw new IllegalStateException("not a block of this format");
+    }
+    flags = block.get(offset + BlockFormat.FLAGS_AT);
+    count = unsignedShort(offset + BlockFormat.COUNT_AT);
+    restartsAt = offset + BlockFormat.restartsAt(count);
+    idsAt = offset + BlockFormat.idsAt(count);
+  }
+
+  /** Forgets the block, so that its memory is not used when it may be gone. */
+  void close() {
+    memory = null;
+  }
+
+  /** Number of refs. */
+  int count() {
+    return count;
+  }
+
+  /** Index of the current entry, or the number of refs behind the last. */
+  int index() {
+    return index;
+  }
+
+  /**
+   * Goes to the first entry whose name is not before the target.
+   *
+   * @param target has 8 readable bytes more than {@code length}
+   * @return whether that entry's name is the target
+   */
+  boolean find(byte[] target, int length) {
+    int low = 0;
+    int high = BlockFormat.restarts(count);
+    // Bytes that the target has in common with the entry at low, which is before it; so with low
+    // as well as high known, all between have the lesser of both in common with it.
+    int lowMatch = 0;
+    int highMatch = 0;
+    while (low < high) {
+      int middle = (low + high) >>> 1;
+      entry(restart(middle));
+      int from = Math.min(lowMatch, highMatch);
+      int match = from + mismatch(suffixAt + from, target, from, limit(length) - from);
+      int order = order(match, suffixLength, match, target, length);
+      if (order < 0) {
+        low = middle + 1;
+        lowMatch = match;
+      } else if (order == 0) {
+        index = middle * BlockFormat.RESTART_EVERY;
+        return true;
+      } else {
+        high = middle;
+        highMatch = match;
+      }
+    }
+    if (low == 0) {
+      index = 0;
+      return false;
+    }
+    entry(restart(low - 1));
+    return findBehind(low - 1, lowMatch, target, length);
+  }
+
+  /**
+   * Goes to the first entry behind a restart whose name is not before the target.
+   *
+   * @param restart has just been read, and is before the target
+   * @param lowMatch how many bytes it has in common with the target
+   */
+  private boolean findBehind(int restart, int lowMatch, byte[] target, int length) {
+    index = restart * BlockFormat.RESTART_EVERY;
+    int end = Math.min(index + BlockFormat.RESTART_EVERY, count);
+    int match = lowMatch;
+    while (++index < end) {
+      entry(next());
+      if (shared > match) {
+        continue; // differs from the target where the one before did
+      }
+      if (shared < match) {
+        return false; // comes after the one before where that one was still like the target
+      }
+      int more = mismatch(suffixAt, target, match, Math.min(suffixLength, length - match));
+      int order = order(more, suffixLength, match + more, target, length);
+      if (order == 0) {
+        return true;
+      }
+      if (order > 0) {
+        return false;
+      }
+      match += more;
+    }
+    return false;
+  }
+
+  /**
+   * Goes to the entry with that name, if there is one: most others are passed by their tags, which
+   * stand together, so fewer parts of the memory are waited for than {@link #find} needs.
+   *
+   * @param target has 8 readable bytes more than {@code length}
+   * @param tag of the target
+   */
+  boolean findExact(byte[] target, int length, int tag) {
+    long tags = tag * LOW_BITS;
+    int restarts = BlockFormat.restarts(count);
+    for (int i = 0; i < restarts; i++) {
+      long differ =
+          (long) WORD.get(memory, base + BlockFormat.TAGS_AT + i * BlockFormat.RESTART_EVERY)
+              ^ tags;
+      // Not zero if a byte is.
+      if (((differ - LOW_BITS) & ~differ & HIGH_BITS) != 0 && isBehind(i, target, length)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private boolean isBehind(int restart, byte[] target, int length) {
+    entry(restart(restart));
+    int match = mismatch(suffixAt, target, 0, limit(length));
+    int order = order(match, suffixLength, match, target, length);
+    if (order < 0) {
+      return findBehind(restart, match, target, length);
+    }
+    index = restart * BlockFormat.RESTART_EVERY;
+    return order == 0;
+  }
+
+  private int limit(int length) {
+    return Math.min(suffixLength, length);
+  }
+
+  /**
+   * Order of the current entry and the target, which differ at or end with these bytes.
+   *
+   * @param at position in the suffix
+   * @param targetAt the same position in the target
+   */
+  private int order(int at, int suffixEnd, int targetAt, byte[] target, int targetEnd) {
+    if (at == suffixEnd) {
+      return targetAt == targetEnd ? 0 : -1;
+    }
+    if (targetAt == targetEnd) {
+      return 1;
+    }
+    return Names.compareBytes(memory.get(suffixAt + at), target[targetAt], utf16);
+  }
+
+  /** How many of the first bytes are the same. */
+  private int mismatch(int at, byte[] target, int from, int length) {
+    for (int i = 0; i < length; i += Long.BYTES) {
+      long differ = (long) WORD.get(memory, at + i) ^ (long) ARRAY_WORD.get(target, from + i);
+      if (differ != 0) {
+        return Math.min(length, i + (Long.numberOfTrailingZeros(differ) >>> 3));
+      }
+    }
+    return length;
+  }
+
+  /** Goes to an entry by index and makes its name. */
+  void seek(int to) {
+    index = to - to % BlockFormat.RESTART_EVERY;
+    if (index >= count) {
+      return;
+    }
+    nameLength = 0;
+    entry(restart(index / BlockFormat.RESTART_EVERY));
+    readName();
+    while (index < to) {
+      advance();
+    }
+  }
+
+  /** Goes to the next entry and makes its name, unless there is none. */
+  void advance() {
+    if (++index < count) {
+      entry(next());
+      readName();
+    }
+  }
+
+  private void readName() {
+    nameLength = shared + suffixLength;
+    if (name.length < nameLength + Long.BYTES) {
+      name = Arrays.copyOf(name, 2 * nameLength + Long.BYTES);
+    }
+    if (suffixLength <= Long.BYTES) {
+      ARRAY_WORD.set(name, shared, (long) WORD.get(memory, suffixAt));
+    } else {
+      memory.get(suffixAt, name, shared, suffixLength);
+    }
+  }
+
+  /** Returns whether the name of the current entry, which has been made, starts so. */
+  boolean nameStartsWith(byte[] prefix, int length) {
+    return nameLength >= length && Arrays.equals(name, 0, length, prefix, 0, length);
+  }
+
+  /** Order of the name of the current entry, which has been made, and a target. */
+  int compareName(byte[] target, int length, boolean inUtf16) {
+    int end = Math.min(nameLength, length);
+    int match = Arrays.mismatch(name, 0, end, target, 0, end);
+    return match < 0
+        ? nameLength - length
+        : Names.compareBytes(name[match], target[match], inUtf16);
+  }
+
+  /** The bytes of the name of the current entry, which has been made; until that is left. */
+  byte[] nameBytes() {
+    return name;
+  }
+
+  int nameLength() {
+    return nameLength;
+  }
+
+  /** The name of the current entry, which has been made. */
+  String name() {
+    return new String(name, 0, nameLength, UTF_8);
+  }
+
+  /** Makes the ref of the current entry. */
+  Ref ref(String refName) {
+    ObjectId id = id(idsAt + index * BlockFormat.ID_BYTES);
+    if (hasPeeledId) {
+      return new ObjectIdRef.PeeledTag(
+          Ref.Storage.PACKED, refName, id, id(suffixAt + suffixLength));
+    }
+    return PackedRefsTraits.isPeeled(flags, refName)
+        ? new ObjectIdRef.PeeledNonTag(Ref.Storage.PACKED, refName, id)
+        : new ObjectIdRef.Unpeeled(Ref.Storage.PACKED, refName, id);
+  }
+
+  /** Returns whether the current entry's id or peeled id is this one. */
+  boolean pointsTo(int w1, int w2, int w3, int w4, int w5) {
+    return isId(idsAt + index * BlockFormat.ID_BYTES, w1, w2, w3, w4, w5)
+        || (hasPeeledId && isId(suffixAt + suffixLength, w1, w2, w3, w4, w5));
+  }
+
+  private boolean isId(int at, int w1, int w2, int w3, int w4, int w5) {
+    return (int) ID_WORD.get(memory, at) == w1
+        && (int) ID_WORD.get(memory, at + 4) == w2
+        && (int) ID_WORD.get(memory, at + 8) == w3
+        && (int) ID_WORD.get(memory, at + 12) == w4
+        && (int) ID_WORD.get(memory, at + 16) == w5;
+  }
+
+  private ObjectId id(int at) {
+    return new ObjectId(
+        (int) ID_WORD.get(memory, at),
+        (int) ID_WORD.get(memory, at + 4),
+        (int) ID_WORD.get(memory, at + 8),
+        (int) ID_WORD.get(memory, at + 12),
+        (int) ID_WORD.get(memory, at + 16));
+  }
+
+  private int restart(int which) {
+    return base + unsignedShort(restartsAt + which * Short.BYTES);
+  }
+
+  /** Position behind the current entry. */
+  private int next() {
+    return suffixAt + suffixLength + (hasPeeledId ? BlockFormat.ID_BYTES : 0);
+  }
+
+  /** Reads the lengths of the entry at a position. */
+  private void entry(int at) {
+    int p = at;
+    int inCommon = memory.get(p++) & 0xFF;
+    if (inCommon == BlockFormat.LONG_SHARED) {
+      inCommon = unsignedShort(p);
+      p += Short.BYTES;
+    }
+    int suffix = memory.get(p++);
+    hasPeeledId = suffix < 0;
+    suffix &= BlockFormat.LONG_SUFFIX;
+    if (suffix == BlockFormat.LONG_SUFFIX) {
+      suffix = unsignedShort(p);
+      p += Short.BYTES;
+    }
+    shared = inCommon;
+    suffixLength = suffix;
+    suffixAt = p;
+  }
+
+  private int unsignedShort(int at) {
+    return (short) SHORT.get(memory, at) & 0xFFFF;
+  }
+}

@@ -1,0 +1,52 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
+
+import java.nio.ByteBuffer;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+
+/**
+ * Identity of the bytes of a {@code packed-refs} file on this site: the first 128 bits of the
+ * SHA-256 over the keyed ids of its chunks.
+ *
+ * <p>Two different files chosen without knowledge of the site's key have the same digest with a
+ * probability of at most 2^-121 (see {@code TextHash}) beyond that of a collision of SHA-256 cut to
+ * 128 bits. It must not leave the server.
+ *
+ * @param hi first 64 bits
+ * @param lo last 64 bits
+ */
+public record ContentDigest(long hi, long lo) {
+  /** A separate name space from any other use of SHA-256 over such bytes. */
+  private static final byte DOMAIN = 'D';
+
+  /**
+   * Digests ids of chunks.
+   *
+   * @param ids 16 bytes each, between position and limit, which are not moved
+   */
+  public static ContentDigest of(ByteBuffer ids) {
+    try {
+      MessageDigest sha256 = MessageDigest.getInstance("SHA-256");
+      sha256.update(DOMAIN);
+      sha256.update(ids.duplicate());
+      ByteBuffer result = ByteBuffer.wrap(sha256.digest());
+      return new ContentDigest(result.getLong(), result.getLong());
+    } catch (NoSuchAlgorithmException e) {
+      throw new LinkageError("every Java runtime has SHA-256", e);
+    }
+  }
+}

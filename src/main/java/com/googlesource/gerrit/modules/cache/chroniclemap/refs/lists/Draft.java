@@ -1,0 +1,192 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import org.eclipse.jgit.annotations.Nullable;
+
+/**
+ * The blocks of a list that is being made, from text or from disk. A block that the memory has
+ * already is shared; the others are collected and come into new {@link Slab}s, which are as large
+ * as what is in them.
+ *
+ * <p>For one thread, and for one list; of no use after {@link #finish}.
+ */
+public final class Draft {
+  /** Blocks of more bytes than this together come into more than one slab. */
+  private static final int MOST_SLAB_BYTES = 1 << 20;
+
+  private static final int FIRST_BYTES = 8 << 10;
+
+  // Most drafts are never written to: the content has not changed.
+  private static final byte[] NO_BYTES = {};
+  private static final long[] NO_IDS = {};
+  private static final int[] NO_STARTS = {};
+
+  private final ListMemory memory;
+  private final Map<ContentDigest, Place> places = new HashMap<>();
+  private final List<Slab> slabs = new ArrayList<>();
+
+  // What is not in a slab yet.
+  private byte[] bytes = NO_BYTES;
+  private int used;
+  private long[] ids = NO_IDS;
+  private int[] starts = NO_STARTS;
+  private int blocks;
+
+  private int made;
+  private boolean finished;
+
+  /**
+   * Where a block is.
+   *
+   * @param slab in use by others; null for one of the draft's own
+   * @param number of the draft's own slab
+   * @param start in the slab
+   */
+  private record Place(@Nullable Slab slab, int number, int start) {}
+
+  public Draft(ListMemory memory) {
+    this.memory = memory;
+  }
+
+  /** Takes a block from the memory if it is there. */
+  public boolean share(long idHi, long idLo) {
+    ContentDigest id = new ContentDigest(idHi, idLo);
+    if (places.containsKey(id)) {
+      return true;
+    }
+    ListMemory.Found found = memory.find(idHi, idLo);
+    if (found == null) {
+      return false;
+    }
+    places.put(id, new Place(found.slab(), 0, found.start()));
+    return true;
+  }
+
+  /**
+   * Adds a block, unless it is here.
+   *
+   * @param block the bytes between position and limit; the buffer may be used again when this
+   *     returns
+   */
+  public void put(long idHi, long idLo, ByteBuffer block) {
+    if (share(idHi, idLo)) {
+      return;
+    }
+    int length = block.remaining();
+    if (used > 0 && used + length > MOST_SLAB_BYTES) {
+      closeSlab();
+    }
+    if (bytes.length < used + length) {
+      bytes = Arrays.copyOf(bytes, Math.max(FIRST_BYTES, 2 * (used + length)));
+    }
+    if (blocks + 2 > starts.length) {
+      int most = Math.max(8, 2 * blocks);
+      ids = Arrays.copyOf(ids, 2 * most);
+      starts = Arrays.copyOf(starts, most + 1);
+    }
+    block.get(block.position(), bytes, used, length);
+    ids[2 * blocks] = idHi;
+    ids[2 * blocks + 1] = idLo;
+    starts[blocks] = used;
+    places.put(new ContentDigest(idHi, idLo), new Place(null, slabs.size(), used));
+    used += length;
+    blocks++;
+    made++;
+  }
+
+  /** Blocks that were not in the memory. */
+  public int made() {
+    return made;
+  }
+
+  /** Whether a list was made of it. */
+  public boolean isFinished() {
+    return finished;
+  }
+
+  private void closeSlab() {
+    ByteBuffer slab = memory.allocate(used);
+    slab.put(0, bytes, 0, used);
+    starts[blocks] = used;
+    slabs.add(new Slab(slab, Arrays.copyOf(ids, 2 * blocks), Arrays.copyOf(starts, blocks + 1)));
+    used = 0;
+    blocks = 0;
+  }
+
+  /**
+   * Makes the list.
+   *
+   * @param root its blocks were put here, or are those of {@code old}
+   * @param old a list whose blocks may be used again; null if there is none
+   * @param onDisk whether the disk has it all
+   */
+  public ParsedRefs finish(Root root, @Nullable ParsedRefs old, boolean onDisk) {
+    if (blocks > 0) {
+      closeSlab();
+    }
+    slabs.forEach(slab -> slab.onDisk = onDisk);
+    HeldBlocks held = held(root, old);
+    held.rootOnDisk = onDisk;
+    finished = true;
+    return new ParsedRefs(root, held);
+  }
+
+  private HeldBlocks held(Root root, @Nullable ParsedRefs old) {
+    IdentityHashMap<Slab, Integer> numbers = new IdentityHashMap<>();
+    List<Slab> all = new ArrayList<>();
+    long[] at = new long[root.blocks()];
+    int next = 0;
+    for (int i = 0; i < at.length; i++) {
+      Place place = places.get(new ContentDigest(root.idHi(i), root.idLo(i)));
+      Slab slab;
+      int start;
+      if (place != null) {
+        slab = place.slab != null ? place.slab : slabs.get(place.number);
+        start = place.start;
+      } else {
+        next = findIn(old, next, root.idHi(i), root.idLo(i));
+        slab = old.held().slab(next);
+        start = old.held().start(next);
+      }
+      int number =
+          numbers.computeIfAbsent(
+              slab,
+              s -> {
+                all.add(s);
+                return all.size() - 1;
+              });
+      at[i] = HeldBlocks.place(number, start);
+    }
+    return new HeldBlocks(all.toArray(Slab[]::new), at);
+  }
+
+  /** Blocks that are used again stand in the older list in the same order. */
+  private static int findIn(@Nullable ParsedRefs old, int from, long idHi, long idLo) {
+    for (int i = from; old != null && i < old.root().blocks(); i++) {
+      if (old.root().idHi(i) == idHi && old.root().idLo(i) == idLo) {
+        return i;
+      }
+    }
+    throw new IllegalStateException("a list was made without one of its blocks");
+  }
+}

@@ -1,0 +1,274 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
+
+import java.nio.ByteBuffer;
+import java.util.List;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.lib.AnyObjectId;
+import org.eclipse.jgit.lib.Ref;
+
+/**
+ * What one thread needs to look something up: the name as bytes, what to do with the block, and
+ * what came of it. One for each thread, used again and again, so that a lookup makes no garbage.
+ */
+final class Lookup {
+  /** Refs of a prefix that are made at once; where there are more, they are made when asked for. */
+  static final int FEW = 64;
+
+  /** What to do with a block. */
+  enum Task {
+    /** Find where the target stands or would stand. */
+    PLACE,
+    /** Find where the target stands or would stand among some that are in UTF-16's order. */
+    PLACE_AMONG,
+    /** Find the target. */
+    FIND,
+    /** Find the target and make a ref of it. */
+    REF,
+    /** Make the ref at an index. */
+    REF_AT,
+    /** Make refs from an index on. */
+    REFS,
+    /** Make the refs that start with the target. */
+    PREFIX,
+    /** Make the refs that point to an object. */
+    TIPS
+  }
+
+  private static final int SPARE = 16;
+  private static final int KEPT_BYTES = 16 << 10;
+  private static final ThreadLocal<Lookup> OF_THREAD = ThreadLocal.withInitial(Lookup::new);
+
+  private final BlockView block = new BlockView();
+  private byte[] target = new byte[512];
+  private int length;
+
+  private String name;
+  private int from;
+  private int most;
+  private List<Ref> refs;
+  private AnyObjectId object;
+
+  private boolean found;
+  private boolean atEnd;
+  private int index;
+  private Ref ref;
+
+  private Lookup() {}
+
+  /** The thread's own lookup. */
+  static Lookup start() {
+    return OF_THREAD.get();
+  }
+
+  /** Prepares to look for a name; null if no packed ref can have it. */
+  @Nullable
+  static Lookup start(String name) {
+    Lookup lookup = OF_THREAD.get();
+    if (name.length() > Names.MAX_BYTES || !lookup.encode(name)) {
+      return null;
+    }
+    lookup.name = name;
+    return lookup;
+  }
+
+  /**
+   * Prepares to look for where names that start so stand; null if the prefix has a lone surrogate.
+   *
+   * @param afterThem for the place after them, not before
+   */
+  @Nullable
+  static Lookup startBound(String prefix, boolean afterThem) {
+    Lookup lookup = OF_THREAD.get();
+    if (!lookup.encode(prefix)) {
+      return null;
+    }
+    if (afterThem) {
+      lookup.target[lookup.length++] = Names.AFTER_ALL;
+    }
+    return lookup;
+  }
+
+  /** Prepares to look for where names stand that start with some bytes and one more. */
+  static Lookup startBound(byte[] prefix, int prefixLength, int next) {
+    Lookup lookup = OF_THREAD.get();
+    lookup.reserve(prefixLength + SPARE);
+    System.arraycopy(prefix, 0, lookup.target, 0, prefixLength);
+    lookup.target[prefixLength] = (byte) next;
+    lookup.length = prefixLength + 1;
+    return lookup;
+  }
+
+  private boolean encode(String text) {
+    reserve(3 * text.length() + SPARE);
+    length = Names.encode(text, target);
+    return length >= 0;
+  }
+
+  private void reserve(int needed) {
+    if (target.length < needed || (target.length > KEPT_BYTES && needed <= KEPT_BYTES)) {
+      target = new byte[Math.max(512, needed)];
+    }
+  }
+
+  byte[] target() {
+    return target;
+  }
+
+  int length() {
+    return length;
+  }
+
+  /** The target is looked for among so many from an index on. */
+  void among(int firstIndex, int count) {
+    from = firstIndex;
+    most = count;
+  }
+
+  /** Refs from an index on, at most so many, go to a list. */
+  void collect(int firstIndex, int atMost, List<Ref> to) {
+    from = firstIndex;
+    most = atMost;
+    refs = to;
+  }
+
+  void collectTips(AnyObjectId id, List<Ref> to) {
+    object = id;
+    refs = to;
+  }
+
+  /** Does a task with the block that starts there. */
+  void run(Task task, ByteBuffer memory, int start, boolean utf16) {
+    found = false;
+    block.open(memory, start, utf16);
+    try {
+      switch (task) {
+        case PLACE -> findPlace();
+        case PLACE_AMONG -> findPlaceAmong();
+        case FIND -> find();
+        case REF -> {
+          if (find()) {
+            ref = block.ref(name);
+          }
+        }
+        case REF_AT -> {
+          block.seek(from);
+          ref = block.ref(block.name());
+        }
+        case REFS -> {
+          block.seek(from);
+          for (int i = 0; i < most; i++) {
+            refs.add(block.ref(block.name()));
+            block.advance();
+          }
+        }
+        case PREFIX -> prefix();
+        case TIPS -> tips();
+      }
+    } finally {
+      // What was asked for may be part of something large, and the thread may never ask again.
+      refs = null;
+      object = null;
+      name = null;
+      block.close();
+    }
+  }
+
+  private boolean find() {
+    found = block.findExact(target, length, NameTag.of(target, 0, length));
+    return found;
+  }
+
+  private void findPlace() {
+    found = block.find(target, length);
+    index = block.index();
+  }
+
+  private void findPlaceAmong() {
+    int low = from;
+    int high = from + most;
+    while (low < high) {
+      int middle = (low + high) >>> 1;
+      block.seek(middle);
+      if (block.compareName(target, length, true) < 0) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    index = low;
+  }
+
+  private void prefix() {
+    findPlace();
+    atEnd = false;
+    block.seek(index);
+    while (block.index() < block.count()) {
+      if (!block.nameStartsWith(target, length)) {
+        atEnd = true;
+        return;
+      }
+      if (refs.size() == most) {
+        return;
+      }
+      refs.add(block.ref(block.name()));
+      block.advance();
+    }
+  }
+
+  private void tips() {
+    AnyObjectId id = object;
+    objectWords(id);
+    for (block.seek(0); block.index() < block.count(); block.advance()) {
+      if (block.pointsTo(words[0], words[1], words[2], words[3], words[4])) {
+        refs.add(block.ref(block.name()));
+      }
+    }
+  }
+
+  private final int[] words = new int[5];
+  private final byte[] raw = new byte[20];
+
+  private void objectWords(AnyObjectId id) {
+    id.copyRawTo(raw, 0);
+    ByteBuffer bytes = ByteBuffer.wrap(raw);
+    for (int i = 0; i < words.length; i++) {
+      words[i] = bytes.getInt();
+    }
+  }
+
+  /** Whether the target was found. */
+  boolean found() {
+    return found;
+  }
+
+  /** Where the target stands or would stand. */
+  int index() {
+    return index;
+  }
+
+  /** Whether all refs that start with the target were made. */
+  boolean atEnd() {
+    return atEnd;
+  }
+
+  /** The ref that was made; it is not kept. */
+  Ref takeRef() {
+    Ref taken = ref;
+    ref = null;
+    return taken;
+  }
+}

@@ -1,0 +1,53 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+
+/**
+ * A byte that tells most names apart: made of a name's length and its last sixteen bytes, where the
+ * names of a block differ. Equal names have equal tags; that others have too costs time only.
+ */
+public final class NameTag {
+  private static final long A = 0x9E3779B97F4A7C15L;
+  private static final long B = 0xC2B2AE3D27D4EB4FL;
+  private static final int TOP_BYTE = 56;
+
+  private static final VarHandle WORD =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+
+  private NameTag() {}
+
+  /**
+   * Returns the tag, 0 to 255.
+   *
+   * @param text has at least 8 readable bytes after the start of the name
+   */
+  public static int of(byte[] text, int nameAt, int length) {
+    long first;
+    long last = 0;
+    if (length < Long.BYTES) {
+      first = (long) WORD.get(text, nameAt) & ((1L << (length * Byte.SIZE)) - 1);
+    } else {
+      int end = nameAt + length;
+      first = (long) WORD.get(text, Math.max(nameAt, end - 2 * Long.BYTES));
+      last = (long) WORD.get(text, end - Long.BYTES);
+    }
+    long mixed = (first * A) ^ (last + length) * B;
+    return (int) (((mixed ^ (mixed >>> 32)) * A) >>> TOP_BYTE);
+  }
+}

@@ -1,0 +1,136 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
+
+/**
+ * Ref names as bytes: UTF-8, in one of two orders: by UTF-16 units, as Java orders strings and JGit
+ * refs, or by the bytes, as native git orders refs.
+ *
+ * <p>These are the same but for characters outside the basic plane: UTF-16 puts them (surrogates,
+ * D800 to DFFF) before U+E000 to U+FFFF, UTF-8 (first byte F0 to F4) after them (first byte EE or
+ * EF).
+ */
+public final class Names {
+  /** Longest name that is parsed: a longer one could not be a loose ref on any file system. */
+  public static final int MAX_BYTES = 4096;
+
+  /** Names with bytes below are left to JGit: line ends, and what git itself calls broken. */
+  public static final int FIRST_PLAIN = 0x0E;
+
+  /** A byte that stands in no name and comes after all that do. */
+  static final byte AFTER_ALL = (byte) 0xFF;
+
+  private Names() {}
+
+  /** The orders differ only if both of the bytes that differ first are at least this. */
+  static final int FIRST_REORDERED = 0xEE;
+
+  /** First byte of the first character that UTF-16 puts further to the front. */
+  static final int FIRST_SURROGATE = 0xF0;
+
+  /**
+   * Compares the first bytes in which two names differ.
+   *
+   * @param utf16 the order: by UTF-16 units, or by bytes
+   */
+  static int compareBytes(byte a, byte b, boolean utf16) {
+    int x = a & 0xFF;
+    int y = b & 0xFF;
+    if (utf16 && x >= FIRST_REORDERED && y >= FIRST_REORDERED) {
+      return rank(x) - rank(y);
+    }
+    return x - y;
+  }
+
+  /** For bytes from EE on: F0 to F4, then EE and EF, then the others. */
+  private static int rank(int b) {
+    return b < FIRST_SURROGATE ? b + 7 : b <= 0xF4 ? b - 2 : b;
+  }
+
+  /**
+   * Writes a name as UTF-8.
+   *
+   * @param target has three bytes for each char
+   * @return the number of bytes, or -1 if the name has a lone surrogate, so that no bytes stand for
+   *     it
+   */
+  static int encode(String name, byte[] target) {
+    int length = name.length();
+    int n = 0;
+    for (int i = 0; i < length; i++) {
+      char c = name.charAt(i);
+      if (c < 0x80) {
+        target[n++] = (byte) c;
+      } else if (c < 0x800) {
+        target[n++] = (byte) (0xC0 | (c >> 6));
+        target[n++] = (byte) (0x80 | (c & 0x3F));
+      } else if (!Character.isSurrogate(c)) {
+        target[n++] = (byte) (0xE0 | (c >> 12));
+        target[n++] = (byte) (0x80 | ((c >> 6) & 0x3F));
+        target[n++] = (byte) (0x80 | (c & 0x3F));
+      } else {
+        int point = name.codePointAt(i);
+        if (!Character.isSupplementaryCodePoint(point)) {
+          return -1;
+        }
+        target[n++] = (byte) (0xF0 | (point >> 18));
+        target[n++] = (byte) (0x80 | ((point >> 12) & 0x3F));
+        target[n++] = (byte) (0x80 | ((point >> 6) & 0x3F));
+        target[n++] = (byte) (0x80 | (point & 0x3F));
+        i++;
+      }
+    }
+    return n;
+  }
+
+  /** Returns whether bytes are UTF-8 that Java's decoder takes as it is, replacing nothing. */
+  public static boolean isUtf8(byte[] text, int from, int to) {
+    for (int p = from; p < to; ) {
+      int b = text[p++];
+      if (b >= 0) {
+        continue;
+      }
+      int more;
+      int min = 0x80;
+      int max = 0xBF;
+      b &= 0xFF;
+      if (b >= 0xC2 && b <= 0xDF) {
+        more = 1;
+      } else if (b >= 0xE0 && b <= 0xEF) {
+        more = 2;
+        min = b == 0xE0 ? 0xA0 : 0x80;
+        max = b == 0xED ? 0x9F : 0xBF;
+      } else if (b >= 0xF0 && b <= 0xF4) {
+        more = 3;
+        min = b == 0xF0 ? 0x90 : 0x80;
+        max = b == 0xF4 ? 0x8F : 0xBF;
+      } else {
+        return false;
+      }
+      if (p + more > to) {
+        return false;
+      }
+      for (int i = 0; i < more; i++) {
+        int next = text[p++] & 0xFF;
+        if (next < min || next > max) {
+          return false;
+        }
+        min = 0x80;
+        max = 0xBF;
+      }
+    }
+    return true;
+  }
+}

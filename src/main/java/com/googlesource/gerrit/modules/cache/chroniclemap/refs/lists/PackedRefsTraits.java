@@ -1,0 +1,114 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import java.util.Arrays;
+
+/**
+ * What the header of a {@code packed-refs} file says of it, and how JGit takes that.
+ *
+ * @param present whether there is a header
+ * @param peeled {@code peeled}: tags under {@code refs/tags/} have a peeled id
+ * @param fullyPeeled {@code fully-peeled}: all tags have one
+ * @param sorted {@code sorted}: the names ascend
+ */
+public record PackedRefsTraits(
+    boolean present, boolean peeled, boolean fullyPeeled, boolean sorted) {
+  public static final String HEADER = "# pack-refs with:";
+
+  private static final byte[] HEADER_BYTES = HEADER.getBytes(US_ASCII);
+  private static final byte[] PEELED = " peeled".getBytes(US_ASCII);
+  private static final byte[] FULLY_PEELED = " fully-peeled".getBytes(US_ASCII);
+  private static final byte[] SORTED = " sorted".getBytes(US_ASCII);
+  private static final String TAGS = "refs/tags/";
+
+  /**
+   * Whether {@code peeled} alone speaks of tags under {@code refs/tags/} only, as in git; up to
+   * JGit 7.6 it speaks of all refs. The JGit that we run with decides, as it must not matter which
+   * of us answers. With that change came the class.
+   */
+  private static final boolean PEELED_MEANS_TAGS = hasClass("org.eclipse.jgit.lib.PackedRefsTrait");
+
+  private static boolean hasClass(String name) {
+    try {
+      return Class.forName(name, false, PackedRefsTraits.class.getClassLoader()) != null;
+    } catch (ClassNotFoundException e) {
+      return false;
+    }
+  }
+
+  public static PackedRefsTraits of(int flags) {
+    return new PackedRefsTraits(
+        (flags & Root.HEADER) != 0,
+        (flags & BlockFormat.PEELED) != 0,
+        (flags & BlockFormat.FULLY_PEELED) != 0,
+        (flags & Root.SORTED) != 0);
+  }
+
+  /** The same, but for the order of names. */
+  public PackedRefsTraits unsorted() {
+    return new PackedRefsTraits(present, peeled, fullyPeeled, false);
+  }
+
+  /** The header that says so, with its line feed; nothing if there is none. */
+  public String header() {
+    return present
+        ? HEADER
+            + (peeled ? " peeled" : "")
+            + (fullyPeeled ? " fully-peeled" : "")
+            + (sorted ? " sorted" : "")
+            + " \n"
+        : "";
+  }
+
+  /** Whether a line is a header. */
+  public static boolean isHeader(byte[] text, int line, int lineEnd) {
+    return startsWith(text, line, lineEnd, HEADER_BYTES);
+  }
+
+  /** What a header says, as flags of a {@link Root}. */
+  public static int flags(byte[] text, int line, int lineEnd) {
+    int flags = Root.HEADER;
+    for (int i = line + HEADER_BYTES.length; i < lineEnd; i++) {
+      if (startsWith(text, i, lineEnd, PEELED)) {
+        flags |= BlockFormat.PEELED;
+      } else if (startsWith(text, i, lineEnd, FULLY_PEELED)) {
+        flags |= BlockFormat.FULLY_PEELED;
+      } else if (startsWith(text, i, lineEnd, SORTED)) {
+        flags |= Root.SORTED;
+      }
+    }
+    return flags;
+  }
+
+  private static boolean startsWith(byte[] text, int at, int limit, byte[] word) {
+    return limit - at >= word.length
+        && Arrays.equals(text, at, at + word.length, word, 0, word.length);
+  }
+
+  /**
+   * Whether a ref without a peeled id is known to be no tag.
+   *
+   * @param flags of its block
+   */
+  static boolean isPeeled(int flags, String name) {
+    return PEELED_MEANS_TAGS
+        ? (flags & BlockFormat.FULLY_PEELED) != 0
+            || ((flags & BlockFormat.PEELED) != 0 && name.startsWith(TAGS))
+        : (flags & BlockFormat.PEELED) != 0;
+  }
+}

@@ -1,0 +1,376 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
+
+import java.util.AbstractList;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Iterator;
+import java.util.List;
+import java.util.NoSuchElementException;
+import java.util.Objects;
+import java.util.function.Consumer;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.lib.AnyObjectId;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefComparator;
+
+/**
+ * The refs of one {@code packed-refs} content, as JGit's RefDirectory would read them: immutable,
+ * in JGit's order, held off-heap in blocks.
+ *
+ * <p>Only refs that are asked for become objects. Any thread may ask; nothing waits.
+ */
+public final class ParsedRefs {
+  private final HeldBlocks held;
+  private final Root root;
+
+  /** Made when it is first needed, where the file's order is not JGit's. */
+  @Nullable private volatile JGitOrder order;
+
+  public ParsedRefs(Root root, HeldBlocks held) {
+    this.held = held;
+    this.root = root;
+  }
+
+  public Root root() {
+    return root;
+  }
+
+  /** The blocks. */
+  public HeldBlocks held() {
+    return held;
+  }
+
+  /** Identity of the content. */
+  public ContentDigest digest() {
+    return root.digest();
+  }
+
+  /** Number of refs. */
+  public int size() {
+    return root.refs();
+  }
+
+  /** Bytes of the {@code packed-refs} file. */
+  public long textBytes() {
+    return root.textBytes();
+  }
+
+  /** Number of blocks. */
+  public int blocks() {
+    return root.blocks();
+  }
+
+  /** Bytes of the blocks. */
+  public long blockBytes() {
+    long bytes = 0;
+    for (int i = 0; i < blocks(); i++) {
+      bytes += held.slab(i).lengthAt(held.start(i));
+    }
+    return bytes;
+  }
+
+  /** Bytes of the heap that this list takes beside its blocks. */
+  public int rootBytes() {
+    return root.bytes().length;
+  }
+
+  /** Returns the ref of that name, or null. */
+  @Nullable
+  public Ref exactRef(String name) {
+    Lookup lookup = Lookup.start(name);
+    if (lookup == null || !find(lookup, Lookup.Task.REF)) {
+      return null;
+    }
+    return lookup.takeRef();
+  }
+
+  /** Returns whether there is a ref of that name. */
+  public boolean contains(String name) {
+    Lookup lookup = Lookup.start(name);
+    return lookup != null && find(lookup, Lookup.Task.FIND);
+  }
+
+  private boolean find(Lookup lookup, Lookup.Task task) {
+    int block = blockOf(lookup);
+    return block >= 0 && read(block, lookup, task).found();
+  }
+
+  /**
+   * Returns how many refs come before a name.
+   *
+   * <p>Order is that of {@link String#compareTo(String)}, as everywhere in JGit.
+   */
+  public int rank(String name) {
+    // Before the lookup is prepared: it looks for names too.
+    JGitOrder runs = root.utf16() ? null : order();
+    Lookup bound = Lookup.startBound(name, false);
+    if (bound == null) {
+      return rankByChars(name);
+    }
+    return runs == null ? place(bound) : rankInRuns(runs, bound);
+  }
+
+  /** For names that no bytes stand for. */
+  private int rankByChars(String name) {
+    int low = 0;
+    int high = size();
+    while (low < high) {
+      int middle = (low + high) >>> 1;
+      if (get(middle).getName().compareTo(name) < 0) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
+  /** How many refs come before a name in the order of the file. */
+  int place(Lookup bound) {
+    int block = blockOf(bound);
+    return block < 0 ? 0 : root.first(block) + read(block, bound, Lookup.Task.PLACE).index();
+  }
+
+  /** The same in JGit's order, where the file has another one. */
+  private int rankInRuns(JGitOrder runs, Lookup bound) {
+    int low = 0;
+    int high = runs.runs();
+    while (low < high) {
+      int middle = (low + high) >>> 1;
+      int first = runs.place(middle);
+      if (placeAmong(bound, blockAt(first), first, first + 1) > first) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    if (low == 0) {
+      return 0;
+    }
+    // In a run, names ascend in both orders.
+    int run = low - 1;
+    int from = runs.place(run);
+    int to = from + runs.length(run);
+    int block =
+        root.blockOf(bound.target(), bound.length(), blockAt(from) + 1, blockAt(to - 1) + 1, true);
+    return runs.start(run) + placeAmong(bound, block, from, to) - from;
+  }
+
+  /** Where a name stands or would stand, in the file, among those of a block from a place on. */
+  private int placeAmong(Lookup bound, int block, int from, int to) {
+    int first = root.first(block);
+    int low = Math.max(from, first);
+    bound.among(low - first, Math.min(to, root.first(block + 1)) - low);
+    return first + read(block, bound, Lookup.Task.PLACE_AMONG).index();
+  }
+
+  /** How JGit orders the refs of a file that has another order. */
+  private JGitOrder order() {
+    JGitOrder known = order;
+    if (known == null) {
+      known = JGitOrder.of(this);
+      order = known;
+    }
+    return known;
+  }
+
+  /** Returns the ref at a position in the order of names. */
+  public Ref get(int position) {
+    Objects.checkIndex(position, size());
+    int place = position;
+    if (!root.utf16()) {
+      JGitOrder runs = order();
+      int run = runs.runAt(position);
+      place = runs.place(run) + position - runs.start(run);
+    }
+    int block = blockAt(place);
+    Lookup lookup = Lookup.start();
+    lookup.collect(place - root.first(block), 1, Collections.emptyList());
+    read(block, lookup, Lookup.Task.REF_AT);
+    return lookup.takeRef();
+  }
+
+  private int blockAt(int place) {
+    int low = 0;
+    int high = root.blocks();
+    while (low + 1 < high) {
+      int middle = (low + high) >>> 1;
+      if (root.first(middle) <= place) {
+        low = middle;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
+  /** Returns all refs, read while they are walked through. */
+  public List<Ref> refs() {
+    return new Range(0, size());
+  }
+
+  /**
+   * Returns the refs whose names start so, in order.
+   *
+   * <p>Few are read at once; many are read while they are walked through, so a caller that needs
+   * only whether there are any, or how many, pays for no more.
+   */
+  public List<Ref> refs(String prefix) {
+    if (prefix.isEmpty()) {
+      return refs();
+    }
+    if (size() == 0) {
+      return List.of();
+    }
+    Lookup lookup = Lookup.startBound(prefix, false);
+    if (lookup == null) {
+      // A prefix may end with the first half of a character; else nothing starts so.
+      int from = rank(prefix);
+      int to = from;
+      while (to < size() && get(to).getName().startsWith(prefix)) {
+        to++;
+      }
+      return new Range(from, to);
+    }
+    int block = Math.max(0, blockOf(lookup));
+    List<Ref> few = new ArrayList<>(4);
+    lookup.collect(0, Lookup.FEW, few);
+    if (read(block, lookup, Lookup.Task.PREFIX).atEnd()) {
+      inOrder(few);
+      return Collections.unmodifiableList(few);
+    }
+    // In either order they follow each other.
+    int place = root.first(block) + lookup.index();
+    int count = place(Lookup.startBound(prefix, true)) - place;
+    int from = root.utf16() ? place : rank(prefix);
+    return new Range(from, from + count);
+  }
+
+  /** Calls back for each ref whose id or peeled id is this one, in order. Reads all ids. */
+  public void pointingTo(AnyObjectId id, Consumer<Ref> found) {
+    List<Ref> refs = new ArrayList<>();
+    for (int block = 0; block < root.blocks() && size() > 0; block++) {
+      Lookup lookup = Lookup.start();
+      lookup.collectTips(id, refs);
+      read(block, lookup, Lookup.Task.TIPS);
+    }
+    inOrder(refs);
+    refs.forEach(found);
+  }
+
+  private void inOrder(List<Ref> inTheFile) {
+    if (!root.utf16()) {
+      inTheFile.sort(RefComparator.INSTANCE);
+    }
+  }
+
+  /** Block that has the name, if any has; -1 if it comes before all. */
+  private int blockOf(Lookup lookup) {
+    return size() == 0 ? -1 : root.blockOf(lookup.target(), lookup.length());
+  }
+
+  private Lookup read(int block, Lookup lookup, Lookup.Task task) {
+    lookup.run(task, held.slab(block).memory, held.start(block), root.utf16());
+    return lookup;
+  }
+
+  /** Has a view read a block, which stays as long as the list. */
+  void open(BlockView view, int block) {
+    view.open(held.slab(block).memory, held.start(block), root.utf16());
+  }
+
+  /** Reads refs from a position to the end of its block, or to another position. */
+  private int readSome(int position, int end, List<Ref> target) {
+    int place = position;
+    int to = end;
+    if (!root.utf16()) {
+      JGitOrder runs = order();
+      int run = runs.runAt(position);
+      place = runs.place(run) + position - runs.start(run);
+      to = place + Math.min(end, runs.start(run + 1)) - position;
+    }
+    int block = blockAt(place);
+    int first = root.first(block);
+    int count = Math.min(to, root.first(block + 1)) - place;
+    Lookup lookup = Lookup.start();
+    lookup.collect(place - first, count, target);
+    read(block, lookup, Lookup.Task.REFS);
+    return count;
+  }
+
+  /**
+   * Some of the refs, made one by one, or block by block when walked through. Not {@link
+   * java.util.RandomAccess}, though access is quick: streams would read them one by one then.
+   */
+  private final class Range extends AbstractList<Ref> {
+    private final int from;
+    private final int to;
+
+    Range(int from, int to) {
+      this.from = from;
+      this.to = to;
+    }
+
+    @Override
+    public int size() {
+      return to - from;
+    }
+
+    @Override
+    public Ref get(int index) {
+      if (index < 0 || index >= size()) {
+        throw new IndexOutOfBoundsException(index);
+      }
+      return ParsedRefs.this.get(from + index);
+    }
+
+    @Override
+    public List<Ref> subList(int fromIndex, int toIndex) {
+      if (fromIndex < 0 || toIndex > size() || fromIndex > toIndex) {
+        throw new IndexOutOfBoundsException("from " + fromIndex + " to " + toIndex);
+      }
+      return new Range(from + fromIndex, from + toIndex);
+    }
+
+    @Override
+    public Iterator<Ref> iterator() {
+      return new Iterator<>() {
+        private final List<Ref> ahead = new ArrayList<>();
+        private int at;
+        private int next = from;
+
+        @Override
+        public boolean hasNext() {
+          return at < ahead.size() || next < to;
+        }
+
+        @Override
+        public Ref next() {
+          if (at == ahead.size()) {
+            if (next >= to) {
+              throw new NoSuchElementException();
+            }
+            ahead.clear();
+            at = 0;
+            next += readSome(next, to, ahead);
+          }
+          return ahead.get(at++);
+        }
+      };
+    }
+  }
+}

@@ -1,0 +1,293 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+
+/**
+ * The root of a parsed list: which blocks it has, their first names and counts, in one byte string
+ * on the heap. Layout specified in {@code resources/Documentation/refs-format.md}.
+ *
+ * <p>Immutable; any thread may read it.
+ */
+public final class Root {
+  public static final byte VERSION = 2;
+
+  // Flags beside those of BlockFormat.
+
+  /** The blocks' text is not the file's. */
+  public static final int IRREGULAR = 1 << 2;
+
+  /** The names ascend by their bytes, and not by UTF-16 units, as JGit orders them. */
+  public static final int BYTES_ONLY = 1 << 3;
+
+  /** The names ascend by UTF-16 units, and not by their bytes. */
+  public static final int UTF16_ONLY = 1 << 4;
+
+  /** The header says that the names are sorted. */
+  public static final int SORTED = 1 << 5;
+
+  /** There is a header. */
+  public static final int HEADER = 1 << 6;
+
+  public static final int VERSION_AT = 0;
+  public static final int FLAGS_AT = 1;
+  public static final int BLOCKS_AT = 4;
+  public static final int REFS_AT = 8;
+  public static final int TEXT_BYTES_AT = 16;
+  public static final int DIGEST_HI_AT = 24;
+  public static final int DIGEST_LO_AT = 32;
+  public static final int IDS_AT = 40;
+  public static final int ID_BYTES = 2 * Long.BYTES;
+  public static final int PADDING = 8;
+
+  private static final VarHandle WORD =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final VarHandle INT =
+      MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final VarHandle SHORT =
+      MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
+
+  private final byte[] bytes;
+  private final int flags;
+  private final int blocks;
+  private final int refs;
+  private final int firstsAt;
+  private final int fencesAt;
+  private final int lengthsAt;
+  private final int pairsAt;
+  private final int namesAt;
+  private final boolean utf16;
+
+  /**
+   * Reads a root.
+   *
+   * @param bytes the whole root; not changed any more
+   */
+  public Root(byte[] bytes) {
+    this.bytes = bytes;
+    if (bytes[VERSION_AT] != VERSION) {
+      throw new IllegalStateException("not a root of this format");
+    }
+    flags = bytes[FLAGS_AT];
+    blocks = intAt(BLOCKS_AT);
+    refs = intAt(REFS_AT);
+    firstsAt = IDS_AT + blocks * ID_BYTES;
+    fencesAt = firstsAt + (blocks + 1) * Integer.BYTES;
+    lengthsAt = fencesAt + (blocks + 1) * Integer.BYTES;
+    pairsAt = lengthsAt + blocks * Short.BYTES;
+    namesAt = pairsAt + (hasPairs(flags) ? blocks : 0);
+    utf16 = (flags & BYTES_ONLY) == 0;
+  }
+
+  /** Whether a root says of each block which orders its names follow; else all follow both. */
+  public static boolean hasPairs(int flags) {
+    return (flags & (BYTES_ONLY | UTF16_ONLY)) != 0;
+  }
+
+  private int intAt(int at) {
+    return (int) INT.get(bytes, at);
+  }
+
+  private long wordAt(int at) {
+    return (long) WORD.get(bytes, at);
+  }
+
+  /** What is to be stored: the whole root. Not to be changed. */
+  public byte[] bytes() {
+    return bytes;
+  }
+
+  /** All flags. */
+  public int flags() {
+    return flags;
+  }
+
+  /** What the list's blocks have of the flags. */
+  public int blockFlags() {
+    return flags & BlockFormat.FLAGS;
+  }
+
+  /**
+   * What the header of a regular file says, as it says it; of an irregular one, of peeling only.
+   */
+  public PackedRefsTraits traits() {
+    return PackedRefsTraits.of(flags);
+  }
+
+  public boolean irregular() {
+    return (flags & IRREGULAR) != 0;
+  }
+
+  /**
+   * Whether names stand in JGit's order, that of {@link String#compareTo}. If not, they ascend by
+   * their bytes, as native git sorts.
+   */
+  public boolean utf16() {
+    return utf16;
+  }
+
+  /** Whether names ascend by their bytes, as native git takes for granted of a sorted file. */
+  public boolean ascendsByBytes() {
+    return (flags & UTF16_ONLY) == 0;
+  }
+
+  public int blocks() {
+    return blocks;
+  }
+
+  int refs() {
+    return refs;
+  }
+
+  public long textBytes() {
+    return wordAt(TEXT_BYTES_AT);
+  }
+
+  public ContentDigest digest() {
+    return new ContentDigest(wordAt(DIGEST_HI_AT), wordAt(DIGEST_LO_AT));
+  }
+
+  public long idHi(int block) {
+    return wordAt(IDS_AT + block * ID_BYTES);
+  }
+
+  public long idLo(int block) {
+    return wordAt(IDS_AT + block * ID_BYTES + Long.BYTES);
+  }
+
+  /** How many refs stand in the blocks before; of {@link #blocks} all. */
+  public int first(int block) {
+    return intAt(firstsAt + block * Integer.BYTES);
+  }
+
+  /** Bytes of the text from which a block was made. */
+  public int textLength(int block) {
+    return (short) SHORT.get(bytes, lengthsAt + block * Short.BYTES) & 0xFFFF;
+  }
+
+  /** Which orders the names of a block follow: see {@link NamePairs}. */
+  public int pairs(int block) {
+    return hasPairs(flags) ? bytes[pairsAt + block] : 0;
+  }
+
+  private int fence(int block) {
+    return intAt(fencesAt + block * Integer.BYTES);
+  }
+
+  public int fenceLength(int block) {
+    return fence(block + 1) - fence(block);
+  }
+
+  public void copyFence(int block, byte[] target, int offset) {
+    System.arraycopy(bytes, namesAt + fence(block), target, offset, fenceLength(block));
+  }
+
+  /** The last block whose first name is not after the target; -1 if there is none. */
+  int blockOf(byte[] target, int length) {
+    return blockOf(target, length, 0, blocks, utf16);
+  }
+
+  /**
+   * The last one of some blocks whose first name is not after the target; the one before them if
+   * there is none.
+   *
+   * @param low the first of them
+   * @param high the block after them
+   * @param inUtf16 the order in which their first names stand
+   */
+  int blockOf(byte[] target, int length, int low, int high, boolean inUtf16) {
+    int from = low;
+    int to = high;
+    int lowMatch = 0;
+    int highMatch = 0;
+    while (from < to) {
+      int middle = (from + to) >>> 1;
+      int at = fence(middle);
+      int fenceLength = fence(middle + 1) - at;
+      int match =
+          mismatch(
+              namesAt + at, target, Math.min(lowMatch, highMatch), Math.min(fenceLength, length));
+      if (order(namesAt + at, fenceLength, match, target, length, inUtf16) <= 0) {
+        from = middle + 1;
+        lowMatch = match;
+      } else {
+        to = middle;
+        highMatch = match;
+      }
+    }
+    return from - 1;
+  }
+
+  /**
+   * Order of a block's first name and a target.
+   *
+   * @param offset where the target starts; it has 8 readable bytes more than its length
+   */
+  public int compareFence(int block, byte[] target, int offset, int length) {
+    int at = namesAt + fence(block);
+    int fenceLength = fenceLength(block);
+    int end = Math.min(fenceLength, length);
+    int match = Arrays.mismatch(bytes, at, at + end, target, offset, offset + end);
+    return match < 0
+        ? fenceLength - length
+        : Names.compareBytes(bytes[at + match], target[offset + match], utf16);
+  }
+
+  /**
+   * Order of two names in the text of this list: one that stands in a text, and another one. Where
+   * names ascend by bytes they are to go on doing so, as native git counts on it.
+   */
+  public int compareNames(byte[] text, int from, int to, byte[] name) {
+    int match = Arrays.mismatch(text, from, to, name, 0, name.length);
+    if (match < 0) {
+      return 0;
+    }
+    int length = to - from;
+    return match == Math.min(length, name.length)
+        ? length - name.length
+        : Names.compareBytes(text[from + match], name[match], !ascendsByBytes());
+  }
+
+  /** The block in whose text a name belongs, in the same order. */
+  public int blockToEdit(byte[] name) {
+    byte[] target = Arrays.copyOf(name, name.length + PADDING);
+    return Math.max(0, blockOf(target, name.length, 0, blocks, !ascendsByBytes()));
+  }
+
+  private int order(
+      int at, int fenceLength, int match, byte[] target, int length, boolean inUtf16) {
+    if (match == fenceLength) {
+      return match == length ? 0 : -1;
+    }
+    if (match == length) {
+      return 1;
+    }
+    return Names.compareBytes(bytes[at + match], target[match], inUtf16);
+  }
+
+  private int mismatch(int at, byte[] target, int from, int end) {
+    for (int i = from; i < end; i += Long.BYTES) {
+      long differ = (long) WORD.get(bytes, at + i) ^ (long) WORD.get(target, i);
+      if (differ != 0) {
+        return Math.min(end, i + (Long.numberOfTrailingZeros(differ) >>> 3));
+      }
+    }
+    return end;
+  }
+}

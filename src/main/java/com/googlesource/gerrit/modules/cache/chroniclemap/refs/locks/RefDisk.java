@@ -1,0 +1,182 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks;
+
+import java.io.File;
+import java.io.FileNotFoundException;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.channels.FileChannel;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.Collection;
+import java.util.List;
+import org.eclipse.jgit.util.FileUtils;
+
+/**
+ * All that writers of refs do to the disk: each call here is one step, after which a process may be
+ * killed, or which may fail. Tests do both to each of them, by {@link #about}.
+ *
+ * <p>Any thread may call.
+ */
+public class RefDisk {
+  /** Called before each step. */
+  protected void about(String step, Path file) throws IOException {}
+
+  /**
+   * Makes an empty file.
+   *
+   * @throws FileAlreadyExistsException if it is there
+   * @throws NoSuchFileException if its folder is not there
+   */
+  final void create(Path file) throws IOException {
+    about("create", file);
+    Files.createFile(file);
+  }
+
+  /**
+   * Makes an empty file that stays open.
+   *
+   * @throws FileNotFoundException if its folder is not there
+   */
+  final RandomAccessFile createToKeepOpen(Path file) throws IOException {
+    about("create", file);
+    return new RandomAccessFile(file.toFile(), "rw");
+  }
+
+  /**
+   * Gives a file another name.
+   *
+   * @throws FileAlreadyExistsException if that is taken
+   * @throws NoSuchFileException if its folder is not there
+   */
+  final void link(Path newName, Path file) throws IOException {
+    about("link", newName);
+    Files.createLink(newName, file);
+  }
+
+  /**
+   * Makes a folder and those above it, which another thread or process may be making too. Costs one
+   * call where one level is missing, and two for each more: File's own way asks for the canonical
+   * path each time, which is a call for each folder from the root down.
+   *
+   * @throws IOException if it is not there afterwards
+   */
+  public final void makeFolders(Path folder) throws IOException {
+    about("make folders", folder);
+    if (!make(folder.toFile())) {
+      throw new IOException("cannot make the folder " + folder);
+    }
+  }
+
+  private static boolean make(File folder) {
+    if (folder.mkdir() || folder.isDirectory()) {
+      return true;
+    }
+    File parent = folder.getParentFile();
+    return parent != null && make(parent) && (folder.mkdir() || folder.isDirectory());
+  }
+
+  /** Writes a file. No interrupt of the thread disturbs it. */
+  public final void write(Path file, byte[] content) throws IOException {
+    about("write", file);
+    try (FileOutputStream out = new FileOutputStream(file.toFile())) {
+      out.write(content);
+    }
+  }
+
+  /** Writes at the end of an open file, in one call. */
+  final void append(RandomAccessFile open, Path file, byte[] content) throws IOException {
+    about("append", file);
+    open.write(content);
+  }
+
+  /** Opens a file to be written anew. An interrupt of the thread closes it. */
+  public final FileChannel openToWrite(Path file) throws IOException {
+    about("open", file);
+    return FileChannel.open(
+        file,
+        StandardOpenOption.CREATE,
+        StandardOpenOption.TRUNCATE_EXISTING,
+        StandardOpenOption.WRITE);
+  }
+
+  /** Puts a file into the place of another one, at once. */
+  public final void rename(Path file, Path place) throws IOException {
+    about("rename", place);
+    Files.move(file, place, StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  /** The same, where folders that are empty may be in the place. */
+  public final void renameOverEmptyFolders(Path file, File place) throws IOException {
+    try {
+      rename(file, place.toPath());
+    } catch (IOException e) {
+      // Nothing else may go, whatever the failure: JGit's way would delete the ref in the place.
+      if (!place.isDirectory()) {
+        throw e;
+      }
+      deleteEmptyFolders(place);
+      rename(file, place.toPath());
+    }
+  }
+
+  /** Deletes a file, if it is there. */
+  public final void delete(Path file) throws IOException {
+    about("delete", file);
+    // One call to the system; the other way asks first what it is.
+    if (!file.toFile().delete()) {
+      Files.deleteIfExists(file);
+    }
+  }
+
+  /**
+   * Deletes folders that have nothing but empty folders in them, if they are there.
+   *
+   * @throws IOException if there is anything else
+   */
+  public final void deleteEmptyFolders(File folder) throws IOException {
+    about("delete folders", folder.toPath());
+    FileUtils.delete(
+        folder, FileUtils.EMPTY_DIRECTORIES_ONLY | FileUtils.RECURSIVE | FileUtils.SKIP_MISSING);
+  }
+
+  /** Has the disk keep the content of an open file. */
+  public final void sync(FileChannel open, Path file) throws IOException {
+    about("sync", file);
+    open.force(true);
+  }
+
+  /** Has the disk keep the contents of files. */
+  public final void syncFiles(Collection<Path> files) throws IOException {
+    for (Path file : files) {
+      about("sync", file);
+    }
+    Durable.files(files);
+  }
+
+  /** Has the disk keep which files are in folders. */
+  public final void syncFolders(List<Path> folders) throws IOException {
+    for (Path folder : folders) {
+      about("sync", folder);
+    }
+    Durable.folders(folders);
+  }
+}

@@ -1,0 +1,25 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+/**
+ * Locks of refs, and the journal by which a killed process's locks are told and its transaction is
+ * finished or undone.
+ *
+ * <p>Start at {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks}; what
+ * is on disk, step by step, is in {@link
+ * com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal}. Each change of the disk
+ * is one call of {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk},
+ * where tests make it fail.
+ */
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks;

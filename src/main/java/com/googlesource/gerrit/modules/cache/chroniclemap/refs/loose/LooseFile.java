@@ -1,0 +1,127 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose;
+
+import java.io.File;
+import java.io.FileInputStream;
+import java.io.IOException;
+import java.text.MessageFormat;
+import java.util.Arrays;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.internal.JGitText;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.ObjectIdRef;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.SymbolicRef;
+import org.eclipse.jgit.util.FileUtils;
+import org.eclipse.jgit.util.RawParseUtils;
+
+/** Reads the file of a loose ref; says of each content what JGit's RefDirectory says of it. */
+final class LooseFile {
+  private static final int MOST = 4096;
+
+  /** An id and its line end, with room to spare: what nearly all of these files hold. */
+  private static final int USUAL = 64;
+
+  private static final String SYMBOLIC = "ref: ";
+
+  private LooseFile() {}
+
+  /**
+   * Returns the ref that a file holds, or null if there is no such file or it holds none.
+   *
+   * @throws IOException if it can't be read, or holds something else
+   */
+  @Nullable
+  static Ref read(String name, File file) throws IOException {
+    byte[] content;
+    try {
+      content = FileUtils.readWithRetries(file, LooseFile::content);
+    } catch (IOException e) {
+      throw e;
+    } catch (Exception e) {
+      throw new IOException(MessageFormat.format(JGitText.get().cannotReadFile, file), e);
+    }
+    return content == null ? null : parse(name, content);
+  }
+
+  /** Returns as much of the content as matters: of an id, nobody looks at what comes after it. */
+  private static byte[] content(File file) throws IOException {
+    try (FileInputStream in = new FileInputStream(file)) {
+      byte[] start = new byte[USUAL];
+      int length = Math.max(0, in.read(start));
+      byte[] usual = Arrays.copyOf(start, length);
+      if (length >= Constants.OBJECT_ID_STRING_LENGTH && !isSymbolic(usual)) {
+        return usual;
+      }
+      byte[] rest = in.readNBytes(MOST - length);
+      byte[] all = Arrays.copyOf(usual, length + rest.length);
+      System.arraycopy(rest, 0, all, length, rest.length);
+      return all;
+    }
+  }
+
+  @Nullable
+  private static Ref parse(String name, byte[] content) throws IOException {
+    int length = content.length;
+    if (isSymbolic(content)) {
+      if (length == MOST) {
+        return null; // it may have been cut
+      }
+      int end = trimmed(content);
+      if (end <= SYMBOLIC.length()) {
+        throw notARef(name, content, end, null);
+      }
+      String target = RawParseUtils.decode(content, SYMBOLIC.length(), end);
+      return new SymbolicRef(name, new ObjectIdRef.Unpeeled(Ref.Storage.NEW, target, null));
+    }
+    if (length < Constants.OBJECT_ID_STRING_LENGTH) {
+      return null;
+    }
+    ObjectId id;
+    try {
+      id = ObjectId.fromString(content, 0);
+    } catch (IllegalArgumentException e) {
+      throw notARef(name, content, trimmed(content), e);
+    }
+    return new ObjectIdRef.Unpeeled(Ref.Storage.LOOSE, name, id);
+  }
+
+  private static IOException notARef(String name, byte[] content, int end, Exception cause) {
+    String text = RawParseUtils.decode(content, 0, end);
+    return new IOException(MessageFormat.format(JGitText.get().notARef, name, text), cause);
+  }
+
+  private static boolean isSymbolic(byte[] content) {
+    if (content.length <= SYMBOLIC.length()) {
+      return false;
+    }
+    for (int i = 0; i < SYMBOLIC.length(); i++) {
+      if (content[i] != SYMBOLIC.charAt(i)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static int trimmed(byte[] content) {
+    int end = content.length;
+    while (end > 0 && Character.isWhitespace(content[end - 1])) {
+      end--;
+    }
+    return end;
+  }
+}

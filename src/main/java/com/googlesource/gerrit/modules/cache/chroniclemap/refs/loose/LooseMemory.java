@@ -1,0 +1,224 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose;
+
+import java.io.File;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.util.FS;
+import org.eclipse.jgit.util.FS.FileStoreAttributes;
+
+/**
+ * What was read of the loose refs of one repository: each ref, peeled once somebody has peeled it,
+ * and the attributes that its file had before it was read. Whether these may be trusted is for the
+ * caller to know; a ref that was read too soon after its file was written has none to trust, by the
+ * measure of JGit's FileSnapshot, so that it is read again.
+ *
+ * <p>It holds what is loose and at most as much again (see {@link #sweep}), never more than {@value
+ * #MOST} refs; further ones are not remembered. Any number of threads may call; none waits for
+ * another.
+ */
+public final class LooseMemory {
+  /** Each takes 244 bytes of heap with its name (measured): 24 MB for a repository at most. */
+  static final int MOST = 100_000;
+
+  /** As many that are gone cost nobody anything. */
+  private static final int SPARE = 1024;
+
+  /** From JGit's FileSnapshot: how much longer than the measured time it takes for certain. */
+  private static final Duration COARSE = Duration.ofMillis(100);
+
+  private final Path refsFolder;
+  private final int most;
+  private final ConcurrentHashMap<String, Known> refs = new ConcurrentHashMap<>();
+  private final AtomicBoolean sweeping = new AtomicBoolean();
+  private final AtomicLong turnedAway = new AtomicLong();
+
+  /** How many refs it takes until those that are gone are looked for. */
+  private volatile int sweepAt = SPARE;
+
+  /** Null until JGit has measured it. */
+  @Nullable private volatile FileStoreAttributes measured;
+
+  public LooseMemory(File refsFolder) {
+    this(refsFolder, MOST);
+  }
+
+  public LooseMemory(File refsFolder, int most) {
+    this.refsFolder = refsFolder.toPath();
+    this.most = most;
+  }
+
+  /** A ref as it was read. Immutable. */
+  static final class Known {
+    private final Ref ref;
+
+    /** What tells the file from another one; null if its attributes can't be trusted. */
+    @Nullable private final Object key;
+
+    private final long modified;
+    private final long size;
+
+    private Known(Ref ref, @Nullable Object key, long modified, long size) {
+      this.ref = ref;
+      this.key = key;
+      this.modified = modified;
+      this.size = size;
+    }
+
+    Ref ref() {
+      return ref;
+    }
+
+    /** Whether a file with these attributes is the one that was read. */
+    boolean isOf(BasicFileAttributes now) {
+      return key != null
+          && size == now.size()
+          && modified == modified(now)
+          && key.equals(now.fileKey());
+    }
+  }
+
+  private static long modified(BasicFileAttributes attributes) {
+    return attributes.lastModifiedTime().to(TimeUnit.NANOSECONDS);
+  }
+
+  @Nullable
+  Known get(String name) {
+    return refs.get(name);
+  }
+
+  int size() {
+    return refs.size();
+  }
+
+  /**
+   * Remembers a ref that was read.
+   *
+   * @param attributes of its file, from before it was read; null if not known
+   * @param asked when they were asked for, or earlier
+   * @return the ref as it is remembered: peeled, if that was known of the same id
+   */
+  Ref read(Ref ref, @Nullable BasicFileAttributes attributes, Instant asked) {
+    Known before = refs.get(ref.getName());
+    Ref known = before != null && isSame(before.ref, ref) ? before.ref : ref;
+    if (before != null || mayGrow()) {
+      refs.put(known.getName(), known(known, attributes, asked));
+    }
+    return known;
+  }
+
+  private Known known(Ref ref, @Nullable BasicFileAttributes attributes, Instant asked) {
+    if (attributes == null || !attributes.isRegularFile() || isRacy(attributes, asked)) {
+      return new Known(ref, null, 0, 0);
+    }
+    return new Known(ref, attributes.fileKey(), modified(attributes), attributes.size());
+  }
+
+  /** Whether the file may change again without another time. */
+  private boolean isRacy(BasicFileAttributes attributes, Instant asked) {
+    Instant modified = attributes.lastModifiedTime().toInstant();
+    return Duration.between(modified, asked).compareTo(raciness()) <= 0
+        // Later or earlier than can be told in nanoseconds.
+        || modified(attributes) == Long.MAX_VALUE
+        || modified(attributes) == Long.MIN_VALUE;
+  }
+
+  /** Of the folder of all refs, as each folder would have to be asked of the system. */
+  private Duration raciness() {
+    FileStoreAttributes store = measured;
+    if (store == null) {
+      store = FS.getFileStoreAttributes(refsFolder);
+      if (store != FileStoreAttributes.FALLBACK_FILESTORE_ATTRIBUTES) {
+        measured = store;
+      }
+    }
+    Duration resolution = store.getFsTimestampResolution();
+    Duration interval = store.getMinimalRacyInterval();
+    Duration longer = resolution.compareTo(interval) > 0 ? resolution : interval;
+    return longer.compareTo(COARSE) < 0
+        ? longer.multipliedBy(5).dividedBy(2)
+        : longer.multipliedBy(5).dividedBy(4);
+  }
+
+  private static boolean isSame(Ref a, Ref b) {
+    return a.isSymbolic() == b.isSymbolic()
+        && (a.isSymbolic()
+            ? a.getTarget().getName().equals(b.getTarget().getName())
+            : a.getObjectId().equals(b.getObjectId()));
+  }
+
+  /** Remembers what a loose ref leads to, unless it is another one by now. */
+  void peeled(Ref peeled) {
+    refs.computeIfPresent(
+        peeled.getName(),
+        (name, known) ->
+            isSame(known.ref, peeled)
+                ? new Known(peeled, known.key, known.modified, known.size)
+                : known);
+  }
+
+  /** Forgets a ref. */
+  void forget(String name) {
+    refs.remove(name);
+  }
+
+  /** Forgets all. */
+  public void clear() {
+    refs.clear();
+    sweepAt = SPARE;
+  }
+
+  /** Whether there is room for another ref, if need be where others are gone. */
+  private boolean mayGrow() {
+    int size = refs.size();
+    if (size < Math.min(sweepAt, most)) {
+      return true;
+    }
+    // Where nothing is gone, the next look will not find more at once.
+    if (size >= most && turnedAway.getAndIncrement() % most != 0) {
+      return false;
+    }
+    sweep();
+    return refs.size() < most;
+  }
+
+  /**
+   * Forgets the refs whose files are gone: one look at the file system for each. Done when there
+   * are twice as many as there were after the last time, so once for each ref on average.
+   */
+  void sweep() {
+    if (!sweeping.compareAndSet(false, true)) {
+      return;
+    }
+    try {
+      File folder = refsFolder.toFile();
+      int prefix = Constants.R_REFS.length();
+      refs.keySet().removeIf(name -> !new File(folder, name.substring(prefix)).isFile());
+      sweepAt = 2 * refs.size() + SPARE;
+    } finally {
+      sweeping.set(false);
+    }
+  }
+}

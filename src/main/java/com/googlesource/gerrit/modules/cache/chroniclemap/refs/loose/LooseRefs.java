@@ -1,0 +1,336 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.CoreConfig.TrustStat;
+import org.eclipse.jgit.lib.ObjectIdRef;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.SymbolicRef;
+import org.eclipse.jgit.revwalk.RevObject;
+import org.eclipse.jgit.revwalk.RevTag;
+import org.eclipse.jgit.revwalk.RevWalk;
+
+/**
+ * The loose refs of a repository: one look at the file system for a ref that is not loose, as
+ * nearly all are, and for one that is loose and was read before. Answers as JGit's RefDirectory
+ * does.
+ *
+ * <p>When a file is read again is for {@code core.trustLooseRefStat} to say, as JGit understands
+ * it: when its attributes have changed, under {@code always} and, of loose refs, under {@code
+ * never} as well. Under {@code after_open} JGit 7.4 opens the folders above before it trusts the
+ * attributes, and JGit 7.7 means to open the file too. Here it is opened and read each time, which
+ * is the safer: it costs no more than opening it and asking for its attributes. What a ref was
+ * peeled to is remembered in any case, as it depends on its id alone.
+ *
+ * <p>Symbolic refs are not resolved here. Any thread may call.
+ */
+public final class LooseRefs {
+  /** In the order of names: those of folders end with a slash, as the names in them do not. */
+  private static final Comparator<Object> BY_NAME = Comparator.comparing(LooseRefs::nameOf);
+
+  private final FileRepository repository;
+  private final RefPaths paths;
+  private final boolean trustAttributes;
+  private final boolean refreshFolders;
+  private final LooseMemory memory;
+
+  /**
+   * Makes those of a repository.
+   *
+   * @param memory one for all instances of the repository
+   */
+  public LooseRefs(FileRepository repository, RefPaths paths, TrustStat trust, LooseMemory memory) {
+    this.repository = repository;
+    this.memory = memory;
+    this.paths = paths;
+    trustAttributes = trust != TrustStat.AFTER_OPEN;
+    refreshFolders = trust == TrustStat.AFTER_OPEN;
+  }
+
+  /** Returns the loose ref of that name, or null. */
+  @Nullable
+  public Ref read(String name) throws IOException {
+    LooseMemory.Known known = isRemembered(name) ? memory.get(name) : null;
+    File file = paths.loose(name);
+    Ref ref = null;
+    if (!refreshFolders || refreshFolders(name, known != null)) {
+      // Cheaper than an exception.
+      if (known != null || file.isFile()) {
+        ref = isRemembered(name) ? read(name, file, known) : LooseFile.read(name, file);
+      }
+    }
+    if (ref == null && known != null) {
+      memory.forget(name);
+    }
+    return ref;
+  }
+
+  /**
+   * Reads the loose ref of that name from its file, whatever is remembered: for writers, which have
+   * it locked. Null if there is none.
+   */
+  @Nullable
+  public Ref readFile(String name) throws IOException {
+    if (refreshFolders && !refreshFolders(name, false)) {
+      return null;
+    }
+    File file = paths.loose(name);
+    return file.isFile() ? LooseFile.read(name, file) : null;
+  }
+
+  @Nullable
+  private Ref read(String name, File file, @Nullable LooseMemory.Known known) throws IOException {
+    if (!trustAttributes) {
+      Ref ref = LooseFile.read(name, file);
+      return ref == null ? null : memory.read(ref, null, Instant.EPOCH);
+    }
+    Instant asked = Instant.now();
+    Path path;
+    BasicFileAttributes attributes;
+    try {
+      path = file.toPath();
+      attributes = attributes(path);
+    } catch (IOException | InvalidPathException e) {
+      // Most likely it is gone.
+      return file.isFile() ? LooseFile.read(name, file) : null;
+    }
+    return readIfChanged(name, path, known, attributes, asked);
+  }
+
+  /** Those outside of refs/, such as HEAD, are not: JGit does not keep them either. */
+  private static boolean isRemembered(String name) {
+    return name.startsWith(Constants.R_REFS);
+  }
+
+  /** Reads the file, if these attributes are not those of the ref that is known. */
+  @Nullable
+  private Ref readIfChanged(
+      String name,
+      Path path,
+      @Nullable LooseMemory.Known known,
+      BasicFileAttributes attributes,
+      Instant asked)
+      throws IOException {
+    if (trustAttributes && known != null && known.isOf(attributes)) {
+      return known.ref();
+    }
+    File file = path.toFile();
+    if (!attributes.isRegularFile() && !file.isFile()) {
+      return null;
+    }
+    Ref ref = LooseFile.read(name, file);
+    return ref == null ? null : memory.read(ref, attributes, asked);
+  }
+
+  /** As JGit's FileSnapshot: those of a link, not of what it leads to. */
+  private static BasicFileAttributes attributes(Path path) throws IOException {
+    return Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+  }
+
+  /** Has each file read again. */
+  public void refresh() {
+    memory.clear();
+  }
+
+  /** Returns the ref with what it leads to in the end. Of a loose ref that is remembered. */
+  public Ref peel(Ref ref) throws IOException {
+    Ref leaf = ref.getLeaf();
+    if (leaf.isPeeled() || leaf.getObjectId() == null) {
+      return ref;
+    }
+    ObjectIdRef peeled;
+    try (RevWalk walk = new RevWalk(repository)) {
+      RevObject object = walk.parseAny(leaf.getObjectId());
+      peeled =
+          object instanceof RevTag
+              ? new ObjectIdRef.PeeledTag(
+                  leaf.getStorage(), leaf.getName(), leaf.getObjectId(), walk.peel(object).copy())
+              : new ObjectIdRef.PeeledNonTag(leaf.getStorage(), leaf.getName(), leaf.getObjectId());
+    }
+    if (leaf.getStorage() == Ref.Storage.LOOSE) {
+      memory.peeled(peeled);
+    }
+    return onto(peeled, ref);
+  }
+
+  private static Ref onto(Ref leaf, Ref old) {
+    return old.isSymbolic() ? new SymbolicRef(old.getName(), onto(leaf, old.getTarget())) : leaf;
+  }
+
+  // ---- many
+
+  /** Whether {@link #scan} takes it. */
+  public static boolean isFolder(String prefix) {
+    return prefix.isEmpty() || (prefix.startsWith(Constants.R_REFS) && prefix.endsWith("/"));
+  }
+
+  /** Returns the loose ref of that name, or null if {@link #scan} would not find one. */
+  @Nullable
+  public Ref readListed(String name) {
+    if (!isListed(name)) {
+      return null;
+    }
+    try {
+      return read(name);
+    } catch (IOException e) {
+      return null; // it is left out
+    }
+  }
+
+  private static boolean isListed(String name) {
+    if (!name.startsWith(Constants.R_REFS)) {
+      return name.equals(Constants.HEAD);
+    }
+    for (int start = Constants.R_REFS.length(), slash; start <= name.length(); start = slash + 1) {
+      slash = name.indexOf('/', start);
+      slash = slash < 0 ? name.length() : slash;
+      String part = name.substring(start, slash);
+      // No folder lists the first three.
+      if (part.isEmpty() || part.equals(".") || part.equals("..") || part.endsWith(RefPaths.LOCK)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /**
+   * Opens the folders above a ref: a network file system looks at a folder anew when it is opened,
+   * and then at the names in it if the folder has changed.
+   *
+   * @param expected whether they were there before
+   * @return false if one is not there, so that the ref isn't either
+   */
+  private boolean refreshFolders(String name, boolean expected) {
+    try {
+      Path folder = paths.commonFolder().toPath();
+      int start = 0;
+      for (int slash = name.indexOf('/'); slash >= 0; slash = name.indexOf('/', start)) {
+        boolean refs = start == 0 && name.startsWith(Constants.R_REFS);
+        folder = refs ? paths.refsFolder().toPath() : folder.resolve(name.substring(start, slash));
+        start = slash + 1;
+        // The folder above was just opened, so this is the truth; and cheaper than an exception.
+        // All repositories have the first folder.
+        if (!refs && !expected && !Files.isDirectory(folder)) {
+          return false;
+        }
+        Files.newInputStream(folder).close();
+      }
+    } catch (IOException | InvalidPathException e) {
+      return true; // it may be one that can't be listed, which does not hide what is in it
+    }
+    return true;
+  }
+
+  /**
+   * Returns the loose refs in a folder and those below, in order. What can't be read as a ref is
+   * left out.
+   *
+   * @param folder {@code refs/} or one below, with a slash at its end; or empty for all and HEAD
+   */
+  public List<Ref> scan(String folder) {
+    List<Ref> refs = new ArrayList<>();
+    if (folder.isEmpty()) {
+      Ref head = readListed(Constants.HEAD);
+      if (head != null) {
+        refs.add(head);
+      }
+      scanAll(refs);
+    } else if (folder.equals(Constants.R_REFS)) {
+      scanAll(refs);
+    } else if (folder.startsWith(Constants.R_REFS)) {
+      scan(folder, paths.loose(folder), refs);
+    }
+    return refs;
+  }
+
+  private void scanAll(List<Ref> refs) {
+    int before = refs.size();
+    scan(Constants.R_REFS, paths.refsFolder(), refs);
+    if (memory.size() > refs.size() - before) {
+      memory.sweep();
+    }
+  }
+
+  private void scan(String prefix, File folder, List<Ref> refs) {
+    String[] entries = folder.list();
+    if (entries == null || entries.length == 0) {
+      return;
+    }
+    Path path;
+    try {
+      path = folder.toPath();
+    } catch (InvalidPathException e) {
+      return; // as for a file of such a name, see below
+    }
+    Instant asked = Instant.now();
+    // The refs, and the names of folders.
+    Object[] found = new Object[entries.length];
+    int count = 0;
+    for (String entry : entries) {
+      if (!entry.endsWith(RefPaths.LOCK)) {
+        Object one = look(prefix + entry, path, entry, asked);
+        if (one != null) {
+          found[count++] = one;
+        }
+      }
+    }
+    Arrays.sort(found, 0, count, BY_NAME);
+    for (int i = 0; i < count; i++) {
+      if (found[i] instanceof Ref ref) {
+        refs.add(ref);
+      } else {
+        String name = nameOf(found[i]);
+        scan(name, new File(folder, name.substring(prefix.length())), refs);
+      }
+    }
+  }
+
+  private static String nameOf(Object found) {
+    return found instanceof Ref ref ? ref.getName() : (String) found;
+  }
+
+  /** Returns the ref of that name, or the name with a slash if it is a folder; or null. */
+  @Nullable
+  private Object look(String name, Path folder, String entry, Instant asked) {
+    try {
+      // One look for what it is and whether it has changed.
+      Path path = folder.resolve(entry);
+      BasicFileAttributes attributes = attributes(path);
+      if (attributes.isDirectory() || (attributes.isSymbolicLink() && Files.isDirectory(path))) {
+        return name + '/';
+      }
+      return readIfChanged(name, path, memory.get(name), attributes, asked);
+    } catch (IOException e) {
+      return null; // JGit leaves it out too
+    } catch (InvalidPathException e) {
+      return null; // a name that the locale of this process has no characters for, as by JGit
+    }
+  }
+}

@@ -1,0 +1,98 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose;
+
+import java.io.File;
+import java.nio.file.Path;
+import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.lib.Constants;
+
+/** Where a repository keeps its refs. Immutable; any thread may ask. */
+public final class RefPaths {
+  /** Of files that stand for a lock: git's own rule, which JGit follows. */
+  public static final String LOCK = ".lock";
+
+  /** In the repository: git and JGit look for refs in {@code refs/} alone. */
+  private static final String TRANSACTIONS = "cache-chroniclemap";
+
+  private final File gitFolder;
+  private final File commonFolder;
+  private final File refsFolder;
+  private final File packedRefs;
+  private final Path transactions;
+
+  /**
+   * Takes over the folders of a repository.
+   *
+   * @param packedRefs its {@code packed-refs}
+   */
+  public RefPaths(FileRepository repository, File packedRefs) {
+    this.gitFolder = repository.getDirectory();
+    this.commonFolder = repository.getCommonDirectory();
+    this.refsFolder = repository.getFS().resolve(commonFolder, Constants.R_REFS);
+    this.packedRefs = packedRefs;
+    this.transactions = commonFolder.toPath().resolve(TRANSACTIONS);
+  }
+
+  File commonFolder() {
+    return commonFolder;
+  }
+
+  public File refsFolder() {
+    return refsFolder;
+  }
+
+  public File packedRefs() {
+    return packedRefs;
+  }
+
+  /** The folder of the files that transactions keep while they run. */
+  public Path transactions() {
+    return transactions;
+  }
+
+  /** The file of a loose ref of that name. */
+  public File loose(String name) {
+    if (name.startsWith(Constants.R_REFS)) {
+      return new File(refsFolder, name.substring(Constants.R_REFS.length()));
+    }
+    // A worktree has its own HEAD.
+    return new File(name.equals(Constants.HEAD) ? gitFolder : commonFolder, name);
+  }
+
+  /** The file whose being there means that somebody changes a file. */
+  public static Path lockOf(File file) {
+    return new File(file.getParentFile(), file.getName() + LOCK).toPath();
+  }
+
+  /**
+   * Deletes the folders above a file of a ref that are empty, but for the first two levels, such as
+   * {@code refs/heads}. Whoever is about to make a file in one makes the folder again.
+   */
+  public static void deleteEmptyParents(File file, String name) {
+    File folder = file.getParentFile();
+    for (int levels = levels(name) - 2; levels > 0; levels--) {
+      // Fails where it is not empty, or somebody else was first.
+      if (!folder.delete()) {
+        return;
+      }
+      folder = folder.getParentFile();
+    }
+  }
+
+  private static int levels(String name) {
+    return (int) name.chars().filter(c -> c == '/').count();
+  }
+}

@@ -1,0 +1,20 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+/**
+ * The refs that have a file each: where the files are, what they say, and what is remembered of
+ * them. Start at {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseRefs}.
+ * Changes nothing but folders that are empty.
+ */
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose;

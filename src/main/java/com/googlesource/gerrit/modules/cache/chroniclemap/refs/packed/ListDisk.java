@@ -1,0 +1,189 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed;
+
+import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ContentDigest;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Draft;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.HeldBlocks;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Root;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Slab;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Value;
+import java.nio.ByteBuffer;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
+import org.eclipse.jgit.annotations.Nullable;
+
+/**
+ * Lists on disk: each root and each block is a value of one {@link Store}, by its id. Contract:
+ *
+ * <ul>
+ *   <li>{@link #load} gives a whole list or none. What was loaded before a block was missing is in
+ *       the draft, and need not be made again.
+ *   <li>{@link #write} puts all blocks before the root. What the store has no room for is not there
+ *       later, and nothing else comes of it.
+ *   <li>The store lets go what was not read for longest; {@link #keep} reads a list so that it
+ *       stays, and writes what has gone all the same.
+ * </ul>
+ *
+ * <p>Safe for any thread. Loading waits for the store to be opened, for a second at most from the
+ * time it was made.
+ */
+public final class ListDisk {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /**
+   * After so many bytes what was put is waited for: where more waits than the store can hold, and
+   * its file can't grow at once, it lets go some of it, and a list without one block is none.
+   */
+  private static final int FLUSH_BYTES = 4 << 20;
+
+  private final Store store;
+
+  /** Guarded by this. */
+  private int unflushed;
+
+  private final LongAdder loads = new LongAdder();
+
+  public ListDisk(Store store) {
+    this.store = store;
+  }
+
+  public Store store() {
+    return store;
+  }
+
+  /** Lists that were found whole. */
+  public long loads() {
+    return loads.sum();
+  }
+
+  private static byte[] key(long idHi, long idLo) {
+    return ByteBuffer.allocate(2 * Long.BYTES).putLong(idHi).putLong(idLo).array();
+  }
+
+  /** Whether a block is here. */
+  boolean has(long idHi, long idLo) {
+    return store.read(key(idHi, idLo)) != null;
+  }
+
+  /** Returns the list of a content, or null if it is not here as a whole. */
+  @Nullable
+  ParsedRefs load(ContentDigest digest, Draft draft) {
+    Value value = store.read(key(digest.hi(), digest.lo()));
+    if (value == null) {
+      return null;
+    }
+    try {
+      Root root = root(value.bytes(), digest);
+      for (int i = 0; root != null && i < root.blocks(); i++) {
+        if (!draft.share(root.idHi(i), root.idLo(i))) {
+          Value block = store.read(key(root.idHi(i), root.idLo(i)));
+          if (block == null) {
+            return null;
+          }
+          draft.put(root.idHi(i), root.idLo(i), ByteBuffer.wrap(block.bytes()));
+        }
+      }
+      if (root == null) {
+        return null;
+      }
+      loads.increment();
+      return draft.finish(root, null, /* onDisk= */ true);
+    } catch (RuntimeException e) {
+      // The store's checksums were right, so it was written like this: by another version?
+      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
+          "a parsed ref list on disk can't be used; it is parsed again");
+      return null;
+    }
+  }
+
+  @Nullable
+  private static Root root(byte[] bytes, ContentDigest digest) {
+    if (bytes.length < Root.IDS_AT || bytes[Root.VERSION_AT] != Root.VERSION) {
+      return null;
+    }
+    Root root = new Root(bytes);
+    return root.digest().equals(digest) ? root : null;
+  }
+
+  /** Writes what of a list was not written yet. */
+  synchronized void write(ParsedRefs list) {
+    HeldBlocks held = list.held();
+    if (held.rootOnDisk) {
+      return;
+    }
+    long now = System.currentTimeMillis();
+    for (Slab slab : held.slabs()) {
+      if (!slab.onDisk) {
+        for (int i = 0; i < slab.blocks(); i++) {
+          putBlock(slab, i, now);
+        }
+        slab.onDisk = true;
+      }
+    }
+    putRoot(list, now);
+    held.rootOnDisk = true;
+  }
+
+  /** With this object's lock. */
+  private void putRoot(ParsedRefs list, long now) {
+    ContentDigest digest = list.digest();
+    put(digest.hi(), digest.lo(), list.root().bytes(), now);
+  }
+
+  /** With this object's lock. */
+  private void putBlock(Slab slab, int block, long now) {
+    byte[] bytes = new byte[slab.length(block)];
+    slab.memory.get(slab.start(block), bytes);
+    put(slab.idHi(block), slab.idLo(block), bytes, now);
+  }
+
+  /** With this object's lock. */
+  private void put(long idHi, long idLo, byte[] bytes, long now) {
+    byte[] key = key(idHi, idLo);
+    // Whatever is there under an id is the same. A plain put would make it void meanwhile, and
+    // after the store was closed would have its file discarded.
+    store.putIfCurrent(key, bytes, now, store.ticket(key));
+    unflushed += bytes.length;
+    if (unflushed > FLUSH_BYTES) {
+      unflushed = 0;
+      store.flush();
+    }
+  }
+
+  /** Sees to it that a list in use stays, or is there again. */
+  public synchronized void keep(ParsedRefs list) {
+    HeldBlocks held = list.held();
+    if (!held.rootOnDisk) {
+      write(list);
+      return;
+    }
+    long now = System.currentTimeMillis();
+    for (Slab slab : held.slabs()) {
+      for (int i = 0; i < slab.blocks(); i++) {
+        if (store.read(key(slab.idHi(i), slab.idLo(i))) == null) {
+          putBlock(slab, i, now);
+        }
+      }
+    }
+    ContentDigest digest = list.digest();
+    if (store.read(key(digest.hi(), digest.lo())) == null) {
+      putRoot(list, now);
+    }
+  }
+}

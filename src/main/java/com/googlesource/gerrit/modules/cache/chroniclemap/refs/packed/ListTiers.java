@@ -1,0 +1,224 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ContentDigest;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Draft;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.HeldBlocks;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Slab;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedRefsReader;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.ReaderPool;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.SharedCheck;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.SiteKey;
+import java.util.List;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
+import org.eclipse.jgit.annotations.Nullable;
+
+/**
+ * Where the list of a content comes from: from the memory, if another repository has it; from disk,
+ * if an earlier run or another repository had it; from the text.
+ *
+ * <p>Safe for any thread.
+ */
+public final class ListTiers {
+  /** Readers that are kept while not in use; each has some 700 KB, a third of it off the heap. */
+  private static final int READERS = 4;
+
+  /** The part of the memory's bound that lists may take which only wait to be written. */
+  private static final int UNWRITTEN_SHARE = 8;
+
+  /** That they may take in any case, bytes. */
+  private static final long LEAST_UNWRITTEN = 4 << 20;
+
+  private final LongSupplier nanoTime;
+  private final ListMemory memory;
+  @Nullable private final ListDisk disk;
+  private final ReaderPool readers;
+  private final SharedCheck check;
+
+  /** Repositories that have another list since {@link #upkeep} last ran. */
+  private final Set<PackedRefsFile> changed = ConcurrentHashMap.newKeySet();
+
+  /** Lists that left the memory before they were written, and what they take; a bounded share. */
+  private final Queue<ParsedRefs> unwritten = new ConcurrentLinkedQueue<>();
+
+  private final AtomicLong unwrittenBytes = new AtomicLong();
+  private volatile boolean closed;
+
+  /** The list of no file. Belongs to no holder. */
+  private final ParsedRefs none;
+
+  /**
+   * Makes it of its parts.
+   *
+   * @param disk null if there is memory only
+   */
+  public ListTiers(SiteKey key, ListMemory memory, @Nullable ListDisk disk) {
+    this(key, memory, disk, System::nanoTime);
+  }
+
+  /**
+   * Makes it of its parts.
+   *
+   * @param nanoTime as {@link System#nanoTime}
+   */
+  public ListTiers(SiteKey key, ListMemory memory, @Nullable ListDisk disk, LongSupplier nanoTime) {
+    this.nanoTime = nanoTime;
+    this.memory = memory;
+    this.disk = disk;
+    this.readers = new ReaderPool(key, READERS);
+    this.check = new SharedCheck(readers);
+    PackedRefsReader reader = readers.take();
+    none = reader.none();
+    readers.giveBack(reader);
+  }
+
+  LongSupplier nanoTime() {
+    return nanoTime;
+  }
+
+  public ListMemory memory() {
+    return memory;
+  }
+
+  @Nullable
+  public ListDisk disk() {
+    return disk;
+  }
+
+  ReaderPool readers() {
+    return readers;
+  }
+
+  /** Nothing is written any more. */
+  public void close() {
+    closed = true;
+    unwritten.clear();
+    check.close();
+  }
+
+  SharedCheck check() {
+    return check;
+  }
+
+  ParsedRefs none() {
+    return none;
+  }
+
+  /** Whether a block is in memory or on disk. */
+  boolean mayKnow(long idHi, long idLo) {
+    return memory.find(idHi, idLo) != null || (disk != null && disk.has(idHi, idLo));
+  }
+
+  /** The list of a content that was parsed before, or null. */
+  @Nullable
+  ParsedRefs find(ContentDigest digest, Draft draft) {
+    if (digest.equals(none.digest())) {
+      return none;
+    }
+    ParsedRefs list = memory.find(digest);
+    return list == null && disk != null ? disk.load(digest, draft) : list;
+  }
+
+  /** Notes that a repository has another list, which is to be written. */
+  void changed(PackedRefsFile file) {
+    changed.add(file);
+  }
+
+  /** Notes that a list left the memory. */
+  void left(ParsedRefs list) {
+    HeldBlocks held = list.held();
+    if (disk == null || held.rootOnDisk || closed) {
+      return;
+    }
+    long bytes = bytes(list);
+    long most = Math.max(LEAST_UNWRITTEN, memory.limit() / UNWRITTEN_SHARE);
+    long waiting = unwrittenBytes.addAndGet(bytes);
+    // One in any case: it would never come to disk.
+    if (waiting == bytes || waiting <= most) {
+      unwritten.add(list);
+    } else {
+      // It is parsed again if it is needed again.
+      unwrittenBytes.addAndGet(-bytes);
+    }
+  }
+
+  private static long bytes(ParsedRefs list) {
+    return list.blockBytes() + list.rootBytes();
+  }
+
+  /**
+   * Writes the lists that have come in, if they are in use still. Of a file that is rewritten again
+   * and again only some contents are written so.
+   */
+  public void upkeep() {
+    memory.tick();
+    for (PackedRefsFile file : List.copyOf(changed)) {
+      changed.remove(file);
+      ParsedRefs list = file.lastList();
+      if (list != null) {
+        write(gather(list));
+      }
+    }
+    for (ParsedRefs list = unwritten.poll(); list != null; list = unwritten.poll()) {
+      unwrittenBytes.addAndGet(-bytes(list));
+      write(list);
+    }
+  }
+
+  private void write(ParsedRefs list) {
+    if (disk != null) {
+      disk.write(list);
+    }
+  }
+
+  /** Returns the list, or a copy in less memory that has taken its place. */
+  ParsedRefs gather(ParsedRefs list) {
+    HeldBlocks held = list.held();
+    if (!held.isScattered(list.blockBytes())) {
+      return list;
+    }
+    // Of nothing that others have: the copy is to do without the old memory.
+    Draft draft = new Draft(new ListMemory(0));
+    for (int i = 0; i < list.blocks(); i++) {
+      Slab slab = held.slab(i);
+      int start = held.start(i);
+      draft.put(
+          list.root().idHi(i),
+          list.root().idLo(i),
+          slab.memory.duplicate().limit(start + slab.lengthAt(start)).position(start));
+    }
+    ParsedRefs copy = draft.finish(list.root(), null, held.rootOnDisk);
+    List<ListMemory.Holder> holders = memory.replace(list, copy);
+    holders.forEach(holder -> holder.take(list, copy));
+    return holders.isEmpty() ? list : copy;
+  }
+
+  /** Gives a holder a list; returns that or an equal one. */
+  ParsedRefs hold(ListMemory.Holder holder, ParsedRefs list, List<ListMemory.Left> left) {
+    if (list == none) {
+      memory.release(holder);
+      return list;
+    }
+    return memory.hold(holder, list, left);
+  }
+}

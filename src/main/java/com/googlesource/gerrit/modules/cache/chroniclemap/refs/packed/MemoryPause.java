@@ -1,0 +1,72 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed;
+
+import com.google.common.flogger.FluentLogger;
+import java.io.File;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+
+/**
+ * Leaves a repository to JGit for a while after there was no memory for its list: each try has the
+ * whole heap collected, several times, before it fails. A minute first, twice as long after each
+ * failure, up to an hour.
+ *
+ * <p>Any thread may call.
+ */
+final class MemoryPause {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  static final long FIRST_NANOS = TimeUnit.MINUTES.toNanos(1);
+  static final long MOST_NANOS = TimeUnit.HOURS.toNanos(1);
+
+  private final LongSupplier nanoTime;
+
+  /** How long the last pause was; 0 if there was none since a list was made. */
+  private volatile long length;
+
+  private volatile long end;
+
+  MemoryPause(LongSupplier nanoTime) {
+    this.nanoTime = nanoTime;
+  }
+
+  /** Whether JGit is to answer. */
+  boolean isOn() {
+    return length != 0 && nanoTime.getAsLong() - end < 0;
+  }
+
+  /** There was no memory. */
+  synchronized void begin(File file, OutOfMemoryError cause) {
+    boolean first = length == 0;
+    long next = first ? FIRST_NANOS : Math.min(MOST_NANOS, 2 * length);
+    end = nanoTime.getAsLong() + next;
+    length = next;
+    if (first) {
+      logger.atSevere().withCause(cause).log(
+          "There is no memory for the parsed ref list of %s: JGit answers for a minute, and longer"
+              + " each time that there is none. Raise -XX:MaxDirectMemorySize, which must be larger"
+              + " than cache.packed_refs.memoryLimit, or the heap",
+          file);
+    }
+  }
+
+  /** There was memory. */
+  void over() {
+    if (length != 0) {
+      length = 0;
+    }
+  }
+}

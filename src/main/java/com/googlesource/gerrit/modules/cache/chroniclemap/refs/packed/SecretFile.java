@@ -1,0 +1,88 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed;
+
+import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.SiteKey;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.SecureRandom;
+import java.util.Set;
+
+/**
+ * The secret of the site, in a file that only its owner may read. Without the old one nothing is
+ * wrong: all lists are parsed anew.
+ */
+public final class SecretFile {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+  private static final String NAME = "secret";
+
+  private SecretFile() {}
+
+  /** A secret that is not kept. */
+  public static byte[] random() {
+    byte[] secret = new byte[SiteKey.SECRET_BYTES];
+    new SecureRandom().nextBytes(secret);
+    return secret;
+  }
+
+  /**
+   * Reads the secret of a folder that this process has locked, or makes one.
+   *
+   * @throws IOException if a new one can't be written
+   */
+  public static byte[] readOrMake(Path folder) throws IOException {
+    Path file = folder.resolve(NAME);
+    try {
+      byte[] secret = Files.readAllBytes(file);
+      if (secret.length == SiteKey.SECRET_BYTES) {
+        return secret;
+      }
+      logger.atWarning().log("%s has another length than it should: a new one is made", file);
+    } catch (NoSuchFileException e) {
+      logger.atFine().log("%s is made", file);
+    } catch (IOException e) {
+      logger.atWarning().withCause(e).log("%s can't be read: a new one is made", file);
+    }
+    byte[] secret = random();
+    write(file, secret);
+    return secret;
+  }
+
+  /** All of it or nothing, also if the machine stops. */
+  private static void write(Path file, byte[] secret) throws IOException {
+    Path part = file.resolveSibling(NAME + ".new");
+    Files.deleteIfExists(part);
+    try (FileChannel out =
+        FileChannel.open(
+            part,
+            Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")))) {
+      ByteBuffer bytes = ByteBuffer.wrap(secret);
+      while (bytes.hasRemaining()) {
+        out.write(bytes);
+      }
+      out.force(true);
+    }
+    Files.move(part, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+  }
+}

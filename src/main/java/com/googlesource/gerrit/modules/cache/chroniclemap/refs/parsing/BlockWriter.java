@@ -1,0 +1,156 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.BlockFormat;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.NameTag;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+
+/** Makes blocks, one after the other, without garbage. For one thread. */
+final class BlockWriter {
+  private static final VarHandle SHORT =
+      MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final VarHandle WORD =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+
+  /** A line has at least 41 bytes and a line feed. */
+  private static final int MAX_COUNT = Chunks.HARD_MAX / 42 + 1;
+
+  /** Binary ids and tags are shorter than the text, lengths are no longer than the blanks. */
+  private static final int MAX_BYTES = Chunks.HARD_MAX + 4 * MAX_COUNT;
+
+  private final byte[] tags = new byte[MAX_COUNT + BlockFormat.RESTART_EVERY];
+  private final byte[] ids = new byte[MAX_BYTES];
+  private final byte[] entries = new byte[MAX_BYTES];
+  private final int[] restarts = new int[BlockFormat.restarts(MAX_COUNT)];
+  private final byte[] block = new byte[2 * MAX_BYTES];
+  private final ByteBuffer result = ByteBuffer.wrap(block);
+
+  private int flags;
+  private int count;
+  private int idsEnd;
+  private int entriesEnd;
+
+  /** Begins a block. */
+  void start(int blockFlags) {
+    flags = blockFlags;
+    count = 0;
+    idsEnd = 0;
+    entriesEnd = 0;
+  }
+
+  /** Number of refs in this block. */
+  int count() {
+    return count;
+  }
+
+  /** Where the id of the next ref is to be written: at {@link #idAt}. */
+  byte[] idBuffer() {
+    return ids;
+  }
+
+  /** See {@link #idBuffer}. */
+  int idAt() {
+    return idsEnd;
+  }
+
+  /** Where the peeled id of the ref just added is to be written. */
+  byte[] peeledBuffer() {
+    return entries;
+  }
+
+  /** See {@link #peeledBuffer}; {@link #addPeeled} then keeps it. */
+  int peeledAt() {
+    return entriesEnd;
+  }
+
+  /**
+   * Adds a ref whose id is written, after all that are there.
+   *
+   * @param text has at least 8 readable bytes after the name
+   * @param shared how many bytes the name has in common with the one before
+   */
+  void add(byte[] text, int nameAt, int nameLength, int shared) {
+    int inCommon = shared;
+    if (count % BlockFormat.RESTART_EVERY == 0) {
+      restarts[count / BlockFormat.RESTART_EVERY] = entriesEnd;
+      inCommon = 0;
+    }
+    tags[count] = (byte) NameTag.of(text, nameAt, nameLength);
+    int p = entriesEnd;
+    byte[] out = entries;
+    if (inCommon < BlockFormat.LONG_SHARED) {
+      out[p++] = (byte) inCommon;
+    } else {
+      out[p++] = (byte) BlockFormat.LONG_SHARED;
+      SHORT.set(out, p, (short) inCommon);
+      p += Short.BYTES;
+    }
+    suffixLengthAt = p;
+    int suffix = nameLength - inCommon;
+    if (suffix < BlockFormat.LONG_SUFFIX) {
+      out[p++] = (byte) suffix;
+    } else {
+      out[p++] = (byte) BlockFormat.LONG_SUFFIX;
+      SHORT.set(out, p, (short) suffix);
+      p += Short.BYTES;
+    }
+    int from = nameAt + inCommon;
+    if (suffix <= 2 * Long.BYTES) {
+      // Most suffixes: two stores are quicker than a call. What is too much is overwritten.
+      WORD.set(out, p, (long) WORD.get(text, from));
+      WORD.set(out, p + Long.BYTES, (long) WORD.get(text, from + Long.BYTES));
+    } else {
+      System.arraycopy(text, from, out, p, suffix);
+    }
+    entriesEnd = p + suffix;
+    idsEnd += BlockFormat.ID_BYTES;
+    count++;
+  }
+
+  private int suffixLengthAt;
+
+  /** Says that the ref just added is a tag whose peeled id is written. */
+  void addPeeled() {
+    entries[suffixLengthAt] |= (byte) BlockFormat.HAS_PEELED_ID;
+    entriesEnd += BlockFormat.ID_BYTES;
+  }
+
+  /** Returns the block, until the next one is begun. */
+  ByteBuffer finish() {
+    block[BlockFormat.VERSION_AT] = BlockFormat.VERSION;
+    block[BlockFormat.FLAGS_AT] = (byte) flags;
+    SHORT.set(block, BlockFormat.COUNT_AT, (short) count);
+    int tagBytes = BlockFormat.restartsAt(count) - BlockFormat.TAGS_AT;
+    Arrays.fill(tags, count, tagBytes, (byte) 0);
+    System.arraycopy(tags, 0, block, BlockFormat.TAGS_AT, tagBytes);
+    int p = BlockFormat.restartsAt(count);
+    int entriesAt = BlockFormat.idsAt(count) + idsEnd;
+    for (int i = 0; i < BlockFormat.restarts(count); i++) {
+      SHORT.set(block, p, (short) (entriesAt + restarts[i]));
+      p += Short.BYTES;
+    }
+    System.arraycopy(ids, 0, block, p, idsEnd);
+    p += idsEnd;
+    System.arraycopy(entries, 0, block, p, entriesEnd);
+    p += entriesEnd;
+    WORD.set(block, p, 0L);
+    return result.position(0).limit(p + BlockFormat.PADDING);
+  }
+}

@@ -1,0 +1,274 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsTraits;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Root;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.ObjectId;
+
+/**
+ * The text of a {@code packed-refs} file with some lines changed, made while it is read, and
+ * written to another file on the way: so the list of the new file comes out of the same pass.
+ *
+ * <p>Chunks without a changed line are copied as they are, many at once; in the others the lines
+ * are merged. Each chunk is held against its hash in the list first: the list says where the lines
+ * stand, so another content must not be edited by it.
+ *
+ * <p>Costs a copy of the file, and memory that grows with the edits of one chunk. For one thread.
+ */
+public final class EditedText implements TextSource {
+  /**
+   * What git writes at the start of a file whose lines are all peeled and in the order of bytes.
+   */
+  static final byte[] HEADER = "# pack-refs with: peeled fully-peeled sorted \n".getBytes(US_ASCII);
+
+  private static final int COPY_BYTES = 256 << 10;
+
+  /** Readable bytes after the text: it is hashed by words. */
+  private static final int SPARE = 64;
+
+  private static final int HEX = Constants.OBJECT_ID_STRING_LENGTH;
+
+  private final Root root;
+  private final TextHash hash;
+  private final TextSource old;
+  private final FileChannel out;
+  private final PackedEdits.Edit[] edits;
+
+  private final ByteBuffer copied =
+      ByteBuffer.allocateDirect(COPY_BYTES + SPARE).order(ByteOrder.LITTLE_ENDIAN);
+
+  /** What was made and not read yet. */
+  private ByteBuffer ready = ByteBuffer.allocate(0);
+
+  private int block;
+  private int edit;
+  private boolean hasBegun;
+
+  /**
+   * Prepares the text.
+   *
+   * @param old the text that the root is of, at its start; a regular one
+   * @param edits in the order of the list's names
+   * @param out gets the text
+   */
+  public EditedText(
+      Root root, SiteKey key, TextSource old, PackedEdits.Edit[] edits, FileChannel out) {
+    this.root = root;
+    this.hash = new TextHash(key);
+    this.old = old;
+    this.edits = edits;
+    this.out = out;
+  }
+
+  /** The file does not have the content that the list is of. */
+  public static final class ChangedException extends IOException {
+    private static final long serialVersionUID = 1;
+
+    public ChangedException() {
+      super("packed-refs has another content than was read from it, though it is locked");
+    }
+  }
+
+  @Override
+  public int read(ByteBuffer target) throws IOException {
+    while (!ready.hasRemaining()) {
+      if (!make()) {
+        return -1;
+      }
+    }
+    int count = Math.min(ready.remaining(), target.remaining());
+    target.put(target.position(), ready, ready.position(), count);
+    target.position(target.position() + count);
+    ready.position(ready.position() + count);
+    return count;
+  }
+
+  @Override
+  public void rewind() {
+    throw new UnsupportedOperationException("it is written while it is read");
+  }
+
+  /** Makes and writes more; returns false if that was all. */
+  private boolean make() throws IOException {
+    if (!hasBegun) {
+      hasBegun = true;
+      if (root.blocks() == 0) {
+        ready = ByteBuffer.wrap(merge(HEADER, HEADER.length, edits.length));
+        write();
+        return true;
+      }
+    }
+    if (block == root.blocks()) {
+      if (old.read(copied.clear()) >= 0) {
+        throw new ChangedException(); // there is more of it
+      }
+      return false;
+    }
+    if (block == 0 && isWronglyCalledSorted()) {
+      ready = ByteBuffer.wrap(mergeBlock());
+      write();
+      return true;
+    }
+    int next = edit < edits.length ? root.blockToEdit(edits[edit].name()) : root.blocks();
+    if (next > block) {
+      ready = copy(next);
+    } else {
+      ready = ByteBuffer.wrap(mergeBlock());
+    }
+    write();
+    return true;
+  }
+
+  /** As JGit writes it: native git would not find all refs by such a header. */
+  private boolean isWronglyCalledSorted() {
+    return root.traits().sorted() && !root.ascendsByBytes();
+  }
+
+  private byte[] mergeBlock() throws IOException {
+    int length = root.textLength(block);
+    check(readText(length), 0, block);
+    int end = edit;
+    while (end < edits.length && root.blockToEdit(edits[end].name()) == block) {
+      end++;
+    }
+    byte[] text = new byte[length];
+    copied.get(0, text);
+    block++;
+    return merge(text, length, end);
+  }
+
+  private void write() throws IOException {
+    ByteBuffer text = ready.duplicate();
+    while (text.hasRemaining()) {
+      out.write(text);
+    }
+  }
+
+  /** Takes over blocks up to one, as many as there is room for. */
+  private ByteBuffer copy(int end) throws IOException {
+    int first = block;
+    int length = 0;
+    while (block < end && length + root.textLength(block) <= COPY_BYTES) {
+      length += root.textLength(block++);
+    }
+    ByteBuffer text = readText(length);
+    int at = 0;
+    for (int i = first; i < block; i++) {
+      check(text, at, i);
+      at += root.textLength(i);
+    }
+    return copied.duplicate().position(0).limit(length);
+  }
+
+  private ByteBuffer readText(int length) throws IOException {
+    copied.clear().limit(length);
+    while (copied.hasRemaining()) {
+      if (old.read(copied) < 0) {
+        throw new ChangedException();
+      }
+    }
+    return copied.clear();
+  }
+
+  private void check(ByteBuffer text, int at, int which) throws IOException {
+    hash.of(text, at, root.textLength(which), root.blockFlags());
+    if (hash.hi != root.idHi(which) || hash.lo != root.idLo(which)) {
+      throw new ChangedException();
+    }
+  }
+
+  // ---- lines
+
+  /** Merges edits up to one into some lines. */
+  private byte[] merge(byte[] text, int length, int editsEnd) {
+    ByteArrayOutputStream merged = new ByteArrayOutputStream(length + 128 * (editsEnd - edit));
+    int at = 0;
+    while (at < length && text[at] == '#') {
+      int end = lineEnd(text, at, length);
+      if (isWronglyCalledSorted() && PackedRefsTraits.isHeader(text, at, end)) {
+        merged.writeBytes(root.traits().unsorted().header().getBytes(US_ASCII));
+      } else {
+        merged.write(text, at, end - at);
+      }
+      at = end;
+    }
+    while (at < length) {
+      int end = lineEnd(text, at, length);
+      int nameEnd = text[end - 1] == '\n' ? end - 1 : end;
+      if (end < length && text[end] == '^') {
+        end = lineEnd(text, end, length);
+      }
+      int order = -1;
+      while (edit < editsEnd && (order = order(edits[edit], text, at + HEX + 1, nameEnd)) < 0) {
+        write(edits[edit++], merged);
+      }
+      if (edit < editsEnd && order == 0) {
+        write(edits[edit++], merged);
+      } else {
+        merged.write(text, at, end - at);
+        if (text[end - 1] != '\n') {
+          merged.write('\n'); // the last one of a file may lack it
+        }
+      }
+      at = end;
+    }
+    while (edit < editsEnd) {
+      write(edits[edit++], merged);
+    }
+    return merged.toByteArray();
+  }
+
+  private static int lineEnd(byte[] text, int at, int length) {
+    int end = at;
+    while (end < length && text[end] != '\n') {
+      end++;
+    }
+    return Math.min(length, end + 1);
+  }
+
+  private int order(PackedEdits.Edit of, byte[] text, int nameAt, int nameEnd) {
+    return -root.compareNames(text, nameAt, nameEnd, of.name());
+  }
+
+  private static void write(PackedEdits.Edit line, ByteArrayOutputStream to) {
+    if (line.id() == null) {
+      return;
+    }
+    write(line.id(), to);
+    to.write(' ');
+    to.writeBytes(line.name());
+    to.write('\n');
+    if (line.peeled() != null) {
+      to.write('^');
+      write(line.peeled(), to);
+      to.write('\n');
+    }
+  }
+
+  private static void write(ObjectId id, ByteArrayOutputStream to) {
+    byte[] hex = new byte[HEX];
+    id.copyTo(hex, 0);
+    to.write(hex, 0, HEX);
+  }
+}

@@ -1,0 +1,115 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.NamePairs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Names;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+
+/**
+ * The lines of a {@code packed-refs} file that is just as git writes it: names and ids, eight bytes
+ * at a time. Text ends with a line feed and some bytes that are zero, as words are loaded from
+ * anywhere.
+ */
+final class Lines {
+  private static final VarHandle WORD =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final VarHandle BIG_INT =
+      MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.BIG_ENDIAN);
+
+  private static final long LOW_BITS = 0x0101010101010101L;
+  private static final long HIGH_BITS = LOW_BITS << 7;
+
+  private Lines() {}
+
+  /**
+   * Finds the end of a name: the line feed, or the end of the file. Returns -1 if the name has a
+   * byte that is not regular, or is too long.
+   */
+  static int lineEnd(byte[] text, int nameAt, int end) {
+    int limit = Math.min(end + 1, nameAt + Names.MAX_BYTES + 1);
+    long any = 0;
+    for (int p = nameAt; p < limit; p += Long.BYTES) {
+      long word = (long) WORD.get(text, p);
+      // The lowest bit that is set marks the first byte below 0E.
+      long low = (word - Names.FIRST_PLAIN * LOW_BITS) & ~word & HIGH_BITS;
+      if (low == 0) {
+        any |= word;
+        continue;
+      }
+      int bits = Long.numberOfTrailingZeros(low) & ~7;
+      int lineEnd = p + (bits >>> 3);
+      any |= word & ((1L << bits) - 1);
+      if (lineEnd >= limit || text[lineEnd] != '\n') {
+        return -1;
+      }
+      return (any & HIGH_BITS) == 0 || Names.isUtf8(text, nameAt, lineEnd) ? lineEnd : -1;
+    }
+    return -1;
+  }
+
+  /** How many bytes two names have in common, the first before the other; a line feed ends each. */
+  static int shared(byte[] text, int name, int other, int end) {
+    int i = 0;
+    while (other + i <= end) {
+      long differ = (long) WORD.get(text, name + i) ^ (long) WORD.get(text, other + i);
+      if (differ != 0) {
+        return i + (Long.numberOfTrailingZeros(differ) >>> 3);
+      }
+      i += Long.BYTES;
+    }
+    return i;
+  }
+
+  /** Which order two names follow: see {@link NamePairs#of}. */
+  static int pair(byte[] text, int name, int other, int end) {
+    int shared = shared(text, name, other, end);
+    return shared < lineEnd(text, other, end) - other
+        ? NamePairs.of(text[name + shared], text[other + shared])
+        : NamePairs.NEITHER;
+  }
+
+  /** Where the line starts that ends there. */
+  static int lineStart(byte[] text, int lineEnd) {
+    int p = lineEnd;
+    while (p > 0 && text[p - 1] != '\n') {
+      p--;
+    }
+    return p;
+  }
+
+  /** Turns digits into bytes; returns false if one is not a digit as git writes it. */
+  static boolean hex(byte[] text, int from, int length, byte[] target, int at) {
+    for (int i = 0; i < length; i += Long.BYTES) {
+      long word = (long) WORD.get(text, from + i);
+      // 1 in each byte that has the bit of a letter.
+      long letters = (word >>> 6) & LOW_BITS;
+      long digits = (word & (0x0F * LOW_BITS)) + 9 * letters;
+      // What these digits look like: checks each byte, whatever it was.
+      long above9 = ((digits + 6 * LOW_BITS) >>> 4) & LOW_BITS;
+      if (digits + 0x30 * LOW_BITS + 0x27 * above9 != word || (digits & (0x10 * LOW_BITS)) != 0) {
+        return false;
+      }
+      // Two digits to a byte, the first the upper half; then the bytes together.
+      long pairs = ((digits << 4) | (digits >>> 8)) & 0x00FF00FF00FF00FFL;
+      pairs = (pairs | (pairs >>> 8)) & 0x0000FFFF0000FFFFL;
+      int value = (int) (pairs | (pairs >>> 16));
+      BIG_INT.set(target, at + (i >>> 1), Integer.reverseBytes(value));
+    }
+    return true;
+  }
+}

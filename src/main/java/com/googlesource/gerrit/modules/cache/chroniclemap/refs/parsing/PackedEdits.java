@@ -1,0 +1,81 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Root;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.lib.ObjectId;
+
+/**
+ * Lines of {@code packed-refs} that are to change: refs to be set and refs to go. For one thread.
+ */
+public final class PackedEdits {
+  /**
+   * A line.
+   *
+   * @param name of the ref, as it stands in the file
+   * @param id null if the ref is to go
+   * @param peeled what a tag leads to; null if it is none
+   */
+  record Edit(byte[] name, @Nullable ObjectId id, @Nullable ObjectId peeled) {}
+
+  private final Map<String, Edit> edits = new HashMap<>();
+
+  /** Refs that are to go and have no line: nothing is to be written for them. */
+  private final Set<String> keptOut = new HashSet<>();
+
+  /** Has a ref stand in the file, unless it is to go. */
+  public void set(String name, ObjectId id, @Nullable ObjectId peeled) {
+    // Who packs has read the ref before the deletion that it meets here, or its loose file, which
+    // goes last.
+    if (keptOut.contains(name)) {
+      return;
+    }
+    edits.merge(name, new Edit(name.getBytes(UTF_8), id, peeled), (a, b) -> a.id == null ? a : b);
+  }
+
+  /**
+   * Has a ref leave the file, and not come into it.
+   *
+   * @param packed what the file has, where the ref need not be
+   */
+  public void remove(String name, ParsedRefs packed) {
+    if (packed.contains(name)) {
+      edits.put(name, new Edit(name.getBytes(UTF_8), null, null));
+    } else {
+      edits.remove(name);
+      keptOut.add(name);
+    }
+  }
+
+  public boolean isEmpty() {
+    return edits.isEmpty();
+  }
+
+  /** All edits in the order of a list's names. */
+  public Edit[] inOrderOf(Root root) {
+    Edit[] sorted = edits.values().toArray(Edit[]::new);
+    Arrays.sort(sorted, (a, b) -> root.compareNames(a.name, 0, a.name.length, b.name));
+    return sorted;
+  }
+}

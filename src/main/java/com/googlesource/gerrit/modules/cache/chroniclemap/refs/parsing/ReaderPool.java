@@ -1,0 +1,51 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing;
+
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+
+/**
+ * Readers that are not in use: each has buffers that are worth keeping. Any thread may call; nobody
+ * waits, a reader is made if none is free.
+ */
+public final class ReaderPool {
+  private final SiteKey key;
+  private final BlockingQueue<PackedRefsReader> free;
+
+  /**
+   * Makes an empty pool.
+   *
+   * @param kept how many readers are kept when they are not in use
+   */
+  public ReaderPool(SiteKey key, int kept) {
+    this.key = key;
+    this.free = new ArrayBlockingQueue<>(kept);
+  }
+
+  public SiteKey key() {
+    return key;
+  }
+
+  public PackedRefsReader take() {
+    PackedRefsReader reader = free.poll();
+    return reader != null ? reader : new PackedRefsReader(key);
+  }
+
+  public void giveBack(PackedRefsReader reader) {
+    // Dropped if enough of them are kept.
+    var unused = free.offer(reader);
+  }
+}

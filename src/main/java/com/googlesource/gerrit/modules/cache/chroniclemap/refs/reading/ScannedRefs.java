@@ -1,0 +1,223 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseRefs;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefDatabase;
+import org.eclipse.jgit.lib.SymbolicRef;
+
+/**
+ * The loose refs that a question for many needs, each read once, with those that symbolic ones of
+ * them lead to: all files are read before the list of packed refs is asked for, as a ref that is
+ * packed meanwhile must be in that list.
+ *
+ * <p>JGit answers such a question from all loose refs of a folder that is around what is asked for.
+ * It leaves out symbolic refs that lead nowhere, one by one, in order, and those that come later do
+ * not find one that was left out: they lead to the packed ref of that name. The answers here are
+ * the same, but less is read: more only where a symbolic ref leads to another one in a folder that
+ * was not read.
+ *
+ * <p>Not changed once it is made.
+ */
+final class ScannedRefs {
+  private final LooseRefs loose;
+
+  /** Folders that were scanned, none in another. */
+  private final List<String> folders;
+
+  /** The folder whose scan these refs stand for. */
+  private final String around;
+
+  /** In order. */
+  private final Map<String, Ref> scanned = new LinkedHashMap<>();
+
+  /** What symbolic refs lead to that was not scanned; null where there is no file. */
+  private final Map<String, Ref> elsewhere = new HashMap<>();
+
+  /** Whether only a scan of all that is around tells what a symbolic ref leads to. */
+  private boolean needsAround;
+
+  private ScannedRefs(LooseRefs loose, List<Ref> refs, List<String> folders, String around)
+      throws IOException {
+    this.loose = loose;
+    this.folders = folders;
+    this.around = around;
+    for (Ref ref : refs) {
+      scanned.put(ref.getName(), ref);
+    }
+    for (Ref ref : refs) {
+      if (ref.isSymbolic()) {
+        readTargets(ref);
+      }
+    }
+  }
+
+  /**
+   * Reads the loose refs whose names start so.
+   *
+   * @throws IOException as below
+   */
+  static ScannedRefs of(LooseRefs loose, String prefix) throws IOException {
+    String folder = folder(prefix);
+    return folder.isEmpty()
+        ? of(loose, List.of(), List.of(prefix), folder)
+        : new ScannedRefs(loose, loose.scan(folder), List.of(folder), folder);
+  }
+
+  /**
+   * Reads some loose refs.
+   *
+   * @param names of refs, in order, before all that start with a prefix
+   * @param prefixes what names of other refs start with
+   * @param around the folder, as for {@link LooseRefs#scan}, that JGit scans for these
+   * @throws IOException if a symbolic ref leads to a broken file that is not in that folder
+   */
+  static ScannedRefs of(
+      LooseRefs loose, List<String> names, Collection<String> prefixes, String around)
+      throws IOException {
+    boolean withHead = false;
+    Set<String> wanted = new TreeSet<>();
+    for (String prefix : prefixes) {
+      String folder = folder(prefix);
+      if (!folder.isEmpty() || Constants.R_REFS.startsWith(prefix)) {
+        wanted.add(folder);
+      } else {
+        withHead |= Constants.HEAD.startsWith(prefix);
+      }
+    }
+    List<Ref> refs = new ArrayList<>();
+    if (withHead && !wanted.contains(RefDatabase.ALL)) {
+      add(loose.readListed(Constants.HEAD), refs);
+    }
+    for (String name : names) {
+      add(loose.readListed(name), refs);
+    }
+    List<String> folders = new ArrayList<>();
+    for (String folder : wanted) {
+      if (folders.isEmpty() || !folder.startsWith(folders.get(folders.size() - 1))) {
+        folders.add(folder);
+        refs.addAll(loose.scan(folder));
+      }
+    }
+    ScannedRefs read = new ScannedRefs(loose, refs, folders, around);
+    return read.needsAround
+        ? new ScannedRefs(loose, loose.scan(around), List.of(around), around)
+        : read;
+  }
+
+  private static void add(@Nullable Ref ref, List<Ref> refs) {
+    if (ref != null) {
+      refs.add(ref);
+    }
+  }
+
+  /** The folder that JGit scans for refs whose names start so. */
+  static String folder(String prefix) {
+    return prefix.substring(0, prefix.lastIndexOf('/') + 1);
+  }
+
+  private void readTargets(Ref symbolic) throws IOException {
+    Ref next = symbolic;
+    for (int depth = 0; depth < RefDatabase.MAX_SYMBOLIC_REF_DEPTH; depth++) {
+      String name = next.getTarget().getName();
+      boolean isElsewhere = !isScanned(name);
+      if (isElsewhere && !elsewhere.containsKey(name)) {
+        elsewhere.put(name, name.startsWith(around) ? loose.readListed(name) : loose.read(name));
+      }
+      next = found(name);
+      if (next == null || !next.isSymbolic()) {
+        return;
+      }
+      // That one may be left out. Not before HEAD, which is the first.
+      needsAround |=
+          isElsewhere && name.startsWith(around) && !symbolic.getName().equals(Constants.HEAD);
+    }
+  }
+
+  private boolean isScanned(String name) {
+    return scanned.containsKey(name) || folders.stream().anyMatch(name::startsWith);
+  }
+
+  /** What was scanned is one state: it is not read again. */
+  @Nullable
+  private Ref found(String name) {
+    return isScanned(name) ? scanned.get(name) : elsewhere.get(name);
+  }
+
+  /** How many refs were read, broken symbolic ones among them. */
+  int size() {
+    return scanned.size();
+  }
+
+  /**
+   * Returns, in order, the refs whose names start so and that lead somewhere.
+   *
+   * @param undo see {@link Transactions#undo}: changes what symbolic refs lead to
+   */
+  List<Ref> resolve(String prefix, ParsedRefs packed, @Nullable Map<String, Ref> undo) {
+    if (scanned.isEmpty()) {
+      return List.of();
+    }
+    List<Ref> refs = new ArrayList<>(scanned.size());
+    Set<String> leftOut = new HashSet<>();
+    for (Ref ref : scanned.values()) {
+      Ref resolved = resolve(ref, 0, leftOut, packed, undo);
+      if (resolved == null || resolved.getObjectId() == null) {
+        leftOut.add(ref.getName());
+      } else if (ref.getName().startsWith(prefix)) {
+        refs.add(resolved);
+      }
+    }
+    return refs;
+  }
+
+  /** Returns null for one that leads through too many. */
+  @Nullable
+  private Ref resolve(
+      Ref ref, int depth, Set<String> leftOut, ParsedRefs packed, @Nullable Map<String, Ref> undo) {
+    if (!ref.isSymbolic()) {
+      return ref;
+    }
+    if (depth == RefDatabase.MAX_SYMBOLIC_REF_DEPTH) {
+      return null;
+    }
+    String name = ref.getTarget().getName();
+    Ref target = leftOut.contains(name) ? null : found(name);
+    if (undo != null && undo.containsKey(name)) {
+      target = undo.get(name);
+    } else if (target == null) {
+      target = packed.exactRef(name);
+    }
+    if (target == null) {
+      return ref;
+    }
+    Ref resolved = resolve(target, depth + 1, leftOut, packed, undo);
+    return resolved == null ? null : new SymbolicRef(ref.getName(), resolved);
+  }
+}

@@ -1,0 +1,287 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
+
+import static java.util.Comparator.comparing;
+import static org.eclipse.jgit.transport.ReceiveCommand.Result.LOCK_FAILURE;
+import static org.eclipse.jgit.transport.ReceiveCommand.Result.NOT_ATTEMPTED;
+import static org.eclipse.jgit.transport.ReceiveCommand.Result.OK;
+import static org.eclipse.jgit.transport.ReceiveCommand.Result.REJECTED_MISSING_OBJECT;
+import static org.eclipse.jgit.transport.ReceiveCommand.Result.REJECTED_NONFASTFORWARD;
+import static org.eclipse.jgit.transport.ReceiveCommand.Result.REJECTED_OTHER_REASON;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
+import java.io.IOException;
+import java.text.MessageFormat;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.errors.LockFailedException;
+import org.eclipse.jgit.errors.MissingObjectException;
+import org.eclipse.jgit.internal.JGitText;
+import org.eclipse.jgit.internal.storage.file.ReflogWriter;
+import org.eclipse.jgit.lib.BatchRefUpdate;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.PersonIdent;
+import org.eclipse.jgit.lib.ProgressMonitor;
+import org.eclipse.jgit.lib.ReflogEntry;
+import org.eclipse.jgit.lib.StoredConfig;
+import org.eclipse.jgit.revwalk.RevWalk;
+import org.eclipse.jgit.transport.ReceiveCommand;
+
+/**
+ * Changes several refs. An atomic batch is one {@link RefTransaction}; one that is not, and one of
+ * a single command, is one update after the other, as in JGit.
+ *
+ * <p>The verdicts, their order and their messages are JGit's.
+ */
+final class FileBatchUpdate extends BatchRefUpdate {
+  /** As long as JGit tries to lock the refs of a batch. */
+  private static final long LOCK_WAIT_MILLIS = 3100;
+
+  /**
+   * Above, one rewrite of {@code packed-refs} costs less than as many loose files, which would have
+   * to be packed soon.
+   */
+  static final int MANY = 1000;
+
+  private final UpdatableRefs refs;
+  private final RefWriter writer;
+
+  FileBatchUpdate(UpdatableRefs refs, RefWriter writer) {
+    super(refs.database());
+    this.refs = refs;
+    this.writer = writer;
+  }
+
+  @Override
+  public void execute(RevWalk walk, ProgressMonitor monitor, @Nullable List<String> options)
+      throws IOException {
+    List<ReceiveCommand> pending = ReceiveCommand.filter(getCommands(), NOT_ATTEMPTED);
+    if (!isAtomic() || pending.size() == 1) {
+      super.execute(walk, monitor, options);
+      return;
+    }
+    if (pending.isEmpty()) {
+      return;
+    }
+    if (pending.stream().anyMatch(c -> c.getOldSymref() != null || c.getNewSymref() != null)) {
+      reject(pending.get(0), REJECTED_OTHER_REASON, JGitText.get().atomicSymRefNotSupported);
+      return;
+    }
+    if (!blockUntilTimestamps(MAX_WAIT)) {
+      return;
+    }
+    if (options != null) {
+      setPushOptions(options);
+    }
+    if (!pending.stream().allMatch(c -> Journal.isWritable(c.getRefName()))
+        || !executeHere(walk, pending)) {
+      executeByJGit(walk, monitor, options);
+    }
+  }
+
+  /** Returns false if JGit must do it; then nothing has happened. */
+  private boolean executeHere(RevWalk walk, List<ReceiveCommand> pending) throws IOException {
+    try {
+      // JGit lists all refs for this, HEAD among them.
+      refs.sawRefs();
+      ReceiveCommand conflict =
+          NameConflicts.first(refs.reader().loose(), refs.reader().packedNow(), pending);
+      if (conflict != null) {
+        lockFailure(conflict);
+        return true;
+      }
+      if (!hasObjects(walk, pending) || !isFastForward(walk, pending)) {
+        return true;
+      }
+      apply(walk, pending);
+      return true;
+    } catch (RefReader.LeftToJGit | PackedRefsQueue.LeftToJGitException e) {
+      return false;
+    }
+  }
+
+  private void executeByJGit(RevWalk walk, ProgressMonitor monitor, @Nullable List<String> options)
+      throws IOException {
+    BatchRefUpdate batch = refs.jgit().newBatchUpdate();
+    batch.addCommand(getCommands());
+    batch.setAtomic(true);
+    batch.setAllowNonFastForwards(isAllowNonFastForwards());
+    batch.setRefLogIdent(getRefLogIdent());
+    batch.setRefLogMessage(getRefLogMessage(), isRefLogIncludingResult());
+    batch.setForceRefLog(isForceRefLog());
+    batch.setPushCertificate(getPushCertificate());
+    batch.execute(walk, monitor, options);
+  }
+
+  private boolean hasObjects(RevWalk walk, List<ReceiveCommand> pending) throws IOException {
+    for (ReceiveCommand command : pending) {
+      try {
+        if (!ObjectId.zeroId().equals(command.getNewId())) {
+          walk.parseAny(command.getNewId());
+        }
+      } catch (MissingObjectException e) {
+        reject(command, REJECTED_MISSING_OBJECT, null);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private boolean isFastForward(RevWalk walk, List<ReceiveCommand> pending) throws IOException {
+    if (isAllowNonFastForwards()) {
+      return true;
+    }
+    for (ReceiveCommand command : pending) {
+      command.updateType(walk);
+      if (command.getType() == ReceiveCommand.Type.UPDATE_NONFASTFORWARD) {
+        reject(command, REJECTED_NONFASTFORWARD, null);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private void apply(RevWalk walk, List<ReceiveCommand> pending)
+      throws IOException, RefReader.LeftToJGit {
+    List<ReceiveCommand> sorted = new ArrayList<>(pending);
+    sorted.sort(comparing(ReceiveCommand::getRefName));
+    Set<String> names = new HashSet<>();
+    for (ReceiveCommand command : sorted) {
+      if (!names.add(command.getRefName())) {
+        throw new IOException(
+            MessageFormat.format(JGitText.get().duplicateRef, command.getRefName()));
+      }
+    }
+    StoredConfig config = refs.repository().getConfig();
+    boolean rewrites =
+        writer.isAtomicByRewrite() || sorted.size() > MANY || NameConflicts.areNested(sorted);
+    try {
+      if (rewrites) {
+        // Where a folder takes the place of a ref, no file may be in the way of the locks.
+        writer.packer().pack(names, null);
+      }
+      ReceiveCommand refused = apply(walk, sorted, names, rewrites, config);
+      if (refused != null) {
+        lockFailure(refused);
+        return;
+      }
+    } catch (RefLocks.Refused e) {
+      lockFailure(
+          sorted.stream().filter(c -> c.getRefName().equals(e.name())).findFirst().orElseThrow());
+      return;
+    } catch (LockFailedException e) {
+      lockFailure(pending.get(0));
+      return;
+    }
+    refs.wrote();
+    pending.forEach(command -> command.setResult(OK));
+    writeLogs(pending, config);
+  }
+
+  /** Returns the command whose ref is not as it is expected, if there is one. */
+  @Nullable
+  private ReceiveCommand apply(
+      RevWalk walk,
+      List<ReceiveCommand> sorted,
+      Set<String> names,
+      boolean rewrites,
+      StoredConfig config)
+      throws IOException, RefReader.LeftToJGit, RefLocks.Refused {
+    List<Journal.Entry> entries =
+        sorted.stream().map(c -> new Journal.Entry(c.getRefName(), c.getNewId())).toList();
+    ReceiveCommand refused;
+    try (RefLocks locks = writer.lock(entries, LOCK_WAIT_MILLIS)) {
+      if (rewrites) {
+        writer.packer().pack(names, locks);
+        refused = new PackedTransaction(refs, writer, locks, sorted, walk).run();
+      } else {
+        refused = new RefTransaction(refs, writer, locks, sorted, writer.isDurable(config)).run();
+      }
+    }
+    for (ReceiveCommand command : sorted) {
+      if (command.getType() == ReceiveCommand.Type.DELETE || rewrites) {
+        String name = command.getRefName();
+        RefPaths.deleteEmptyParents(writer.paths().loose(name), name);
+      }
+    }
+    return refused;
+  }
+
+  // ---- results
+
+  private void lockFailure(ReceiveCommand command) {
+    reject(command, LOCK_FAILURE, null);
+  }
+
+  /** Rejects one command, and so all. */
+  private void reject(
+      ReceiveCommand command, ReceiveCommand.Result result, @Nullable String message) {
+    command.setResult(result, message);
+    ReceiveCommand.abort(getCommands());
+  }
+
+  /** As in JGit a log that can't be written changes nothing: the refs have changed. */
+  private void writeLogs(List<ReceiveCommand> commands, StoredConfig config) {
+    for (ReceiveCommand command : commands) {
+      try {
+        writeLog(command, config);
+      } catch (IOException e) {
+        // Next one.
+      }
+    }
+  }
+
+  private void writeLog(ReceiveCommand command, StoredConfig config) throws IOException {
+    String name = command.getRefName();
+    if (command.getType() == ReceiveCommand.Type.DELETE) {
+      writer.deleteLog(name);
+      return;
+    }
+    boolean force = isForceRefLog(command);
+    if (isRefLogDisabled(command) || !writer.isLogged(name, force, config)) {
+      return;
+    }
+    String message = getRefLogMessage(command);
+    String result = isRefLogIncludingResult(command) ? toLogText(command) : null;
+    if (result != null) {
+      message = message.isEmpty() ? result : message + ": " + result;
+    }
+    PersonIdent ident =
+        getRefLogIdent() != null ? getRefLogIdent() : new PersonIdent(refs.repository());
+    ReflogWriter unused =
+        new ReflogWriter(refs.jgit(), force)
+            .log(name, command.getOldId(), command.getNewId(), ident, message);
+  }
+
+  @Nullable
+  private String toLogText(ReceiveCommand command) {
+    return switch (command.getType()) {
+      case CREATE -> ReflogEntry.PREFIX_CREATED;
+      case UPDATE ->
+          isAllowNonFastForwards()
+              ? ReflogEntry.PREFIX_FORCED_UPDATE
+              : ReflogEntry.PREFIX_FAST_FORWARD;
+      case UPDATE_NONFASTFORWARD -> ReflogEntry.PREFIX_FORCED_UPDATE;
+      default -> null;
+    };
+  }
+}

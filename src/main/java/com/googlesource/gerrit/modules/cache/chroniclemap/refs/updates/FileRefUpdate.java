@@ -1,0 +1,220 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedEdits;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
+import java.io.IOException;
+import java.util.List;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.internal.storage.file.ReflogWriter;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefDatabase;
+import org.eclipse.jgit.lib.RefUpdate;
+import org.eclipse.jgit.lib.ReflogEntry;
+import org.eclipse.jgit.lib.Repository;
+import org.eclipse.jgit.lib.StoredConfig;
+
+/**
+ * Changes one ref. The ref's lock is taken, its value read from the files under the lock, and the
+ * new value renamed into place: one step for all who read, in whatever process. A deletion that has
+ * to take a line out of {@code packed-refs} goes through the {@link PackedRefsQueue}.
+ *
+ * <p>Costs the same whatever the size of the repository, but for a deletion of a packed ref.
+ */
+final class FileRefUpdate extends RefUpdate {
+  private final UpdatableRefs refs;
+  private final RefWriter writer;
+
+  private boolean dereferences;
+  @Nullable private RefLocks locks;
+
+  /** What the files say of the ref, while it is locked. */
+  @Nullable private Ref found;
+
+  FileRefUpdate(UpdatableRefs refs, RefWriter writer, Ref ref) {
+    super(ref);
+    this.refs = refs;
+    this.writer = writer;
+  }
+
+  @Override
+  protected RefDatabase getRefDatabase() {
+    return refs.database();
+  }
+
+  @Override
+  protected Repository getRepository() {
+    return refs.repository();
+  }
+
+  @Override
+  protected boolean tryLock(boolean deref) throws IOException {
+    dereferences = deref;
+    String name = (deref ? getRef().getLeaf() : getRef()).getName();
+    ObjectId newId = getNewObjectId() == null ? ObjectId.zeroId() : getNewObjectId();
+    try {
+      locks = writer.lock(List.of(new Journal.Entry(name, newId)), 0);
+    } catch (RefLocks.Refused e) {
+      return false;
+    }
+    found = read(name);
+    setOldObjectId(found == null ? null : found.getObjectId());
+    return true;
+  }
+
+  @Nullable
+  private Ref read(String name) throws IOException {
+    Ref ref;
+    try {
+      ref = refs.reader().refToWrite(name);
+    } catch (RefReader.LeftToJGit e) {
+      ref = refs.jgit().exactRef(name);
+    }
+    if (ref != null) {
+      refs.sawRefs();
+    }
+    return ref;
+  }
+
+  @Override
+  protected void unlock() {
+    if (locks != null) {
+      locks.close();
+      locks = null;
+    }
+  }
+
+  @Override
+  protected Result doUpdate(Result status) throws IOException {
+    locks.write(0, getNewObjectId());
+    String message = getRefLogMessage();
+    if (message != null) {
+      String result = isRefLogIncludingResult() ? toLogText(status) : null;
+      if (result != null) {
+        message = message.isEmpty() ? result : message + ": " + result;
+      }
+      log(message, dereferences);
+    }
+    return publish(status);
+  }
+
+  private static @Nullable String toLogText(Result status) {
+    return switch (status) {
+      case FORCED -> ReflogEntry.PREFIX_FORCED_UPDATE;
+      case FAST_FORWARD -> ReflogEntry.PREFIX_FAST_FORWARD;
+      case NEW -> ReflogEntry.PREFIX_CREATED;
+      default -> null;
+    };
+  }
+
+  private void log(String message, boolean deref) throws IOException {
+    StoredConfig config = refs.repository().getConfig();
+    boolean force = isForceRefLog();
+    // The log of a symbolic ref is written too if it leads to the one that changes.
+    if (writer.isLogged(getRef().getName(), force, config)
+        || (deref && writer.isLogged(getRef().getLeaf().getName(), force, config))) {
+      ReflogWriter unused = new ReflogWriter(refs.jgit(), force).log(this, message, deref);
+    }
+  }
+
+  private Result publish(Result status) throws IOException {
+    boolean durable = writer.isDurable();
+    if (durable) {
+      locks.syncValues();
+    }
+    try {
+      locks.publish(0);
+    } catch (IOException e) {
+      // A folder that others have made, with refs in it, has the name.
+      return Result.LOCK_FAILURE;
+    }
+    if (durable) {
+      locks.syncFolders();
+    }
+    // Before listeners are told: they may want to change it too.
+    unlock();
+    refs.wrote();
+    if (found == null || !found.getStorage().isLoose()) {
+      writer.madeLoose(1);
+    }
+    return status;
+  }
+
+  @Override
+  protected Result doLink(String target) throws IOException {
+    locks.write(0, Constants.encode("ref: " + target + '\n'));
+    String message = getRefLogMessage();
+    if (message != null) {
+      log(message, false);
+    }
+    return publish(getRef().getStorage() == Ref.Storage.NEW ? Result.NEW : Result.FORCED);
+  }
+
+  @Override
+  protected Result doDelete(Result status) throws IOException {
+    if (found == null) {
+      return status;
+    }
+    String name = locks.names().get(0);
+    boolean durable = writer.isDurable();
+    try {
+      writer.write(new Deletion(name), new PackedRefsQueue.Terms(locks, true, durable));
+    } catch (PackedRefsQueue.LeftToJGitException e) {
+      unlock();
+      return deleteByJGit();
+    }
+    if (durable) {
+      locks.syncFolders();
+    }
+    unlock(); // the lock file is in a folder that may have to go
+    RefPaths.deleteEmptyParents(writer.paths().loose(name), name);
+    refs.wrote();
+    return status;
+  }
+
+  private Result deleteByJGit() throws IOException {
+    RefUpdate update = refs.jgit().newUpdate(getName(), isDetachingSymbolicRef());
+    update.setExpectedOldObjectId(getOldObjectId());
+    update.setForceUpdate(true);
+    return update.delete();
+  }
+
+  private final class Deletion implements PackedRefsQueue.Request {
+    private final String name;
+
+    Deletion(String name) {
+      this.name = name;
+    }
+
+    @Override
+    public void collect(ParsedRefs packed, PackedEdits edits) {
+      edits.remove(name, packed);
+    }
+
+    /** Last the loose file: until it goes the ref is there, with its value. */
+    @Override
+    public void finish() throws IOException {
+      writer.deleteLog(name);
+      writer.deleteLoose(name);
+    }
+  }
+}

@@ -1,0 +1,246 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
+
+import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.EmptyRefFolders;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedEdits;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.errors.MissingObjectException;
+import org.eclipse.jgit.internal.JGitText;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.NullProgressMonitor;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.ProgressMonitor;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.revwalk.RevObject;
+import org.eclipse.jgit.revwalk.RevTag;
+import org.eclipse.jgit.revwalk.RevWalk;
+
+/**
+ * Packs loose refs: writes their values to {@code packed-refs}, all at once, and then deletes their
+ * files.
+ *
+ * <p>A value is read, and its tag peeled, before {@code packed-refs} is locked, and read again
+ * under that lock: a ref that was deleted or changed in between is left alone, so nothing that is
+ * gone comes back; nor is one that somebody has locked, who may be about to delete it. A file is
+ * deleted under the ref's own lock, if it still has the value that {@code packed-refs} still has:
+ * so a ref that was deleted and made again meanwhile, even with the same value, keeps its file.
+ *
+ * <p>Any thread may call.
+ */
+final class RefPacker {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /** How many files are deleted under one set of locks. Others may wait for one of these refs. */
+  private static final int PRUNED_TOGETHER = 64;
+
+  private final UpdatableRefs refs;
+  private final RefWriter writer;
+
+  RefPacker(UpdatableRefs refs, RefWriter writer) {
+    this.refs = refs;
+    this.writer = writer;
+  }
+
+  /** A value to be packed. */
+  private record Peeled(ObjectId id, @Nullable ObjectId peeled) {}
+
+  /** Packs what is loose, because there is much of it. */
+  void packInBackground() {
+    refs.repository().incrementOpen();
+    try {
+      pack(NullProgressMonitor.INSTANCE, true);
+      EmptyRefFolders.delete(writer.paths().refsFolder());
+    } catch (IOException | RuntimeException e) {
+      logger.atWarning().withCause(e).log("cannot pack the refs of %s", refs.repository());
+    } finally {
+      refs.repository().close();
+    }
+  }
+
+  /**
+   * Packs loose refs.
+   *
+   * @param all whether all; else tags alone
+   */
+  void pack(ProgressMonitor monitor, boolean all) throws IOException {
+    List<Ref> found = refs.reader().loose().scan(all ? Constants.R_REFS : Constants.R_TAGS);
+    monitor.beginTask(JGitText.get().packRefs, found.size());
+    try {
+      Map<String, Ref> loose = new LinkedHashMap<>();
+      for (Ref ref : found) {
+        loose.put(ref.getName(), ref);
+        monitor.update(1);
+      }
+      pack(loose, null);
+    } finally {
+      monitor.endTask();
+    }
+  }
+
+  /**
+   * Packs those of some refs that are loose.
+   *
+   * @param held locks that the caller has on all of them, which it keeps; null if it has none
+   */
+  void pack(Collection<String> names, @Nullable RefLocks held) throws IOException {
+    Map<String, Ref> loose = new LinkedHashMap<>();
+    for (String name : new TreeSet<>(names)) {
+      Ref ref = refs.reader().loose().read(name);
+      if (ref != null) {
+        loose.put(name, ref);
+      }
+    }
+    pack(loose, held);
+  }
+
+  private void pack(Map<String, Ref> loose, @Nullable RefLocks held) throws IOException {
+    Map<String, Peeled> values = peel(loose);
+    if (values.isEmpty()) {
+      return;
+    }
+    if (held != null) {
+      write(held, true, values);
+      prune(values, held);
+      return;
+    }
+    try (RefLocks none = writer.lockNothing()) {
+      write(none, false, values);
+    }
+    List<String> names = new ArrayList<>(values.keySet());
+    for (int i = 0; i < names.size(); i += PRUNED_TOGETHER) {
+      prune(names.subList(i, Math.min(names.size(), i + PRUNED_TOGETHER)), values);
+    }
+  }
+
+  /** Durably: files are deleted for it. */
+  private void write(RefLocks locks, boolean locked, Map<String, Peeled> values)
+      throws IOException {
+    writer.write(
+        (packed, edits) -> collect(values, locked, packed, edits),
+        new PackedRefsQueue.Terms(locks, false, true));
+  }
+
+  private Map<String, Peeled> peel(Map<String, Ref> loose) throws IOException {
+    Map<String, Peeled> values = new LinkedHashMap<>();
+    try (RevWalk walk = new RevWalk(refs.repository())) {
+      for (Ref ref : loose.values()) {
+        if (ref.isSymbolic() || !Journal.isWritable(ref.getName())) {
+          continue;
+        }
+        try {
+          RevObject object = walk.parseAny(ref.getObjectId());
+          values.put(
+              ref.getName(),
+              new Peeled(
+                  ref.getObjectId(), object instanceof RevTag ? walk.peel(object).copy() : null));
+        } catch (MissingObjectException e) {
+          // One broken ref should not keep all others from being packed.
+          logger.atWarning().log("%s is not packed: %s", ref.getName(), e.getMessage());
+        }
+      }
+    }
+    return values;
+  }
+
+  /**
+   * Packs those that are what they were, and deletes nothing.
+   *
+   * @param locked whether the caller has the locks of all of them
+   */
+  private void collect(
+      Map<String, Peeled> values, boolean locked, ParsedRefs packed, PackedEdits edits)
+      throws IOException {
+    for (Map.Entry<String, Peeled> entry : values.entrySet()) {
+      String name = entry.getKey();
+      Peeled value = entry.getValue();
+      if (!locked && Files.exists(RefPaths.lockOf(writer.paths().loose(name)))) {
+        // Somebody may be deleting it, and have seen already that it is not packed.
+        continue;
+      }
+      Ref now = refs.reader().loose().readFile(name);
+      if (now == null || now.isSymbolic() || !value.id.equals(now.getObjectId())) {
+        continue;
+      }
+      Ref before = packed.exactRef(name);
+      if (before == null || !before.isPeeled() || !value.id.equals(before.getObjectId())) {
+        edits.set(name, value.id, value.peeled);
+      }
+    }
+  }
+
+  // ---- deleting what is packed
+
+  private void prune(List<String> names, Map<String, Peeled> values) throws IOException {
+    Map<String, Peeled> part = new HashMap<>();
+    List<Journal.Entry> entries = new ArrayList<>();
+    for (String name : new TreeSet<>(names)) {
+      part.put(name, values.get(name));
+      entries.add(new Journal.Entry(name, values.get(name).id));
+    }
+    try (RefLocks locks = writer.lock(entries, 0)) {
+      prune(part, locks);
+    } catch (RefLocks.Refused e) {
+      // Somebody changes one of them. The others need not wait for the next time.
+      if (names.size() > 1) {
+        int middle = names.size() / 2;
+        prune(names.subList(0, middle), values);
+        prune(names.subList(middle, names.size()), values);
+      }
+    }
+    names.forEach(name -> RefPaths.deleteEmptyParents(writer.paths().loose(name), name));
+  }
+
+  /** With the locks of these refs. */
+  private void prune(Map<String, Peeled> values, RefLocks held) throws IOException {
+    ParsedRefs packed;
+    try {
+      // Asked for under the locks: a ref that was deleted since, and made again, is not in it.
+      packed = refs.reader().packedNow();
+    } catch (RefReader.LeftToJGit e) {
+      return;
+    }
+    for (String name : held.names()) {
+      Peeled value = values.get(name);
+      if (value == null) {
+        continue;
+      }
+      Ref now = refs.reader().loose().readFile(name);
+      Ref then = packed.exactRef(name);
+      if (now != null
+          && !now.isSymbolic()
+          && value.id.equals(now.getObjectId())
+          && then != null
+          && value.id.equals(then.getObjectId())) {
+        writer.deleteLoose(name);
+      }
+    }
+  }
+}

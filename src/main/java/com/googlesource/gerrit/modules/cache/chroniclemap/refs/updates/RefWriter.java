@@ -1,0 +1,264 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
+import java.io.File;
+import java.io.IOException;
+import java.util.List;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.errors.LockFailedException;
+import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.lib.BatchRefUpdate;
+import org.eclipse.jgit.lib.Config;
+import org.eclipse.jgit.lib.ConfigConstants;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.CoreConfig;
+import org.eclipse.jgit.lib.ObjectIdRef;
+import org.eclipse.jgit.lib.ProgressMonitor;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefRename;
+import org.eclipse.jgit.lib.RefUpdate;
+import org.eclipse.jgit.lib.StoredConfig;
+
+/**
+ * What all updates of one repository's refs need: its files, its settings, its locks, and the queue
+ * for {@code packed-refs}. Any thread may call.
+ */
+public final class RefWriter {
+  private static final Config.SectionParser<Boolean> IS_DURABLE =
+      config -> config.getBoolean("core", null, "fsyncRefFiles", false);
+
+  private final UpdatableRefs refs;
+  private final FileRepository repository;
+  private final RefPaths paths;
+  private final RefWrites writes;
+  private final UpdateSettings settings;
+  private final RefPacker packer;
+  private final Recovery recovery;
+
+  /**
+   * Makes it; reads and changes nothing yet.
+   *
+   * @param writes one for all instances of the repository
+   */
+  public RefWriter(UpdatableRefs refs, RefPaths paths, RefWrites writes, UpdateSettings settings) {
+    this.refs = refs;
+    this.repository = refs.repository();
+    this.paths = paths;
+    this.writes = writes;
+    this.settings = settings;
+    this.packer = new RefPacker(refs, this);
+    this.recovery = new Recovery(this);
+  }
+
+  /** Whether updates are made here, not by JGit. */
+  private boolean isOwn() {
+    return settings.by() == UpdateSettings.By.OWN;
+  }
+
+  boolean isAtomicByRewrite() {
+    return settings.atomic() == UpdateSettings.Atomic.REWRITE;
+  }
+
+  RefWrites writes() {
+    return writes;
+  }
+
+  RefPaths paths() {
+    return paths;
+  }
+
+  /** By which files are changed. */
+  RefDisk disk() {
+    return writes.disk();
+  }
+
+  RefPacker packer() {
+    return packer;
+  }
+
+  /** Whether refs are to outlive a crash of the machine, as the repository's config says. */
+  boolean isDurable() {
+    return isDurable(repository.getConfig());
+  }
+
+  /**
+   * The same.
+   *
+   * @param config of the repository; asked for once for an update, as each time costs a look at six
+   *     files
+   */
+  boolean isDurable(StoredConfig config) {
+    return config.get(IS_DURABLE);
+  }
+
+  /**
+   * Whether changes of a ref are logged: where its log is there, or is to be made.
+   *
+   * @param config as above
+   */
+  boolean isLogged(String name, boolean force, StoredConfig config) {
+    return force || makesLog(name, config) || refs.jgit().logFor(name).isFile();
+  }
+
+  /** As JGit has it, and git. */
+  private boolean makesLog(String name, StoredConfig config) {
+    boolean bare = repository.isBare();
+    return switch (config.getEnum(
+        ConfigConstants.CONFIG_CORE_SECTION,
+        null,
+        ConfigConstants.CONFIG_KEY_LOGALLREFUPDATES,
+        bare ? CoreConfig.LogRefUpdates.FALSE : CoreConfig.LogRefUpdates.TRUE)) {
+      case FALSE -> false;
+      case TRUE ->
+          name.equals(Constants.HEAD)
+              || name.startsWith(Constants.R_HEADS)
+              || name.startsWith(Constants.R_REMOTES)
+              || name.startsWith(Constants.R_NOTES);
+      case ALWAYS -> name.equals(Constants.HEAD) || name.startsWith(Constants.R_REFS);
+    };
+  }
+
+  /**
+   * Locks refs.
+   *
+   * @param entries in the order of names
+   */
+  RefLocks lock(List<Journal.Entry> entries, long waitMillis) throws IOException, RefLocks.Refused {
+    try {
+      return writes.locker().lock(paths, entries, waitMillis);
+    } catch (RefLocks.Refused e) {
+      // Another Gerrit on the same folder may have been killed while this one ran.
+      if (recovery.run()) {
+        return writes.locker().lock(paths, entries, waitMillis);
+      }
+      throw e;
+    }
+  }
+
+  /** Begins a transaction that locks no ref, for one that writes {@code packed-refs} alone. */
+  RefLocks lockNothing() throws IOException {
+    try {
+      return writes.locker().lock(paths, List.of(), 0);
+    } catch (RefLocks.Refused e) {
+      throw new IllegalStateException("no ref can be refused", e);
+    }
+  }
+
+  /** Has {@code packed-refs} written. */
+  void write(PackedRefsQueue.Request request, PackedRefsQueue.Terms terms) throws IOException {
+    try {
+      writes.queue().run(request, terms, refs::lockedList);
+    } catch (LockFailedException e) {
+      if (!recovery.run()) {
+        throw e;
+      }
+      writes.queue().run(request, terms, refs::lockedList);
+    }
+  }
+
+  /** Does what killed processes have left undone, when the repository is first used. */
+  public void recover() {
+    if (isOwn()) {
+      writes.beforeFirstUse(
+          () -> {
+            boolean unused = recovery.run();
+          });
+    }
+  }
+
+  /** Returns an update of a ref, or null if JGit must do it. */
+  @Nullable
+  public RefUpdate newUpdate(String name, boolean detach) throws IOException {
+    if (!isOwn() || !Journal.isWritable(name)) {
+      return null;
+    }
+    Ref ref;
+    try {
+      ref = refs.reader().refToWrite(name);
+    } catch (RefReader.LeftToJGit e) {
+      return null;
+    }
+    if (ref == null) {
+      ref = new ObjectIdRef.Unpeeled(Ref.Storage.NEW, name, null);
+    } else if (!Journal.isWritable(ref.getLeaf().getName())) {
+      return null;
+    }
+    FileRefUpdate update = new FileRefUpdate(refs, this, ref);
+    if (detach && ref.isSymbolic()) {
+      update.setDetachingSymbolicRef();
+    }
+    return update;
+  }
+
+  /** Returns an update of several refs, or null if JGit must do it. */
+  @Nullable
+  public BatchRefUpdate newBatchUpdate() {
+    return isOwn() ? new FileBatchUpdate(refs, this) : null;
+  }
+
+  /** Returns a renaming of a ref, or null if JGit must do it. */
+  @Nullable
+  public RefRename newRename(String fromName, String toName) throws IOException {
+    RefUpdate from = newUpdate(fromName, false);
+    RefUpdate to = newUpdate(toName, false);
+    return from == null || to == null ? null : new FileRefRename(refs, this, from, to);
+  }
+
+  /**
+   * Packs loose refs.
+   *
+   * @param all whether all; else tags alone
+   * @return false if JGit must do it; then nothing has happened
+   */
+  public boolean pack(ProgressMonitor monitor, boolean all) throws IOException {
+    if (!isOwn()) {
+      return false;
+    }
+    try {
+      packer.pack(monitor, all);
+      return true;
+    } catch (PackedRefsQueue.LeftToJGitException e) {
+      return false;
+    }
+  }
+
+  /** Notes loose refs that were made: when there are many, they are packed in the background. */
+  void madeLoose(int count) {
+    writes.added(count, settings.maxLoose(), packer::packInBackground);
+  }
+
+  /** Deletes the log of a ref that was deleted, and the folders that only it needed. */
+  void deleteLog(String name) throws IOException {
+    File log = refs.jgit().logFor(name);
+    if (log.isFile()) {
+      disk().delete(log.toPath());
+    }
+    RefPaths.deleteEmptyParents(log, name);
+  }
+
+  /** Deletes the file of a loose ref, if it is there. */
+  void deleteLoose(String name) throws IOException {
+    File file = paths.loose(name);
+    if (file.isFile()) {
+      disk().delete(file.toPath());
+    }
+  }
+}

@@ -1,0 +1,117 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
+
+import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocker;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Transactions;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * What all that write the refs of one repository folder in this process share, whatever instances
+ * of the repository there are.
+ */
+public final class RefWrites {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  private final RefLocker locker;
+  private final Transactions transactions = new Transactions();
+  private final RefDisk disk;
+  private final PackedRefsQueue queue;
+  private final Executor background;
+
+  /** Loose refs that were made since they were last packed, about. */
+  private final AtomicInteger loose = new AtomicInteger();
+
+  /** Guarded by this. */
+  private boolean used;
+
+  private final AtomicBoolean packing = new AtomicBoolean();
+
+  /**
+   * Makes it.
+   *
+   * @param disk by which files are changed
+   * @param writer runs rewrites, each on a thread that nobody interrupts
+   * @param background packs
+   */
+  public RefWrites(PackedRefsFile file, RefDisk disk, Executor writer, Executor background) {
+    this.disk = disk;
+    this.locker = new RefLocker(disk);
+    this.queue = new PackedRefsQueue(file, disk, writer);
+    this.background = background;
+  }
+
+  /** Runs something once, for the first who asks; the others wait until it is done. */
+  synchronized void beforeFirstUse(Runnable recovery) {
+    if (!used) {
+      used = true;
+      recovery.run();
+    }
+  }
+
+  public RefLocker locker() {
+    return locker;
+  }
+
+  RefDisk disk() {
+    return disk;
+  }
+
+  public Transactions transactions() {
+    return transactions;
+  }
+
+  PackedRefsQueue queue() {
+    return queue;
+  }
+
+  /** Notes how many loose refs there are, from one who has seen all. */
+  public void counted(int looseRefs) {
+    loose.set(looseRefs);
+  }
+
+  /**
+   * Notes loose refs that were made.
+   *
+   * @param most how many there may be
+   * @param pack is run in the background, once at a time, if there are more now
+   */
+  void added(int looseRefs, int most, Runnable pack) {
+    if (loose.addAndGet(looseRefs) <= most || most <= 0 || !packing.compareAndSet(false, true)) {
+      return;
+    }
+    try {
+      background.execute(
+          () -> {
+            try {
+              loose.set(0);
+              pack.run();
+            } finally {
+              packing.set(false);
+            }
+          });
+    } catch (RuntimeException | Error e) {
+      packing.set(false);
+      // The refs are made all the same; the next ones try again.
+      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log("cannot pack loose refs");
+    }
+  }
+}

@@ -1,0 +1,24 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+/**
+ * Changes of the refs of a repository: one, many as one, renamings, packing; what a killed process
+ * left; and the queue of those who need {@code packed-refs} written.
+ *
+ * <p>The face is {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefWriter},
+ * which makes updates of {@link
+ * com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdatableRefs}. To follow one,
+ * read {@code FileBatchUpdate}, then {@code RefTransaction}.
+ */
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;

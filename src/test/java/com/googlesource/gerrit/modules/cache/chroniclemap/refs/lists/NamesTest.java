@@ -1,0 +1,125 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.common.collect.Range;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedRefsText;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Random;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** Names as bytes against what Java says of the same strings. */
+class NamesTest {
+  private final Random random = new Random(2);
+
+  @Test
+  void bytesComeInTheOrderOfStrings() {
+    for (int i = 0; i < 20_000; i++) {
+      String one = PackedRefsText.oddName(random);
+      String other = PackedRefsText.oddName(random);
+      byte[] a = one.getBytes(UTF_8);
+      byte[] b = other.getBytes(UTF_8);
+      assertThat(Integer.signum(compare(a, b, true)))
+          .isEqualTo(Integer.signum(one.compareTo(other)));
+      assertThat(Integer.signum(compare(a, b, false)))
+          .isEqualTo(Integer.signum(Arrays.compareUnsigned(a, b)));
+      int at = Arrays.mismatch(a, b);
+      if (at >= 0 && at < a.length && at < b.length) {
+        boolean bytes = Arrays.compareUnsigned(a, b) < 0;
+        boolean utf16 = one.compareTo(other) < 0;
+        assertThat(NamePairs.of(a[at], b[at]))
+            .isEqualTo(
+                bytes
+                    ? utf16 ? 0 : NamePairs.BYTES_ONLY
+                    : utf16 ? NamePairs.UTF16_ONLY : NamePairs.NEITHER);
+      }
+    }
+  }
+
+  private static int compare(byte[] one, byte[] other, boolean utf16) {
+    int at = Arrays.mismatch(one, other);
+    if (at < 0 || at == one.length || at == other.length) {
+      return one.length - other.length;
+    }
+    return Names.compareBytes(one[at], other[at], utf16);
+  }
+
+  @Test
+  void encodesAsJavaDoes() {
+    byte[] target = new byte[100];
+    for (int c = 0; c <= Character.MAX_CODE_POINT; c++) {
+      String name = Character.toString(c) + "/";
+      int length = Names.encode(name, target);
+      if (c >= Character.MIN_SURROGATE && c <= Character.MAX_SURROGATE) {
+        assertThat(length).isEqualTo(-1);
+      } else if (!Arrays.equals(
+          name.getBytes(UTF_8), 0, name.getBytes(UTF_8).length, target, 0, length)) {
+        assertThat(Arrays.copyOf(target, length)).isEqualTo(name.getBytes(UTF_8));
+      }
+    }
+    assertThat(Names.encode("a\ud83d", target)).isEqualTo(-1);
+    assertThat(Names.encode("\ud83da", target)).isEqualTo(-1);
+  }
+
+  @Test
+  void knowsUtf8() {
+    byte[][] starts = {
+      {}, {'a'}, {(byte) 0xC3, (byte) 0xA9}, {(byte) 0xF0, (byte) 0x9F, (byte) 0x98, (byte) 0x80}
+    };
+    int[] edges = {
+      0, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC,
+      0xED, 0xEE, 0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xFF
+    };
+    for (int a : edges) {
+      for (int b : edges) {
+        for (int c : edges) {
+          for (int d : edges) {
+            byte[] bytes = {(byte) a, (byte) b, (byte) c, (byte) d};
+            byte[] start = starts[(a + b + c + d) % starts.length];
+            byte[] all = Arrays.copyOf(start, start.length + 4);
+            System.arraycopy(bytes, 0, all, start.length, 4);
+            boolean expected = Arrays.equals(new String(all, UTF_8).getBytes(UTF_8), all);
+            if (Names.isUtf8(all, 0, all.length) != expected) {
+              assertWithMessage(Arrays.toString(all)).fail();
+            }
+          }
+        }
+      }
+    }
+  }
+
+  @Test
+  void aTagDependsOnTheNameAlone() {
+    Set<Integer> seen = new HashSet<>();
+    for (int length = 0; length < 40; length++) {
+      byte[] first = new byte[100];
+      byte[] second = new byte[100];
+      random.nextBytes(first);
+      random.nextBytes(second);
+      System.arraycopy(first, 7, second, 31, length);
+      int tag = NameTag.of(first, 7, length);
+      assertThat(NameTag.of(second, 31, length)).isEqualTo(tag);
+      assertThat(tag).isIn(Range.closed(0, 255));
+      seen.add(tag);
+    }
+    assertThat(seen.size()).isGreaterThan(25);
+  }
+}

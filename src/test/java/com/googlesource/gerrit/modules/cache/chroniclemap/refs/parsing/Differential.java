@@ -1,0 +1,158 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Draft;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.NotParsableException.Reason;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.EnumSet;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.lib.Ref;
+
+/** Holds what is parsed here against what JGit parses. */
+public final class Differential implements Closeable {
+  public static final SiteKey KEY = new SiteKey("a secret that is 32 bytes long..".getBytes(UTF_8));
+
+  private final JGitPackedRefs jgit;
+  private final PackedRefsReader reader = new PackedRefsReader(KEY);
+
+  Differential(Path folder) throws IOException {
+    jgit = new JGitPackedRefs(folder);
+  }
+
+  JGitPackedRefs jgit() {
+    return jgit;
+  }
+
+  /** Shares no blocks but those of an older list. */
+  static Draft draft() {
+    return new ListMemory(0).draft();
+  }
+
+  PackedRefsReader reader() {
+    return reader;
+  }
+
+  /**
+   * Parses a content, after another one or from nothing, and compares the answers.
+   *
+   * @return the list; null if JGit is to answer, after a look at whether that is so
+   */
+  @Nullable
+  ParsedRefs check(byte[] text, @Nullable ParsedRefs old) throws IOException {
+    List<Ref> expected;
+    try {
+      expected = jgit.parse(text);
+    } catch (IOException e) {
+      expected = null;
+    }
+    ParsedRefs list;
+    try {
+      list = reader.read(new MemoryText(text), draft(), old);
+    } catch (NotParsableException e) {
+      assertWithMessage("reason").that(reasons(expected, text)).contains(e.reason());
+      assertThat(e.digest()).isEqualTo(reader.digest(new MemoryText(text)));
+      return null;
+    }
+    assertWithMessage("refused by JGit").that(expected).isNotNull();
+    assertSame(list.refs(), expected);
+    assertThat(list.digest()).isEqualTo(reader.digest(new MemoryText(text)));
+    assertThat(list.textBytes()).isEqualTo(text.length);
+    assertThat(reader.matches(new MemoryText(text), list)).isTrue();
+    return list;
+  }
+
+  /** Why a content may be left to JGit. */
+  private static Set<Reason> reasons(@Nullable List<Ref> refs, byte[] text) {
+    if (refs == null) {
+      return EnumSet.of(Reason.BROKEN);
+    }
+    Set<Reason> reasons = EnumSet.noneOf(Reason.class);
+    Set<String> names = new HashSet<>();
+    for (Ref ref : refs) {
+      String name = ref.getName();
+      if (!names.add(name)) {
+        reasons.add(Reason.DUPLICATE_NAME);
+      }
+      if (name.isEmpty()) {
+        reasons.add(Reason.EMPTY_NAME);
+      }
+      if (name.getBytes(UTF_8).length > 4096) {
+        reasons.add(Reason.LONG_NAME);
+      }
+      if (name.chars().anyMatch(c -> c < 0x0E)) {
+        reasons.add(Reason.CONTROL_CHARACTER);
+      }
+    }
+    // A header behind refs may say nothing to this JGit, but something to another.
+    if (new String(text, UTF_8).indexOf("# pack-refs with:", 1) > 0) {
+      reasons.add(Reason.MIXED_PEELED);
+    }
+    return reasons;
+  }
+
+  public static void assertSame(List<Ref> actual, List<Ref> expected) {
+    assertThat(actual.size()).isEqualTo(expected.size());
+    int i = 0;
+    for (Ref ref : actual) {
+      assertSame(ref, expected.get(i++));
+    }
+    assertThat(i).isEqualTo(expected.size());
+  }
+
+  public static void assertSame(Ref actual, Ref expected) {
+    if (actual == null || expected == null) {
+      assertThat(actual).isEqualTo(expected);
+      return;
+    }
+    // Compared before any message is made: there are many.
+    if (!actual.getName().equals(expected.getName())
+        || !actual.getObjectId().equals(expected.getObjectId())
+        || !Objects.equals(actual.getPeeledObjectId(), expected.getPeeledObjectId())
+        || actual.getStorage() != expected.getStorage()
+        || actual.getClass() != expected.getClass()) {
+      assertThat(describe(actual)).isEqualTo(describe(expected));
+    }
+  }
+
+  private static String describe(Ref ref) {
+    return ref.getClass().getName()
+        + " "
+        + ref
+        + " "
+        + ref.isPeeled()
+        + " "
+        + ref.getPeeledObjectId()
+        + " "
+        + ref.getStorage();
+  }
+
+  @Override
+  public void close() {
+    jgit.close();
+  }
+}
