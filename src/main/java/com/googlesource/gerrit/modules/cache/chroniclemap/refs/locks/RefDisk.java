@@ -26,8 +26,10 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.text.MessageFormat;
 import java.util.Collection;
 import java.util.List;
+import org.eclipse.jgit.internal.JGitText;
 import org.eclipse.jgit.util.FileUtils;
 
 /**
@@ -82,7 +84,7 @@ public class RefDisk {
   public final void makeFolders(Path folder) throws IOException {
     about("make folders", folder);
     if (!make(folder.toFile())) {
-      throw new IOException("cannot make the folder " + folder);
+      throw new IOException(MessageFormat.format(JGitText.get().mkDirsFailed, folder));
     }
   }
 
