@@ -31,7 +31,7 @@ record UpdatesPlan(int rounds, int turnMillis, int warmUpMillis) {
   private static final UpdatesPlan QUICK = new UpdatesPlan(2, 200, 1000);
 
   static UpdatesPlan full() {
-    return new UpdatesPlan(4, 1000, 2000);
+    return new UpdatesPlan(3, 700, 1500);
   }
 
   /** Enough to see that all works; the figures are rough. */
