@@ -149,7 +149,7 @@ final class RefKillsMain {
   private final RefDatabase refs;
   private final List<ObjectId> values;
 
-  private RefKillsMain(FileRepository repository, RefDatabase refs, List<ObjectId> values) {
+  RefKillsMain(FileRepository repository, RefDatabase refs, List<ObjectId> values) {
     this.repository = repository;
     this.refs = refs;
     this.values = values;
@@ -228,11 +228,17 @@ final class RefKillsMain {
     Map<String, ObjectId> before = set.at(next - 1, values);
     Map<String, ObjectId> after = set.at(next, values);
     say("begin " + set.number() + " " + next);
-    boolean done = set.kind() == Kind.SINGLE ? update(set, before, after) : batch(before, after);
+    boolean done = change(set, before, after);
     if (done) {
       generations[set.number()] = next;
     }
     say((done ? "done " : "failed ") + set.number() + " " + next);
+  }
+
+  /** Changes a set as its kind is changed; returns whether it was told that all of it happened. */
+  boolean change(RefSet set, Map<String, ObjectId> before, Map<String, ObjectId> after)
+      throws IOException {
+    return set.kind() == Kind.SINGLE ? update(set, before, after) : batch(before, after);
   }
 
   private boolean update(RefSet set, Map<String, ObjectId> before, Map<String, ObjectId> after)
