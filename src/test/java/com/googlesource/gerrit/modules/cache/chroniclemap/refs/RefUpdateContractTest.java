@@ -24,8 +24,11 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.TAG_OF_TAG;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.ZERO;
 
+import com.google.common.io.MoreFiles;
+import com.google.common.io.RecursiveDeleteOption;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.revwalk.RevCommit;
@@ -787,6 +790,50 @@ class RefUpdateContractTest extends RefsParity {
           side.update(NAME, A);
           side.see("value", side.refs().exactRef(NAME));
         });
+  }
+
+  /** As when a project is deleted while somebody pushes to it. */
+  @Test
+  void aRepositoryThatIsGoneFailsUpdatesAndAnswers() throws Exception {
+    alike(
+        side -> {
+          side.update(NAME, A);
+          side.update("refs/heads/other", A);
+          side.pack();
+          side.update(NAME, B);
+          side.see("before", side.refs().exactRef(NAME));
+          MoreFiles.deleteRecursively(
+              side.testRefs().folder(), RecursiveDeleteOption.ALLOW_INSECURE);
+          side.see("after", side.refs().exactRef(NAME));
+          side.see("all", side.refs().getRefs());
+          side.delete(NAME);
+          side.delete("refs/heads/other");
+          side.link("HEAD", NAME);
+          side.see("HEAD", side.refs().exactRef("HEAD"));
+        });
+  }
+
+  /** As by a script that tidies up. JGit has no such folder. */
+  @Test
+  void itsOwnFolderMayBeDeletedAtAnyTime() throws Exception {
+    both(
+        side -> {
+          side.update(NAME, A);
+          deleteTransactions(side);
+          side.update(NAME, B);
+          deleteTransactions(side);
+          side.pack();
+          deleteTransactions(side);
+          side.update("refs/heads/other", A);
+          side.delete(NAME);
+        });
+  }
+
+  private static void deleteTransactions(RefsSide side) throws IOException {
+    Path folder = side.file("cache-chroniclemap");
+    if (Files.exists(folder)) {
+      MoreFiles.deleteRecursively(folder, RecursiveDeleteOption.ALLOW_INSECURE);
+    }
   }
 
   /** A folder that is a file has no room for a lock. */

@@ -75,6 +75,7 @@ public final class Journal implements Closeable {
   private static final String NO_BOOT = "unknown";
 
   private final RefDisk disk;
+  private final JournalOwner owner;
   private final Path file;
 
   private final String boot;
@@ -93,8 +94,9 @@ public final class Journal implements Closeable {
   /** Whether the disk keeps that there is such a file. */
   private boolean isKept;
 
-  private Journal(RefDisk disk, Path file, String boot, RandomAccessFile open) {
+  private Journal(RefDisk disk, JournalOwner owner, Path file, String boot, RandomAccessFile open) {
     this.disk = disk;
+    this.owner = owner;
     this.file = file;
     this.boot = boot;
     this.open = open;
@@ -113,7 +115,17 @@ public final class Journal implements Closeable {
   static Journal create(RefDisk disk, JournalOwner owner) throws IOException {
     Path file = owner.file("-" + COUNT.incrementAndGet() + SUFFIX);
     String boot = owner.isLocked() ? BOOT_ID.orElse(NO_BOOT) : NO_BOOT;
-    return new Journal(disk, file, boot, disk.createToKeepOpen(file));
+    return new Journal(disk, owner, file, boot, disk.createToKeepOpen(file));
+  }
+
+  /** Whether it is one of this owner's. */
+  boolean isOf(@Nullable JournalOwner other) {
+    return owner == other;
+  }
+
+  /** Whether nobody has deleted the file. */
+  boolean isThere() {
+    return file.toFile().exists();
   }
 
   /**

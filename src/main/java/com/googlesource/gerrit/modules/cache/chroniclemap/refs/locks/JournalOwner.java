@@ -118,6 +118,11 @@ public final class JournalOwner implements Closeable {
     }
   }
 
+  /** Whether nobody has deleted the file. */
+  boolean isThere() {
+    return file.toFile().exists();
+  }
+
   /** Whether others can tell whether this process lives. */
   boolean isLocked() {
     return isLocked;

@@ -72,6 +72,9 @@ final class JournalPool {
   }
 
   private synchronized Journal take(Path folder) throws IOException {
+    if (owner != null && !owner.isThere()) {
+      begin();
+    }
     Journal journal = idle.pollFirst();
     unused = Math.min(unused, idle.size());
     if (journal == null) {
@@ -85,13 +88,25 @@ final class JournalPool {
   }
 
   /**
+   * Begins anew: somebody has deleted the folder, with the repository perhaps, which may have been
+   * made again since. Journals that have no owner's file would be taken for a dead process's.
+   */
+  private void begin() {
+    idle.forEach(JournalPool::close);
+    idle.clear();
+    unused = 0;
+    close(owner);
+    owner = null;
+  }
+
+  /**
    * Takes a journal back whose transaction is over.
    *
    * @param clean whether none of its locks is left
    */
   synchronized void giveBack(Journal journal, boolean clean) {
     inUse--;
-    if (clean && idle.size() < MOST) {
+    if (clean && journal.isOf(owner) && idle.size() < MOST) {
       idle.addFirst(journal);
     } else {
       close(journal);

@@ -187,7 +187,8 @@ public final class RefLocks implements Closeable {
         return tryLink(lock);
       } catch (IOException e) {
         // A folder above may just have been deleted, as it was empty.
-        if (attempt == FOLDER_ATTEMPTS) {
+        if (attempt == FOLDER_ATTEMPTS || !journal.isThere()) {
+          isClean &= journal.isThere();
           throw e;
         }
       }
