@@ -159,7 +159,20 @@ public final class ChildJvm implements AutoCloseable {
     var unused = new ProcessBuilder("kill", "-STOP", "" + process.pid()).start().waitFor();
     List<ProcessHandle> children = process.descendants().toList();
     kill();
-    children.forEach(child -> child.onExit().join());
+    for (ProcessHandle child : children) {
+      if (isNotStarted(child)) {
+        child.destroyForcibly();
+      }
+      child.onExit().join();
+    }
+  }
+
+  /**
+   * Whether it waits to be told by the JVM what to start. Two of them have each other's pipes open,
+   * and would wait for ever.
+   */
+  private static boolean isNotStarted(ProcessHandle child) {
+    return child.info().command().filter(command -> command.endsWith("jspawnhelper")).isPresent();
   }
 
   @Override

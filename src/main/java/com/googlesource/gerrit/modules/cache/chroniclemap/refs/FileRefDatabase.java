@@ -160,8 +160,7 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
     return jgit;
   }
 
-  @Override
-  public PackedRefsFile packedFile() {
+  PackedRefsFile packedFile() {
     return packedFile;
   }
 

@@ -21,6 +21,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Root;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocker;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.FileCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
@@ -39,6 +40,7 @@ import java.io.File;
 import java.io.IOException;
 import java.lang.management.BufferPoolMXBean;
 import java.lang.management.ManagementFactory;
+import java.lang.ref.Cleaner;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -73,6 +75,9 @@ import org.eclipse.jgit.lib.RefDatabase;
  */
 public final class PackedRefsCache implements AutoCloseable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /** Closes the journals of repositories that nobody has open any more. */
+  private static final Cleaner CLEANER = Cleaner.create();
 
   private static final String STORE = "packed_refs";
 
@@ -171,11 +176,17 @@ public final class PackedRefsCache implements AutoCloseable {
     ListTiers lists = open();
     PackedRefsFile file =
         files.computeIfAbsent(packedRefs, path -> new PackedRefsFile(path, lists, this::remember));
-    RefWrites shared =
-        writes.computeIfAbsent(
-            packedRefs, path -> new RefWrites(file, new RefDisk(), writer, packing));
+    RefWrites shared = writes.computeIfAbsent(packedRefs, path -> newWrites(file));
     return new RepositoryRefs(
         new FileRefDatabase(repository, jgit, file, shared, updates, failures));
+  }
+
+  /** Nobody but its users holds it, so it may go before the upkeep has closed its journals. */
+  private RefWrites newWrites(PackedRefsFile file) {
+    RefWrites made = new RefWrites(file, new RefDisk(), writer, packing);
+    RefLocker locker = made.locker();
+    var unused = CLEANER.register(made, locker::close);
+    return made;
   }
 
   /** The databases of one repository. */
@@ -214,9 +225,14 @@ public final class PackedRefsCache implements AutoCloseable {
 
   /** Forgets a repository that was deleted. Should it be used all the same, it is known again. */
   public void forget(File gitFolder) {
-    PackedRefsFile file = files.get(packedRefs(gitFolder));
+    File packedRefs = packedRefs(gitFolder);
+    PackedRefsFile file = files.get(packedRefs);
     if (file != null) {
       forget(file);
+    }
+    RefWrites shared = writes.get(packedRefs);
+    if (shared != null) {
+      shared.locker().close();
     }
   }
 

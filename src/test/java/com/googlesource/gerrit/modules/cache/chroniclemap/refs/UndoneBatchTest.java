@@ -26,8 +26,10 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefs
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.eclipse.jgit.lib.BatchRefUpdate;
@@ -40,6 +42,8 @@ import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** A batch that fails when some of its refs have their new values, which others have packed. */
 @Timeout(120)
@@ -125,5 +129,97 @@ class UndoneBatchTest {
       values.put(ref.getName(), ref.getObjectId());
     }
     return values;
+  }
+
+  // ---- what happens between two of a batch's steps
+
+  /** Makes and packs a ref before a step, once. */
+  private final class Before extends RefDisk {
+    private final String step;
+    private boolean isOver;
+
+    Before(String step) {
+      this.step = step;
+    }
+
+    @Override
+    protected void about(String what, Path file) throws IOException {
+      if (!isOver && what.equals(step) && file.toString().contains("/refs/")) {
+        isOver = true;
+        try {
+          assertThat(
+                  test.tryGit("update-ref", "refs/heads/a", test.commits().get(0).name()).status())
+              .isEqualTo(0);
+          assertThat(test.tryGit("pack-refs", "--all").status()).isEqualTo(0);
+        } catch (InterruptedException e) {
+          throw new IOException(e);
+        }
+      }
+    }
+  }
+
+  private RefDatabase open(RefDisk disk, UpdateSettings.Atomic atomic) throws IOException {
+    test = TestRefs.create(folder.resolve("a.git"), null);
+    PackedRefsFile packed =
+        new PackedRefsFile(
+            test.folder().resolve("packed-refs").toFile(),
+            new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
+    refs = test.database(packed, disk, new UpdateSettings(UpdateSettings.By.OWN, atomic, 0));
+    return refs;
+  }
+
+  private List<ReceiveCommand.Result> create(String... names) throws IOException {
+    BatchRefUpdate batch = refs.newBatchUpdate();
+    batch.setAtomic(true);
+    for (String name : names) {
+      batch.addCommand(new ReceiveCommand(ObjectId.zeroId(), test.commits().get(1), name));
+    }
+    try (RevWalk walk = new RevWalk(test.repository())) {
+      batch.execute(walk, NullProgressMonitor.INSTANCE);
+    }
+    return batch.getCommands().stream().map(ReceiveCommand::getResult).toList();
+  }
+
+  /** A ref that is made and packed at once after the batch has looked for it. */
+  @ParameterizedTest
+  @EnumSource
+  void aNameThatAnotherProcessTakesMeanwhileIsNotGiven(UpdateSettings.Atomic atomic)
+      throws Exception {
+    // Locks are links of the journal; the folder is made for the first one.
+    Before disk = new Before("make folders");
+    open(disk, atomic);
+    try {
+      assertThat(create("refs/heads/a/below", "refs/heads/z"))
+          .contains(ReceiveCommand.Result.LOCK_FAILURE);
+      assertThat(values()).containsExactly("refs/heads/a", test.commits().get(0));
+      assertThat(disk.isOver).isTrue();
+    } finally {
+      test.close();
+    }
+  }
+
+  /** Nobody could tell the locks of a killed process, so it must not be killed half done. */
+  @Test
+  void withoutHardLinksABatchIsARewrite() throws Exception {
+    RefDisk disk =
+        new RefDisk() {
+          @Override
+          protected void about(String step, Path file) throws IOException {
+            if (step.equals("link")) {
+              throw new FileSystemException(file.toString(), null, "Operation not supported");
+            }
+          }
+        };
+    open(disk, UpdateSettings.Atomic.LOOSE);
+    try {
+      assertThat(create(NEW, LAST))
+          .containsExactly(ReceiveCommand.Result.OK, ReceiveCommand.Result.OK);
+      assertThat(values().keySet()).containsExactly(NEW, LAST);
+      assertThat(Files.readString(test.folder().resolve("packed-refs"))).contains(NEW);
+      assertThat(Files.exists(test.folder().resolve(NEW))).isFalse();
+      assertThat(Files.exists(test.folder().resolve(NEW + ".lock"))).isFalse();
+    } finally {
+      test.close();
+    }
   }
 }

@@ -94,6 +94,13 @@ public final class Journal implements Closeable {
   /** Whether the disk keeps that there is such a file. */
   private boolean isKept;
 
+  /**
+   * Whether the disk may have a decision in it, of this transaction or an earlier one. No ref may
+   * be locked by such a file: after a crash of the machine the lock would be taken for that of the
+   * transaction that was decided, and the ref given its value again.
+   */
+  private boolean mayBeDecidedOnDisk;
+
   private Journal(RefDisk disk, JournalOwner owner, Path file, String boot, RandomAccessFile open) {
     this.disk = disk;
     this.owner = owner;
@@ -160,8 +167,7 @@ public final class Journal implements Closeable {
     int length = text.size();
     // What a longer transaction before has left behind is no part of this one.
     text.writeBytes(END);
-    open.seek(position);
-    disk.append(open, file, text.toByteArray());
+    writeAt(position, text.toByteArray());
     position += length;
   }
 
@@ -195,16 +201,29 @@ public final class Journal implements Closeable {
    * from this file.
    *
    * @param beside files that were written
+   * @param over journals whose transactions are over, and whose decisions the disk is to forget at
+   *     the same time
    */
-  void decide(List<Path> beside) throws IOException {
+  void decide(List<Path> beside, List<Journal> over) throws IOException {
+    for (Journal journal : over) {
+      journal.writeAt(0, END);
+    }
     decide();
+    mayBeDecidedOnDisk = true;
     List<Path> files = new ArrayList<>(beside);
+    over.forEach(journal -> files.add(journal.file));
     files.add(file);
     disk.syncFiles(files);
+    over.forEach(journal -> journal.mayBeDecidedOnDisk = false);
     if (!isKept) {
       disk.syncFolders(List.of(file.getParent()));
       isKept = true;
     }
+  }
+
+  /** Whether it may lock refs: see {@link #mayBeDecidedOnDisk}. */
+  boolean mayLock() {
+    return !mayBeDecidedOnDisk;
   }
 
   /**
@@ -212,12 +231,17 @@ public final class Journal implements Closeable {
    * there was none.
    */
   public void undecide() throws IOException {
-    open.seek(prepared);
-    disk.append(open, file, END);
+    writeAt(prepared, END);
     position = prepared;
-    if (isKept) {
+    if (mayBeDecidedOnDisk) {
       disk.syncFiles(List.of(file));
+      mayBeDecidedOnDisk = false;
     }
+  }
+
+  private void writeAt(int place, byte[] text) throws IOException {
+    open.seek(place);
+    disk.write(open, file, text);
   }
 
   /** Removes the file: the transaction is over, and none of its locks is left. */

@@ -19,11 +19,11 @@ import java.io.Closeable;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.RandomAccessFile;
-import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -71,11 +71,14 @@ public final class JournalOwner implements Closeable {
   /** No channel: an interrupt of a thread would close that, and let the lock go. */
   private final RandomAccessFile open;
 
+  private final Object key;
   private final boolean isLocked;
 
-  private JournalOwner(RefDisk disk, Path file, RandomAccessFile open, boolean isLocked) {
+  private JournalOwner(
+      RefDisk disk, Path file, Object key, RandomAccessFile open, boolean isLocked) {
     this.disk = disk;
     this.file = file;
+    this.key = key;
     this.open = open;
     this.isLocked = isLocked;
   }
@@ -95,32 +98,45 @@ public final class JournalOwner implements Closeable {
         disk.makeFolders(folder);
         open = disk.createToKeepOpen(file);
       }
-      JournalOwner owner = new JournalOwner(disk, file, open, lock(open, file) != null);
-      // Another process may have found it before it was locked, and have taken it for a dead one's.
-      if (Files.exists(file)) {
-        return owner;
+      Object key = key(file);
+      boolean isLocked = false;
+      boolean isTaken = false;
+      try {
+        isLocked = open.getChannel().tryLock() != null;
+        // Another process has found it before it was locked, and takes it for a dead one's.
+        isTaken = !isLocked;
+      } catch (IOException | OverlappingFileLockException e) {
+        tellOfNoLocks(file, e);
       }
-      owner.open.close();
+      // Or that was quicker still, and has deleted it.
+      if (!isTaken && key != null && key.equals(key(file))) {
+        return new JournalOwner(disk, file, key, open, isLocked);
+      }
+      open.close();
     }
   }
 
-  /** Returns null where the file system has no locks: then nobody can know whether we live. */
+  /** What tells the file from another one of that name; null if there is none. */
   @Nullable
-  private static FileLock lock(RandomAccessFile open, Path file) {
+  private static Object key(Path file) {
     try {
-      return open.getChannel().tryLock();
-    } catch (IOException | OverlappingFileLockException e) {
-      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
-          "%s can't be locked: should this process be killed, locks of refs that it leaves have to"
-              + " be deleted by hand",
-          file);
+      Object key = Files.readAttributes(file, BasicFileAttributes.class).fileKey();
+      return key == null ? file : key;
+    } catch (IOException e) {
       return null;
     }
   }
 
-  /** Whether nobody has deleted the file. */
+  private static void tellOfNoLocks(Path file, Exception why) {
+    logger.atWarning().withCause(why).atMostEvery(1, TimeUnit.HOURS).log(
+        "%s can't be locked: should this process be killed, locks of refs that it leaves have to"
+            + " be deleted by hand",
+        file);
+  }
+
+  /** Whether nobody has deleted the file, or put another one in its place. */
   boolean isThere() {
-    return file.toFile().exists();
+    return key.equals(key(file));
   }
 
   /** Whether others can tell whether this process lives. */

@@ -75,8 +75,7 @@ final class JournalPool {
     if (owner != null && !owner.isThere()) {
       begin();
     }
-    Journal journal = idle.pollFirst();
-    unused = Math.min(unused, idle.size());
+    Journal journal = pollIdle();
     if (journal == null) {
       if (owner == null) {
         owner = JournalOwner.make(disk, folder);
@@ -85,6 +84,30 @@ final class JournalPool {
     }
     inUse++;
     return journal;
+  }
+
+  @Nullable
+  private Journal pollIdle() {
+    for (Journal journal : idle) {
+      if (journal.mayLock()) {
+        idle.remove(journal);
+        unused = Math.min(unused, idle.size());
+        return journal;
+      }
+    }
+    return null;
+  }
+
+  /**
+   * Takes the journals whose decisions the disk is to forget before they can be used again; to be
+   * given back.
+   */
+  synchronized List<Journal> takeOver() {
+    List<Journal> over = idle.stream().filter(journal -> !journal.mayLock()).toList();
+    idle.removeAll(over);
+    unused = Math.min(unused, idle.size());
+    inUse += over.size();
+    return over;
   }
 
   /**

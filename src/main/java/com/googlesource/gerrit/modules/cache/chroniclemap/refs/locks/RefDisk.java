@@ -104,9 +104,9 @@ public class RefDisk {
     }
   }
 
-  /** Writes at the end of an open file, in one call. */
-  final void append(RandomAccessFile open, Path file, byte[] content) throws IOException {
-    about("append", file);
+  /** Writes to an open file where that stands, in one call. */
+  final void write(RandomAccessFile open, Path file, byte[] content) throws IOException {
+    about("write", file);
     open.write(content);
   }
 

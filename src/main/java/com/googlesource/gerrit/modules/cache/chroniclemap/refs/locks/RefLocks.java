@@ -75,6 +75,9 @@ public final class RefLocks implements Closeable {
   /** Whether nothing of this transaction is left that tells by the journal whose it is. */
   private boolean isClean = true;
 
+  /** Whether there is a lock that can't be told. */
+  private boolean isPlain;
+
   private boolean closed;
 
   private RefLocks(RefPaths paths, RefLocker locker, List<String> names, Journal journal) {
@@ -219,6 +222,7 @@ public final class RefLocks implements Closeable {
   private boolean create(Path lock, Exception why) throws IOException {
     try {
       disk.create(lock);
+      isPlain = true;
       return true;
     } catch (FileAlreadyExistsException e) {
       return false;
@@ -256,6 +260,14 @@ public final class RefLocks implements Closeable {
       delete(packedLock);
       packedLock = null;
     }
+  }
+
+  /**
+   * Whether there are locks that can't be told to be of this transaction if the process is killed,
+   * for want of hard links: so it could not be finished.
+   */
+  public boolean isPlain() {
+    return isPlain;
   }
 
   public List<String> names() {
@@ -299,10 +311,15 @@ public final class RefLocks implements Closeable {
    * @throws IOException if it can't be; then the decision must be taken back
    */
   public void decide(boolean durable) throws IOException {
-    if (durable) {
-      journal.decide(written());
-    } else {
+    if (!durable) {
       journal.decide();
+      return;
+    }
+    List<Journal> over = locker.journals().takeOver();
+    try {
+      journal.decide(written(), over);
+    } finally {
+      over.forEach(each -> locker.journals().giveBack(each, true));
     }
   }
 

@@ -16,6 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose;
 
 import java.io.File;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.Constants;
 
@@ -70,6 +72,11 @@ public final class RefPaths {
     }
     // A worktree has its own HEAD.
     return new File(name.equals(Constants.HEAD) ? gitFolder : commonFolder, name);
+  }
+
+  /** Where refs may be that are not below {@code refs/}, such as HEAD. */
+  public Set<Path> foldersOfPseudorefs() {
+    return Set.copyOf(List.of(gitFolder.toPath(), commonFolder.toPath()));
   }
 
   /** The file whose being there means that somebody changes a file. */

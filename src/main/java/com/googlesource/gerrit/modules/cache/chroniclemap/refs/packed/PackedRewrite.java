@@ -66,6 +66,9 @@ final class PackedRewrite {
       PackedRefsReader reader, Draft draft, ParsedRefs list, PackedEdits edits, FileChannel out)
       throws IOException {
     try (FileChannel old = openExisting()) {
+      if (old == null && list.size() > 0) {
+        throw new EditedText.ChangedException();
+      }
       if (list.root().irregular()) {
         return writeRegular(reader, draft, list, old, edits, out);
       }

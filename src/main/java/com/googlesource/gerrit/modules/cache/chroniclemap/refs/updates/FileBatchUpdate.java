@@ -103,8 +103,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
     try {
       // JGit lists all refs for this, HEAD among them.
       refs.sawRefs();
-      ReceiveCommand conflict =
-          NameConflicts.first(refs.reader().loose(), refs.reader().packedNow(), pending);
+      ReceiveCommand conflict = NameConflicts.first(refs.reader(), pending);
       if (conflict != null) {
         lockFailure(conflict);
         return true;
@@ -172,14 +171,8 @@ final class FileBatchUpdate extends BatchRefUpdate {
       }
     }
     StoredConfig config = refs.repository().getConfig();
-    boolean rewrites =
-        writer.isAtomicByRewrite() || sorted.size() > MANY || NameConflicts.areNested(sorted);
     try {
-      if (rewrites) {
-        // Where a folder takes the place of a ref, no file may be in the way of the locks.
-        writer.packer().pack(names, null);
-      }
-      ReceiveCommand refused = apply(walk, sorted, names, rewrites, config);
+      ReceiveCommand refused = apply(walk, sorted, names, config);
       if (refused != null) {
         lockFailure(refused);
         return;
@@ -200,21 +193,28 @@ final class FileBatchUpdate extends BatchRefUpdate {
   /** Returns the command whose ref is not as it is expected, if there is one. */
   @Nullable
   private ReceiveCommand apply(
-      RevWalk walk,
-      List<ReceiveCommand> sorted,
-      Set<String> names,
-      boolean rewrites,
-      StoredConfig config)
+      RevWalk walk, List<ReceiveCommand> sorted, Set<String> names, StoredConfig config)
       throws IOException, RefReader.LeftToJGit, RefLocks.Refused {
     List<Journal.Entry> entries =
         sorted.stream().map(c -> new Journal.Entry(c.getRefName(), c.getNewId())).toList();
-    ReceiveCommand refused;
-    try (RefLocks locks = writer.lock(entries, LOCK_WAIT_MILLIS)) {
-      if (rewrites) {
-        writer.packer().pack(names, locks);
+    boolean rewrites =
+        writer.isAtomicByRewrite() || sorted.size() > MANY || NameConflicts.areNested(sorted);
+    ReceiveCommand refused = null;
+    if (!rewrites) {
+      try (RefLocks locks = writer.lock(entries, LOCK_WAIT_MILLIS)) {
+        // Where locks can't be told whose they are, nobody could finish it for a killed process.
+        rewrites = locks.isPlain();
+        if (!rewrites) {
+          refused = new RefTransaction(refs, writer, locks, sorted, writer.isDurable(config)).run();
+        }
+      }
+    }
+    if (rewrites) {
+      // Where a folder takes the place of a ref, no file may be in the way of the locks.
+      writer.packer().pack(names);
+      try (RefLocks locks = writer.lock(entries, LOCK_WAIT_MILLIS)) {
+        writer.packer().packUnderLocks(names, locks);
         refused = new PackedTransaction(refs, writer, locks, sorted, walk).run();
-      } else {
-        refused = new RefTransaction(refs, writer, locks, sorted, writer.isDurable(config)).run();
       }
     }
     for (ReceiveCommand command : sorted) {

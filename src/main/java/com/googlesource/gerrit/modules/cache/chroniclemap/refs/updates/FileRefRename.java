@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
 
+import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import java.io.File;
 import java.io.IOException;
@@ -30,6 +31,8 @@ import org.eclipse.jgit.revwalk.RevWalk;
  * meanwhile, so that it can always be found.
  */
 final class FileRefRename extends RefRename {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
   private final UpdatableRefs refs;
   private final RefWriter writer;
 
@@ -63,12 +66,17 @@ final class FileRefRename extends RefRename {
     }
   }
 
-  private void drop(String kept) throws IOException {
-    RefUpdate drop = refs.database().newUpdate(kept, false);
-    drop.setForceUpdate(true);
-    drop.disableRefLog();
-    Result unused = drop.delete();
-    writer.deleteLoose(kept); // it was made empty, which is no ref
+  private void drop(String kept) {
+    try {
+      RefUpdate drop = refs.database().newUpdate(kept, false);
+      drop.setForceUpdate(true);
+      drop.disableRefLog();
+      Result unused = drop.delete();
+      writer.deleteLoose(kept); // it was made empty, which is no ref
+    } catch (IOException e) {
+      // What has become of the renaming is known by now.
+      logger.atWarning().withCause(e).log("cannot delete %s", kept);
+    }
   }
 
   private Result rename(RevWalk walk, ObjectId id, String kept, boolean isHead) throws IOException {

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.RefCursor;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -27,7 +28,6 @@ import java.util.Map;
 import java.util.Set;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Constants;
-import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
@@ -39,82 +39,111 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * below or above a name but for what is deleted.
  */
 final class NameConflicts {
-  private final LooseRefs loose;
-  private final ParsedRefs packed;
-  private final RefCursor cursor;
+  private final List<ReceiveCommand> commands;
   private final Set<String> made = new HashSet<>();
   private final Set<String> madeFolders = new HashSet<>();
   private final Set<String> deleted = new HashSet<>();
 
-  /** Whether prefixes of the batch's names are refs that stay. */
-  private final Map<String, Boolean> refs = new HashMap<>();
+  /** Prefixes of names that are loose refs. */
+  private final Set<String> looseRefs = new HashSet<>();
 
-  private NameConflicts(LooseRefs loose, ParsedRefs packed, List<ReceiveCommand> commands) {
-    this.loose = loose;
-    this.packed = packed;
-    this.cursor = new RefCursor(packed);
+  /** Names below which there are loose refs that stay. */
+  private final Set<String> looseFolders = new HashSet<>();
+
+  private NameConflicts(List<ReceiveCommand> commands) {
+    this.commands = commands;
     for (ReceiveCommand command : commands) {
       String name = command.getRefName();
-      if (command.getType() == ReceiveCommand.Type.DELETE) {
+      if (deletes(command)) {
         deleted.add(name);
       } else {
         made.add(name);
-        for (int slash = name.indexOf('/'); slash > 0; slash = name.indexOf('/', slash + 1)) {
-          madeFolders.add(name.substring(0, slash));
-        }
+        madeFolders.addAll(parents(name));
       }
     }
   }
 
+  private static boolean deletes(ReceiveCommand command) {
+    return command.getType() == ReceiveCommand.Type.DELETE;
+  }
+
+  /** All names that would be folders above it. */
+  private static List<String> parents(String name) {
+    List<String> parents = new ArrayList<>();
+    for (int slash = name.indexOf('/'); slash > 0; slash = name.indexOf('/', slash + 1)) {
+      parents.add(name.substring(0, slash));
+    }
+    return parents;
+  }
+
+  /** Returns the first command whose name is in conflict with refs of now, or null. */
+  @Nullable
+  static ReceiveCommand first(RefReader refs, List<ReceiveCommand> commands)
+      throws IOException, RefReader.LeftToJGit {
+    NameConflicts conflicts = new NameConflicts(commands);
+    // Files first: a ref that is packed meanwhile is in the list that is asked for afterwards.
+    conflicts.lookAtLoose(refs.loose());
+    return conflicts.first(refs.packedNow());
+  }
+
   /**
-   * Returns the first command whose name is in conflict, or null.
-   *
-   * @param packed the list of now
+   * The same, of packed refs alone: for who has the locks of the commands' refs. A lock's file
+   * keeps loose refs away from the names of its folders.
    */
   @Nullable
-  static ReceiveCommand first(LooseRefs loose, ParsedRefs packed, List<ReceiveCommand> commands)
-      throws IOException {
-    NameConflicts conflicts = new NameConflicts(loose, packed, commands);
-    List<ReceiveCommand> sorted = new ArrayList<>(commands);
-    sorted.sort(Comparator.comparing(ReceiveCommand::getRefName));
-    Set<ReceiveCommand> bad = new HashSet<>();
-    for (ReceiveCommand command : sorted) {
-      if (conflicts.has(command)) {
-        bad.add(command);
-      }
-    }
-    return commands.stream().filter(bad::contains).findFirst().orElse(null);
+  static ReceiveCommand firstPacked(ParsedRefs packed, List<ReceiveCommand> commands) {
+    return new NameConflicts(commands).first(packed);
   }
 
   /** Whether one name of a batch is below another one, what is deleted being counted too. */
   static boolean areNested(List<ReceiveCommand> commands) {
     Set<String> names = new HashSet<>();
     commands.forEach(command -> names.add(command.getRefName()));
-    for (String name : names) {
-      for (int slash = name.indexOf('/'); slash > 0; slash = name.indexOf('/', slash + 1)) {
-        if (names.contains(name.substring(0, slash))) {
-          return true;
+    return names.stream().anyMatch(name -> parents(name).stream().anyMatch(names::contains));
+  }
+
+  private void lookAtLoose(LooseRefs loose) throws IOException {
+    Set<String> asked = new HashSet<>();
+    for (ReceiveCommand command : commands) {
+      String name = command.getRefName();
+      for (String parent : parents(name)) {
+        if (asked.add(parent) && isLoose(loose, parent)) {
+          looseRefs.add(parent);
         }
       }
-    }
-    return false;
-  }
-
-  private boolean has(ReceiveCommand command) throws IOException {
-    String name = command.getRefName();
-    if (command.getType() != ReceiveCommand.Type.DELETE && isFolder(name)) {
-      return true;
-    }
-    for (int slash = name.indexOf('/'); slash > 0; slash = name.indexOf('/', slash + 1)) {
-      if (isRef(name.substring(0, slash))) {
-        return true;
+      if (!deletes(command)
+          && loose.scan(name + '/').stream().anyMatch(ref -> !deleted.contains(ref.getName()))) {
+        looseFolders.add(name);
       }
     }
-    return false;
   }
 
-  private boolean isFolder(String name) {
-    if (madeFolders.contains(name)) {
+  /** Only these are listed, so only these count. */
+  private static boolean isLoose(LooseRefs loose, String name) throws IOException {
+    return (name.startsWith(Constants.R_REFS) || name.equals(Constants.HEAD))
+        && loose.readListed(name) != null;
+  }
+
+  @Nullable
+  private ReceiveCommand first(ParsedRefs packed) {
+    List<ReceiveCommand> sorted = new ArrayList<>(commands);
+    sorted.sort(Comparator.comparing(ReceiveCommand::getRefName));
+    RefCursor cursor = new RefCursor(packed);
+    Map<String, Boolean> refs = new HashMap<>();
+    Set<ReceiveCommand> bad = new HashSet<>();
+    for (ReceiveCommand command : sorted) {
+      String name = command.getRefName();
+      if ((!deletes(command) && isFolder(name, cursor))
+          || parents(name).stream()
+              .anyMatch(p -> refs.computeIfAbsent(p, parent -> isRef(parent, packed)))) {
+        bad.add(command);
+      }
+    }
+    return commands.stream().filter(bad::contains).findFirst().orElse(null);
+  }
+
+  private boolean isFolder(String name, RefCursor cursor) {
+    if (madeFolders.contains(name) || looseFolders.contains(name)) {
       return true;
     }
     String prefix = name + '/';
@@ -125,32 +154,11 @@ final class NameConflicts {
       }
       cursor.next();
     }
-    for (Ref ref : loose.scan(prefix)) {
-      if (!deleted.contains(ref.getName())) {
-        return true;
-      }
-    }
     return false;
   }
 
-  private boolean isRef(String prefix) throws IOException {
-    if (made.contains(prefix)) {
-      return true;
-    }
-    if (deleted.contains(prefix)) {
-      return false;
-    }
-    Boolean known = refs.get(prefix);
-    if (known == null) {
-      known = packed.contains(prefix) || isLoose(prefix);
-      refs.put(prefix, known);
-    }
-    return known;
-  }
-
-  /** Only these are listed, so only these count. */
-  private boolean isLoose(String name) {
-    return (name.startsWith(Constants.R_REFS) || name.equals(Constants.HEAD))
-        && loose.readListed(name) != null;
+  private boolean isRef(String name, ParsedRefs packed) {
+    return made.contains(name)
+        || (!deleted.contains(name) && (looseRefs.contains(name) || packed.contains(name)));
   }
 }

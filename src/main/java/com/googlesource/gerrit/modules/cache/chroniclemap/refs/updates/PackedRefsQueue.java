@@ -140,6 +140,10 @@ final class PackedRefsQueue {
 
   // Guarded by this.
   private List<Waiting> waiting = new ArrayList<>();
+
+  /** The next one, made before: without memory those who wait would wait for ever. */
+  private List<Waiting> spare = new ArrayList<>();
+
   private boolean writing;
 
   PackedRefsQueue(PackedRefsFile file, RefDisk disk, Executor writer) {
@@ -214,9 +218,9 @@ final class PackedRefsQueue {
           writing = false;
           return;
         }
-        List<Waiting> next = new ArrayList<>();
         group = waiting;
-        waiting = next;
+        waiting = spare;
+        spare = group;
       }
       try {
         write(group, list);
@@ -229,6 +233,7 @@ final class PackedRefsQueue {
           for (Waiting each : group) {
             each.done = true;
           }
+          group.clear();
           notifyAll();
         }
       }

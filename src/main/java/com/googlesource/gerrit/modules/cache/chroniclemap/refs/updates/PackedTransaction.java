@@ -118,6 +118,10 @@ final class PackedTransaction implements PackedRefsQueue.Request {
         throw new UnexpectedException(command);
       }
     }
+    ReceiveCommand conflict = NameConflicts.firstPacked(packed, commands);
+    if (conflict != null) {
+      throw new UnexpectedException(conflict);
+    }
     for (ReceiveCommand command : commands) {
       if (command.getType() == ReceiveCommand.Type.DELETE) {
         edits.remove(command.getRefName(), packed);

@@ -183,11 +183,6 @@ final class Recovery {
     try {
       for (Journal.Found journal : dead.journals) {
         finish(journal);
-        logger.atInfo().log(
-            "%s: a killed process's transaction of %d refs was %s",
-            paths.packedRefs().getParent(),
-            journal.entries().size(),
-            journal.decided() ? "finished" : "undone");
       }
       for (Path left : dead.owner.files()) {
         writer.disk().delete(left);
@@ -202,6 +197,14 @@ final class Recovery {
     boolean durable = writer.isDurable();
     List<String> deletions = new ArrayList<>();
     List<Path> folders = new ArrayList<>();
+    // Else it was over, and the journal kept for the next one.
+    if (hasMoreNames(journal.file())) {
+      logger.atInfo().log(
+          "%s: a killed process's transaction of %d refs is %s",
+          paths.packedRefs().getParent(),
+          journal.entries().size(),
+          journal.decided() ? "finished" : "undone");
+    }
     for (int i = 0; journal.decided() && i < journal.entries().size(); i++) {
       Journal.Entry entry = journal.entries().get(i);
       Path lock = RefPaths.lockOf(paths.loose(entry.name()));
@@ -243,9 +246,19 @@ final class Recovery {
 
   /** Costs a look at all loose refs, but only after a crash of the machine. */
   private void deleteUnknownLocks(Journal.Found journal) throws IOException {
+    List<Path> found = new ArrayList<>();
     try (Stream<Path> files = Files.walk(paths.refsFolder().toPath())) {
-      for (Path lock : files.filter(f -> f.toString().endsWith(RefPaths.LOCK)).toList()) {
-        deleteIfOwn(lock, journal);
+      files.forEach(found::add);
+    }
+    // Of HEAD and its like.
+    for (Path folder : paths.foldersOfPseudorefs()) {
+      try (Stream<Path> files = Files.list(folder)) {
+        files.forEach(found::add);
+      }
+    }
+    for (Path file : found) {
+      if (file.toString().endsWith(RefPaths.LOCK)) {
+        deleteIfOwn(file, journal);
       }
     }
   }

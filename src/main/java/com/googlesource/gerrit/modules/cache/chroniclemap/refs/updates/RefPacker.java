@@ -99,18 +99,29 @@ final class RefPacker {
         loose.put(ref.getName(), ref);
         monitor.update(1);
       }
-      pack(loose, null);
+      packAndPrune(loose);
     } finally {
       monitor.endTask();
     }
   }
 
+  /** Packs those of some refs that are loose, under locks of its own. */
+  void pack(Collection<String> names) throws IOException {
+    packAndPrune(loose(names));
+  }
+
   /**
-   * Packs those of some refs that are loose.
-   *
-   * @param held locks that the caller has on all of them, which it keeps; null if it has none
+   * The same for the caller, who has all of them locked and keeps the locks: so none can be missed.
    */
-  void pack(Collection<String> names, @Nullable RefLocks held) throws IOException {
+  void packUnderLocks(Collection<String> names, RefLocks held) throws IOException {
+    Map<String, Peeled> values = peel(loose(names));
+    if (!values.isEmpty()) {
+      write(held, true, values);
+      prune(values, held);
+    }
+  }
+
+  private Map<String, Ref> loose(Collection<String> names) throws IOException {
     Map<String, Ref> loose = new LinkedHashMap<>();
     for (String name : new TreeSet<>(names)) {
       Ref ref = refs.reader().loose().read(name);
@@ -118,17 +129,12 @@ final class RefPacker {
         loose.put(name, ref);
       }
     }
-    pack(loose, held);
+    return loose;
   }
 
-  private void pack(Map<String, Ref> loose, @Nullable RefLocks held) throws IOException {
+  private void packAndPrune(Map<String, Ref> loose) throws IOException {
     Map<String, Peeled> values = peel(loose);
     if (values.isEmpty()) {
-      return;
-    }
-    if (held != null) {
-      write(held, true, values);
-      prune(values, held);
       return;
     }
     try (RefLocks none = writer.lockNothing()) {
@@ -136,7 +142,7 @@ final class RefPacker {
     }
     List<String> names = new ArrayList<>(values.keySet());
     for (int i = 0; i < names.size(); i += PRUNED_TOGETHER) {
-      prune(names.subList(i, Math.min(names.size(), i + PRUNED_TOGETHER)), values);
+      pruneOrSkip(names.subList(i, Math.min(names.size(), i + PRUNED_TOGETHER)), values);
     }
   }
 
@@ -198,7 +204,7 @@ final class RefPacker {
 
   // ---- deleting what is packed
 
-  private void prune(List<String> names, Map<String, Peeled> values) throws IOException {
+  private void pruneOrSkip(List<String> names, Map<String, Peeled> values) throws IOException {
     Map<String, Peeled> part = new HashMap<>();
     List<Journal.Entry> entries = new ArrayList<>();
     for (String name : new TreeSet<>(names)) {
@@ -211,8 +217,8 @@ final class RefPacker {
       // Somebody changes one of them. The others need not wait for the next time.
       if (names.size() > 1) {
         int middle = names.size() / 2;
-        prune(names.subList(0, middle), values);
-        prune(names.subList(middle, names.size()), values);
+        pruneOrSkip(names.subList(0, middle), values);
+        pruneOrSkip(names.subList(middle, names.size()), values);
       }
     }
     names.forEach(name -> RefPaths.deleteEmptyParents(writer.paths().loose(name), name));

@@ -158,7 +158,7 @@ final class RefTransaction implements PackedRefsQueue.Request {
         return command;
       }
     }
-    return null;
+    return NameConflicts.firstPacked(packed, commands);
   }
 
   private static boolean isAsExpected(ReceiveCommand command, @Nullable Ref old) {
@@ -259,12 +259,22 @@ final class RefTransaction implements PackedRefsQueue.Request {
       try {
         if (old != null && old.getStorage().isLoose()) {
           locks.write(i, old.getObjectId());
+          if (durable) {
+            locks.syncValues();
+          }
           locks.publish(i);
         } else {
           writer.deleteLoose(name);
         }
       } catch (IOException e) {
         why.addSuppressed(new IOException("could not be undone for " + name, e));
+      }
+    }
+    if (durable) {
+      try {
+        locks.syncFolders();
+      } catch (IOException e) {
+        why.addSuppressed(e);
       }
     }
     try {

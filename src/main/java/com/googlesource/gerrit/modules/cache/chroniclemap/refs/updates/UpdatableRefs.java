@@ -14,7 +14,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import java.io.IOException;
 import org.eclipse.jgit.annotations.Nullable;
@@ -33,8 +32,6 @@ public interface UpdatableRefs {
   RefDirectory jgit();
 
   RefReader reader();
-
-  PackedRefsFile packedFile();
 
   /**
    * The list of {@code packed-refs}, which the caller has locked.
