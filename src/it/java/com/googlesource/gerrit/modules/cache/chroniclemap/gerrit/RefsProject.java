@@ -39,7 +39,7 @@ import org.eclipse.jgit.lib.Constants;
  * Gerrit has acknowledged that was done to its refs.
  */
 final class RefsProject {
-  private static final int OLD_BRANCHES = 2000;
+  private static final int OLD_BRANCHES = 6000;
 
   private final String name;
   private final Path folder;
@@ -83,6 +83,11 @@ final class RefsProject {
 
   Path folder() {
     return folder;
+  }
+
+  /** Whether there is one left for {@link #takeOldBranch}. */
+  boolean hasOldBranch() {
+    return nextOld.get() < OLD_BRANCHES;
   }
 
   /** Takes a packed branch that nobody has deleted yet; null if there is none. */

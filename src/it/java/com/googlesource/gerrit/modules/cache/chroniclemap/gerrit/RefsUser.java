@@ -78,7 +78,8 @@ final class RefsUser implements AutoCloseable {
   /** Whether there is something left to ask this for. */
   boolean can(RefsRequest request) {
     return switch (request) {
-      case NEW_CHANGE, DELETE_BRANCH -> true;
+      case NEW_CHANGE -> true;
+      case DELETE_BRANCH -> project.hasOldBranch();
       case PATCH_SET -> !open.isEmpty();
       case REVIEW -> !open.isEmpty() || !approved.isEmpty();
       case SUBMIT -> !approved.isEmpty();
@@ -160,7 +161,7 @@ final class RefsUser implements AutoCloseable {
   private void delete() throws IOException {
     String old = project.takeOldBranch();
     if (old == null) {
-      throw new IOException("no branches are left to delete");
+      throw new IOException("another user has deleted the last branch");
     }
     RestClient.Reply reply =
         rest.tryDelete("/projects/%s/branches/%s".formatted(project.name(), encode(old)));

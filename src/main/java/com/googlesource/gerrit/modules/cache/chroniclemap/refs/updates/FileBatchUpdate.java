@@ -197,8 +197,8 @@ final class FileBatchUpdate extends BatchRefUpdate {
       throws IOException, RefReader.LeftToJGit, RefLocks.Refused {
     List<Journal.Entry> entries =
         sorted.stream().map(c -> new Journal.Entry(c.getRefName(), c.getNewId())).toList();
-    boolean rewrites =
-        writer.isAtomicByRewrite() || sorted.size() > MANY || NameConflicts.areNested(sorted);
+    boolean areNested = NameConflicts.areNested(sorted);
+    boolean rewrites = writer.isAtomicByRewrite() || sorted.size() > MANY || areNested;
     ReceiveCommand refused = null;
     if (!rewrites) {
       try (RefLocks locks = writer.lock(entries, LOCK_WAIT_MILLIS)) {
@@ -210,11 +210,19 @@ final class FileBatchUpdate extends BatchRefUpdate {
       }
     }
     if (rewrites) {
-      // Where a folder takes the place of a ref, no file may be in the way of the locks.
-      writer.packer().pack(names);
+      if (areNested) {
+        // Where a folder takes the place of a ref, no file may be in the way of the locks.
+        writer.packer().pack(names);
+      }
       try (RefLocks locks = writer.lock(entries, LOCK_WAIT_MILLIS)) {
-        writer.packer().packUnderLocks(names, locks);
-        refused = new PackedTransaction(refs, writer, locks, sorted, walk).run();
+        String left = writer.packer().packUnderLocks(names, locks);
+        refused =
+            left == null
+                ? new PackedTransaction(writer, locks, sorted, walk).run()
+                : sorted.stream()
+                    .filter(c -> c.getRefName().equals(left))
+                    .findFirst()
+                    .orElseThrow();
       }
     }
     for (ReceiveCommand command : sorted) {

@@ -40,7 +40,6 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * packed-refs}; those that wait at the same time share that.
  */
 final class PackedTransaction implements PackedRefsQueue.Request {
-  private final UpdatableRefs refs;
   private final RefWriter writer;
   private final RefLocks locks;
   private final List<ReceiveCommand> commands;
@@ -49,13 +48,7 @@ final class PackedTransaction implements PackedRefsQueue.Request {
   private final Map<String, Ref> oldValues = new HashMap<>();
   @Nullable private Transactions.Link link;
 
-  PackedTransaction(
-      UpdatableRefs refs,
-      RefWriter writer,
-      RefLocks locks,
-      List<ReceiveCommand> commands,
-      RevWalk walk) {
-    this.refs = refs;
+  PackedTransaction(RefWriter writer, RefLocks locks, List<ReceiveCommand> commands, RevWalk walk) {
     this.writer = writer;
     this.locks = locks;
     this.commands = commands;
@@ -84,10 +77,6 @@ final class PackedTransaction implements PackedRefsQueue.Request {
   @Nullable
   ReceiveCommand run() throws IOException {
     for (ReceiveCommand command : commands) {
-      String name = command.getRefName();
-      if (refs.reader().loose().readFile(name) != null) {
-        return command; // a symbolic one, or one that can't be packed
-      }
       if (command.getType() != ReceiveCommand.Type.DELETE) {
         RevObject object = walk.parseAny(command.getNewId());
         peeled.put(command, object instanceof RevTag ? walk.peel(object).copy() : null);

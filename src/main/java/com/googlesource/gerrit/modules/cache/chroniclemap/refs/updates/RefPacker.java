@@ -112,13 +112,26 @@ final class RefPacker {
 
   /**
    * The same for the caller, who has all of them locked and keeps the locks: so none can be missed.
+   *
+   * @return one that is loose still as it can't be packed, such as a symbolic one; null if none is
    */
-  void packUnderLocks(Collection<String> names, RefLocks held) throws IOException {
-    Map<String, Peeled> values = peel(loose(names));
+  @Nullable
+  String packUnderLocks(Collection<String> names, RefLocks held) throws IOException {
+    Map<String, Ref> loose = loose(names);
+    if (loose.isEmpty()) {
+      return null;
+    }
+    Map<String, Peeled> values = peel(loose);
     if (!values.isEmpty()) {
       write(held, true, values);
       prune(values, held);
     }
+    for (String name : loose.keySet()) {
+      if (refs.reader().loose().readFile(name) != null) {
+        return name;
+      }
+    }
+    return null;
   }
 
   private Map<String, Ref> loose(Collection<String> names) throws IOException {
