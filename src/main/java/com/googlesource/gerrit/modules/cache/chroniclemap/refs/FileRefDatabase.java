@@ -34,6 +34,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Predicate;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.events.RefsChangedEvent;
@@ -320,6 +321,10 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
     return ask(refs -> refs.refs(prefixes), refs -> refs.getRefsByPrefix(prefixes));
   }
 
+  /**
+   * Costs what is left, and a search for each prefix that is excluded: names that start alike
+   * follow each other. So all but the refs of changes cost nothing that grows with these.
+   */
   @Override
   public List<Ref> getRefsByPrefixWithExclusions(String include, Set<String> excludes)
       throws IOException {
@@ -328,12 +333,29 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
       return refs;
     }
     List<Ref> left = new ArrayList<>();
-    for (Ref ref : refs) {
-      if (excludes.stream().noneMatch(ref.getName()::startsWith)) {
-        left.add(ref);
+    int next = 0;
+    for (String exclude : excludes.stream().sorted().toList()) {
+      int from = first(refs, next, name -> name.compareTo(exclude) >= 0);
+      left.addAll(refs.subList(next, from));
+      next = first(refs, from, name -> !name.startsWith(exclude));
+    }
+    left.addAll(refs.subList(next, refs.size()));
+    return Collections.unmodifiableList(left);
+  }
+
+  /** The first ref from a place on of which this is so; it is of all that follow. */
+  private static int first(List<Ref> refs, int from, Predicate<String> isSo) {
+    int low = from;
+    int high = refs.size();
+    while (low < high) {
+      int middle = (low + high) >>> 1;
+      if (isSo.test(refs.get(middle).getName())) {
+        high = middle;
+      } else {
+        low = middle + 1;
       }
     }
-    return Collections.unmodifiableList(left);
+    return low;
   }
 
   @Override

@@ -125,9 +125,8 @@ public final class Journal implements Closeable {
     return new Journal(disk, owner, file, boot, disk.createToKeepOpen(file));
   }
 
-  /** Whether it is one of this owner's. */
-  boolean isOf(@Nullable JournalOwner other) {
-    return owner == other;
+  JournalOwner owner() {
+    return owner;
   }
 
   /** Whether nobody has deleted the file. */
@@ -206,7 +205,8 @@ public final class Journal implements Closeable {
    */
   void decide(List<Path> beside, List<Journal> over) throws IOException {
     for (Journal journal : over) {
-      journal.writeAt(0, END);
+      // Over the decision itself.
+      journal.writeAt(journal.prepared, END);
     }
     decide();
     mayBeDecidedOnDisk = true;

@@ -22,6 +22,7 @@ import java.io.RandomAccessFile;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
@@ -62,6 +63,9 @@ public final class JournalOwner implements Closeable {
 
   private static final AtomicLong COUNT = new AtomicLong();
 
+  /** How often another process may be quicker when a file is made. */
+  private static final int ATTEMPTS = 20;
+
   /** Files of dead processes that a thread of this one has open, of all repositories. */
   private static final Set<Path> TAKEN = ConcurrentHashMap.newKeySet();
 
@@ -73,6 +77,9 @@ public final class JournalOwner implements Closeable {
 
   private final Object key;
   private final boolean isLocked;
+
+  /** Its journals that are in use. Guarded by the pool. */
+  int inUse;
 
   private JournalOwner(
       RefDisk disk, Path file, Object key, RandomAccessFile open, boolean isLocked) {
@@ -89,7 +96,7 @@ public final class JournalOwner implements Closeable {
    * @param folder is made if it is not there
    */
   static JournalOwner make(RefDisk disk, Path folder) throws IOException {
-    while (true) {
+    for (int attempt = 1; ; attempt++) {
       Path file = folder.resolve(OWN + LOADER + "-" + COUNT.incrementAndGet() + SUFFIX);
       RandomAccessFile open;
       try {
@@ -103,8 +110,10 @@ public final class JournalOwner implements Closeable {
       boolean isTaken = false;
       try {
         isLocked = open.getChannel().tryLock() != null;
-        // Another process has found it before it was locked, and takes it for a dead one's.
-        isTaken = !isLocked;
+        // Another process has found it before it was locked, and takes it for a dead one's. Not
+        // each
+        // time, though: some systems say so too where locks are forbidden.
+        isTaken = !isLocked && attempt < ATTEMPTS;
       } catch (IOException | OverlappingFileLockException e) {
         tellOfNoLocks(file, e);
       }
@@ -112,17 +121,25 @@ public final class JournalOwner implements Closeable {
       if (!isTaken && key != null && key.equals(key(file))) {
         return new JournalOwner(disk, file, key, open, isLocked);
       }
-      open.close();
+      if (attempt >= ATTEMPTS) {
+        open.close();
+        throw new IOException("cannot keep a file in " + folder);
+      }
+      try {
+        disk.delete(file);
+      } finally {
+        open.close();
+      }
     }
   }
 
   /** What tells the file from another one of that name; null if there is none. */
   @Nullable
-  private static Object key(Path file) {
+  private static Object key(Path file) throws IOException {
     try {
       Object key = Files.readAttributes(file, BasicFileAttributes.class).fileKey();
       return key == null ? file : key;
-    } catch (IOException e) {
+    } catch (NoSuchFileException e) {
       return null;
     }
   }
@@ -136,7 +153,11 @@ public final class JournalOwner implements Closeable {
 
   /** Whether nobody has deleted the file, or put another one in its place. */
   boolean isThere() {
-    return key.equals(key(file));
+    try {
+      return key.equals(key(file));
+    } catch (IOException e) {
+      return true; // as far as can be known
+    }
   }
 
   /** Whether others can tell whether this process lives. */

@@ -42,9 +42,6 @@ final class JournalPool {
   /** Says that this process lives, while there is any journal. Guarded by this. */
   @Nullable private JournalOwner owner;
 
-  /** Journals of transactions that are under way. Guarded by this. */
-  private int inUse;
-
   /** How many of the idle ones, at the end, were not used since the last look. Guarded by this. */
   private int unused;
 
@@ -82,7 +79,7 @@ final class JournalPool {
       }
       journal = Journal.create(disk, owner);
     }
-    inUse++;
+    owner.inUse++;
     return journal;
   }
 
@@ -106,7 +103,7 @@ final class JournalPool {
     List<Journal> over = idle.stream().filter(journal -> !journal.mayLock()).toList();
     idle.removeAll(over);
     unused = Math.min(unused, idle.size());
-    inUse += over.size();
+    over.forEach(journal -> journal.owner().inUse++);
     return over;
   }
 
@@ -118,7 +115,10 @@ final class JournalPool {
     idle.forEach(JournalPool::close);
     idle.clear();
     unused = 0;
-    close(owner);
+    // Else with the last of its journals: until then others must know that this process lives.
+    if (owner.inUse == 0) {
+      close(owner);
+    }
     owner = null;
   }
 
@@ -128,11 +128,15 @@ final class JournalPool {
    * @param clean whether none of its locks is left
    */
   synchronized void giveBack(Journal journal, boolean clean) {
-    inUse--;
-    if (clean && journal.isOf(owner) && idle.size() < MOST) {
+    JournalOwner itsOwner = journal.owner();
+    itsOwner.inUse--;
+    if (clean && itsOwner == owner && idle.size() < MOST) {
       idle.addFirst(journal);
-    } else {
-      close(journal);
+      return;
+    }
+    close(journal);
+    if (itsOwner != owner && itsOwner.inUse == 0) {
+      close(itsOwner);
     }
   }
 
@@ -142,7 +146,7 @@ final class JournalPool {
       close(idle.pollLast());
     }
     unused = idle.size();
-    if (unused == 0 && inUse == 0 && owner != null) {
+    if (unused == 0 && owner != null && owner.inUse == 0) {
       close(owner);
       owner = null;
     }

@@ -300,6 +300,11 @@ public final class RefLocks implements Closeable {
     disk.syncFiles(written());
   }
 
+  /** Has the disk keep one that was written. */
+  public void syncValue(int number) throws IOException {
+    disk.syncFiles(List.of(values[number]));
+  }
+
   private List<Path> written() {
     return Arrays.stream(values).filter(Objects::nonNull).toList();
   }
@@ -316,10 +321,15 @@ public final class RefLocks implements Closeable {
       return;
     }
     List<Journal> over = locker.journals().takeOver();
+    boolean done = false;
     try {
       journal.decide(written(), over);
+      done = true;
     } finally {
-      over.forEach(each -> locker.journals().giveBack(each, true));
+      // One that can't be synced is of no use to the next one either.
+      for (Journal each : over) {
+        locker.journals().giveBack(each, done);
+      }
     }
   }
 

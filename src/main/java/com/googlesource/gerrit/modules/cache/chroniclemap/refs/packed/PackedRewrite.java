@@ -66,7 +66,7 @@ final class PackedRewrite {
       PackedRefsReader reader, Draft draft, ParsedRefs list, PackedEdits edits, FileChannel out)
       throws IOException {
     try (FileChannel old = openExisting()) {
-      if (old == null && list.size() > 0) {
+      if (old == null && (list.size() > 0 || list.root().irregular())) {
         throw new EditedText.ChangedException();
       }
       if (list.root().irregular()) {

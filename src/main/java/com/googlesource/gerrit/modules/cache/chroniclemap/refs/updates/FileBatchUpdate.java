@@ -217,12 +217,13 @@ final class FileBatchUpdate extends BatchRefUpdate {
       try (RefLocks locks = writer.lock(entries, LOCK_WAIT_MILLIS)) {
         String left = writer.packer().packUnderLocks(names, locks);
         refused =
-            left == null
-                ? new PackedTransaction(writer, locks, sorted, walk).run()
-                : sorted.stream()
-                    .filter(c -> c.getRefName().equals(left))
-                    .findFirst()
-                    .orElseThrow();
+            sorted.stream()
+                .filter(c -> c.getRefName().equals(left) || (!areNested && isInTheWay(c)))
+                .findFirst()
+                .orElse(null);
+        if (refused == null) {
+          refused = new PackedTransaction(writer, locks, sorted, walk).run();
+        }
       }
     }
     for (ReceiveCommand command : sorted) {
@@ -232,6 +233,11 @@ final class FileBatchUpdate extends BatchRefUpdate {
       }
     }
     return refused;
+  }
+
+  /** Whether there are loose refs below the name of a new one, made since that was looked for. */
+  private boolean isInTheWay(ReceiveCommand command) {
+    return command.getType() == ReceiveCommand.Type.CREATE && !writer.isFree(command.getRefName());
   }
 
   // ---- results

@@ -225,13 +225,14 @@ final class PackedRefsQueue {
       try {
         write(group, list);
       } catch (IOException | RuntimeException | Error e) {
-        for (Waiting each : group) {
-          fail(each, e);
+        // By index: without memory there is no iterator.
+        for (int i = 0; i < group.size(); i++) {
+          fail(group.get(i), e);
         }
       } finally {
         synchronized (this) {
-          for (Waiting each : group) {
-            each.done = true;
+          for (int i = 0; i < group.size(); i++) {
+            group.get(i).done = true;
           }
           group.clear();
           notifyAll();

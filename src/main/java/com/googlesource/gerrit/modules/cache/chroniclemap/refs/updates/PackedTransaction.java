@@ -108,6 +108,13 @@ final class PackedTransaction implements PackedRefsQueue.Request {
       }
     }
     ReceiveCommand conflict = NameConflicts.firstPacked(packed, commands);
+    for (int i = 0; conflict == null && i < commands.size(); i++) {
+      // Those of others that are written together with these.
+      if (commands.get(i).getType() == ReceiveCommand.Type.CREATE
+          && edits.areInTheWayOf(commands.get(i).getRefName())) {
+        conflict = commands.get(i);
+      }
+    }
     if (conflict != null) {
       throw new UnexpectedException(conflict);
     }

@@ -20,12 +20,12 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedEdits;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Transactions;
-import java.io.File;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.errors.LockFailedException;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.transport.ReceiveCommand;
 
@@ -154,7 +154,8 @@ final class RefTransaction implements PackedRefsQueue.Request {
       if (old != null) {
         refs.sawRefs();
       }
-      if (!isAsExpected(command, old) || !isFree(command, old)) {
+      if (!isAsExpected(command, old)
+          || (makesLoose(command) && !writer.isFree(command.getRefName()))) {
         return command;
       }
     }
@@ -168,23 +169,6 @@ final class RefTransaction implements PackedRefsQueue.Request {
     return !old.isSymbolic() && command.getOldId().equals(old.getObjectId());
   }
 
-  /** Whether the file of a ref can be made: folders that are empty may be in its place. */
-  private boolean isFree(ReceiveCommand command, @Nullable Ref old) {
-    if (deletes(command) || (old != null && old.getStorage().isLoose())) {
-      return true;
-    }
-    File file = writer.paths().loose(command.getRefName());
-    if (!file.isDirectory()) {
-      return true;
-    }
-    try {
-      writer.disk().deleteEmptyFolders(file);
-    } catch (IOException e) {
-      return !file.exists();
-    }
-    return true;
-  }
-
   private void writeNewValues() throws IOException {
     for (int i = 0; i < commands.size(); i++) {
       if (!deletes(commands.get(i))) {
@@ -196,7 +180,10 @@ final class RefTransaction implements PackedRefsQueue.Request {
   // ---- packed-refs
 
   @Override
-  public void collect(ParsedRefs packed, PackedEdits edits) {
+  public void collect(ParsedRefs packed, PackedEdits edits) throws IOException {
+    if (NameConflicts.firstPacked(packed, commands) != null) {
+      throw new LockFailedException(writer.paths().packedRefs());
+    }
     removed.clear();
     for (ReceiveCommand command : commands) {
       if (!deletes(command)) {
@@ -260,7 +247,7 @@ final class RefTransaction implements PackedRefsQueue.Request {
         if (old != null && old.getStorage().isLoose()) {
           locks.write(i, old.getObjectId());
           if (durable) {
-            locks.syncValues();
+            locks.syncValue(i);
           }
           locks.publish(i);
         } else {

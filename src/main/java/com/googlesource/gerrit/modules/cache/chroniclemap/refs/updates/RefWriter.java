@@ -254,6 +254,20 @@ public final class RefWriter {
     RefPaths.deleteEmptyParents(log, name);
   }
 
+  /** Whether a file of a loose ref can be made: folders that are empty may be in its place. */
+  boolean isFree(String name) {
+    File file = paths.loose(name);
+    if (!file.isDirectory()) {
+      return true;
+    }
+    try {
+      disk().deleteEmptyFolders(file);
+    } catch (IOException e) {
+      return !file.exists();
+    }
+    return true;
+  }
+
   /** Deletes the file of a loose ref, if it is there. */
   void deleteLoose(String name) throws IOException {
     File file = paths.loose(name);
