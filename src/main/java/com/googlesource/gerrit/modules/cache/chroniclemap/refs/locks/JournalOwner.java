@@ -105,32 +105,48 @@ public final class JournalOwner implements Closeable {
         disk.makeFolders(folder);
         open = disk.createToKeepOpen(file);
       }
-      Object key = key(file);
-      boolean isLocked = false;
-      boolean isTaken = false;
+      JournalOwner made = null;
       try {
-        isLocked = open.getChannel().tryLock() != null;
-        // Another process has found it before it was locked, and takes it for a dead one's. Not
-        // each
-        // time, though: some systems say so too where locks are forbidden.
-        isTaken = !isLocked && attempt < ATTEMPTS;
-      } catch (IOException | OverlappingFileLockException e) {
-        tellOfNoLocks(file, e);
+        made = lock(disk, file, open, attempt == ATTEMPTS);
+      } finally {
+        if (made == null) {
+          open.close();
+        }
       }
-      // Or that was quicker still, and has deleted it.
-      if (!isTaken && key != null && key.equals(key(file))) {
-        return new JournalOwner(disk, file, key, open, isLocked);
+      if (made != null) {
+        return made;
       }
-      if (attempt >= ATTEMPTS) {
-        open.close();
+      disk.delete(file);
+      if (attempt == ATTEMPTS) {
         throw new IOException("cannot keep a file in " + folder);
       }
-      try {
-        disk.delete(file);
-      } finally {
-        open.close();
-      }
     }
+  }
+
+  /**
+   * Locks a file that was just made.
+   *
+   * @param last whether it is to do without a lock, if another process seems to have it: some
+   *     systems say so where locks are forbidden
+   * @return null if another process has found it before, and takes it for a dead one's
+   */
+  @Nullable
+  private static JournalOwner lock(RefDisk disk, Path file, RandomAccessFile open, boolean last)
+      throws IOException {
+    Object key = key(file);
+    boolean isLocked = false;
+    try {
+      isLocked = open.getChannel().tryLock() != null;
+      if (!isLocked && !last) {
+        return null;
+      }
+    } catch (IOException | OverlappingFileLockException e) {
+      tellOfNoLocks(file, e);
+    }
+    // Or that was quicker still, and has deleted it.
+    return key != null && key.equals(key(file))
+        ? new JournalOwner(disk, file, key, open, isLocked)
+        : null;
   }
 
   /** What tells the file from another one of that name; null if there is none. */
