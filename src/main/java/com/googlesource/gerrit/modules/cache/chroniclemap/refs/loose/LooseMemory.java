@@ -215,7 +215,11 @@ public final class LooseMemory {
     try {
       File folder = refsFolder.toFile();
       int prefix = Constants.R_REFS.length();
-      refs.keySet().removeIf(name -> !new File(folder, name.substring(prefix)).isFile());
+      refs.keySet()
+          .removeIf(
+              name ->
+                  !name.equals(Constants.HEAD)
+                      && !new File(folder, name.substring(prefix)).isFile());
       sweepAt = 2 * refs.size() + SPARE;
     } finally {
       sweeping.set(false);

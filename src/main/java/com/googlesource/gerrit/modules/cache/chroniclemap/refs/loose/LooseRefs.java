@@ -46,8 +46,8 @@ import org.eclipse.jgit.revwalk.RevWalk;
  * it: when its attributes have changed, under {@code always} and, of loose refs, under {@code
  * never} as well. Under {@code after_open} JGit 7.4 opens the folders above before it trusts the
  * attributes, and JGit 7.7 means to open the file too. Here it is opened and read each time, which
- * is the safer: it costs no more than opening it and asking for its attributes. What a ref was
- * peeled to is remembered in any case, as it depends on its id alone.
+ * is the safer: it costs no more than opening it and asking for its attributes. HEAD is read each
+ * time too. What a ref was peeled to is remembered in any case, as it depends on its id alone.
  *
  * <p>Symbolic refs are not resolved here. Any thread may call.
  */
@@ -107,7 +107,7 @@ public final class LooseRefs {
 
   @Nullable
   private Ref read(String name, File file, @Nullable LooseMemory.Known known) throws IOException {
-    if (!trustAttributes) {
+    if (!trustAttributes || name.equals(Constants.HEAD)) {
       Ref ref = LooseFile.read(name, file);
       return ref == null ? null : memory.read(ref, null, Instant.EPOCH);
     }
@@ -124,9 +124,12 @@ public final class LooseRefs {
     return readIfChanged(name, path, known, attributes, asked);
   }
 
-  /** Those outside of refs/, such as HEAD, are not: JGit does not keep them either. */
+  /**
+   * Those outside of refs/ are not, but for what HEAD was peeled to: JGit finds a detached HEAD by
+   * that.
+   */
   private static boolean isRemembered(String name) {
-    return name.startsWith(Constants.R_REFS);
+    return name.startsWith(Constants.R_REFS) || name.equals(Constants.HEAD);
   }
 
   /** Reads the file, if these attributes are not those of the ref that is known. */
@@ -273,7 +276,8 @@ public final class LooseRefs {
   private void scanAll(List<Ref> refs) {
     int before = refs.size();
     scan(Constants.R_REFS, paths.refsFolder(), refs);
-    if (memory.size() > refs.size() - before) {
+    int others = memory.get(Constants.HEAD) == null ? 0 : 1;
+    if (memory.size() - others > refs.size() - before) {
       memory.sweep();
     }
   }

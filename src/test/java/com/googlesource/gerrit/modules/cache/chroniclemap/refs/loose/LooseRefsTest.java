@@ -272,7 +272,9 @@ class LooseRefsTest {
     assertThat(loose.read("HEAD").getTarget().getName()).isEqualTo("refs/heads/b");
     assertThat(loose.scan("").get(0).getTarget().getName()).isEqualTo("refs/heads/b");
     assertThat(id("FETCH_HEAD")).isEqualTo(two);
-    assertThat(memory.size()).isEqualTo(0);
+    // What HEAD was peeled to.
+    assertThat(memory.size()).isEqualTo(1);
+    assertThat(memory.get("HEAD")).isNotNull();
   }
 
   @Test
@@ -326,6 +328,28 @@ class LooseRefsTest {
     loose.refresh();
     assertPeeled(loose.peel(old), one);
     assertThat(memory.size()).isEqualTo(0);
+  }
+
+  /** JGit finds a HEAD that is a tag by what the tag leads to, once it was peeled. */
+  @Test
+  void whatHeadWasPeeledToIsRememberedAsJGit() throws Exception {
+    write("HEAD", tag);
+    write(A, one);
+    PackedRefsFile packed =
+        new PackedRefsFile(
+            file("packed-refs").toFile(),
+            new ListTiers(Differential.KEY, new ListMemory(1 << 20), null));
+    for (RefDatabase refs : List.of(newDatabase(packed), testRefs.peer())) {
+      assertThat(refs.getTipsWithSha1(one)).hasSize(1);
+      assertPeeled(refs.peel(refs.exactRef("HEAD")), one);
+      assertThat(refs.getTipsWithSha1(one)).hasSize(2);
+      // Sweeps what is gone.
+      assertThat(refs.getRefs()).hasSize(2);
+      assertThat(refs.getTipsWithSha1(one)).hasSize(2);
+      replace("HEAD", testRefs.tags().get(1));
+      assertThat(refs.getTipsWithSha1(one)).hasSize(1);
+      write("HEAD", tag);
+    }
   }
 
   private RefDatabase newDatabase(PackedRefsFile packed) {
