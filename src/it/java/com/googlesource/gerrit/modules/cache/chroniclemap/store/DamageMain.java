@@ -46,16 +46,18 @@ final class DamageMain {
     DamageMain main = new DamageMain(Path.of(args[0]), Long.parseLong(args[1]));
     main.fill();
     byte[] file = Files.readAllBytes(main.file(".chm"));
-    byte[] marker = Files.readAllBytes(main.file(".clean"));
+    byte[] closed = Files.readAllBytes(main.file(".state"));
+    byte[] open = closed.clone();
+    Arrays.fill(open, FileState.CLOSED_AT, FileState.CLOSED_AT + Integer.BYTES, (byte) 0);
     String name = main.file(".chm").getFileName().toString();
     for (int seed = Integer.parseInt(args[2]); seed < Integer.parseInt(args[3]); seed++) {
       Random random = new Random(seed);
       byte[] damaged = file.clone();
       String how = damage(damaged, random);
-      boolean marked = random.nextBoolean();
-      System.out.printf("seed %d: %s, %s%n", seed, how, marked ? "closed" : "not closed");
+      boolean wasClosed = random.nextBoolean();
+      System.out.printf("seed %d: %s, %s%n", seed, how, wasClosed ? "closed" : "not closed");
       System.out.flush();
-      main.restore(name, damaged, marked ? marker : null);
+      main.restore(name, damaged, wasClosed ? closed : open);
       main.use(random);
     }
   }
@@ -85,15 +87,15 @@ final class DamageMain {
     try (StoreDirectory directory = StoreDirectory.open(folder)) {
       Store store = TestStores.open(directory, settings(limit));
       for (int i = 0; i < KEYS; i++) {
-        store.put(key(i), value(i, 1), 1);
+        store.putIfCurrent(key(i), value(i, 1), 1, store.ticket(key(i)));
       }
       byte[] split = new byte[15_000];
-      store.put(key(KEYS), split, 1);
+      store.putIfCurrent(key(KEYS), split, 1, store.ticket(key(KEYS)));
       store.flush();
     }
   }
 
-  private void restore(String name, byte[] bytes, byte[] marker) throws Exception {
+  private void restore(String name, byte[] bytes, byte[] state) throws Exception {
     try (Stream<Path> files = Files.list(folder)) {
       for (Path file : files.toList()) {
         if (!file.endsWith("lock")) {
@@ -102,9 +104,7 @@ final class DamageMain {
       }
     }
     Files.write(folder.resolve(name), bytes);
-    if (marker != null) {
-      Files.write(folder.resolve(name + ".clean"), marker);
-    }
+    Files.write(folder.resolve(name + ".state"), state);
   }
 
   private static String damage(byte[] file, Random random) {

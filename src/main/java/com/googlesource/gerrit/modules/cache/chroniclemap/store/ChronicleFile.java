@@ -18,17 +18,21 @@ import static java.util.Objects.checkIndex;
 
 import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import net.openhft.chronicle.bytes.RandomDataInput;
 import net.openhft.chronicle.bytes.RandomDataOutput;
 import net.openhft.chronicle.hash.Data;
 import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
-import net.openhft.chronicle.hash.locks.InterProcessDeadLockException;
 import net.openhft.chronicle.hash.locks.InterProcessLock;
 import net.openhft.chronicle.map.ChronicleMap;
 import net.openhft.chronicle.map.ChronicleMapBuilder;
@@ -37,15 +41,21 @@ import net.openhft.chronicle.map.MapEntry;
 import net.openhft.chronicle.map.MapSegmentContext;
 
 /**
- * One Chronicle-Map file of byte strings. All use of Chronicle-Map is here, but for {@link
- * FileHeader}, which reads a file that is not mapped.
+ * One Chronicle-Map file of byte strings, and what is known of it in the {@link FileState} beside.
  *
  * <p>All blocks of the file are taken when it is made, so that a disk that fills up later can't
  * kill the process through a mapped hole. The file never grows.
  *
+ * <p>The locks and counts of the segments, which Chronicle-Map keeps in the file, are in plain
+ * memory while it is mapped. So a read writes nothing into the file, a user who is killed leaves no
+ * lock behind, and no reader waits for a disk that can't be written to just now. The counts are
+ * those of the state file.
+ *
+ * <p>A segment that may not be in order (see {@link FileState.Verdict}) is put in order when it is
+ * first used: one segment is read for that, however large the file is.
+ *
  * <p>Reads may run in any number of threads, and together with one writer. Writes are for one
- * thread at a time: Chronicle-Map's locks spin, and several writers would spin against each other.
- * Nothing may be called after {@link #close}; {@link Gate} sees to that.
+ * thread at a time. Nothing may be called after {@link #close}; {@link Gate} sees to that.
  */
 final class ChronicleFile {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -53,10 +63,18 @@ final class ChronicleFile {
   private static final long PAUSE_NANOS = 20_000;
   private static final long LOCK_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
+  /** How long a writer that waits for readers keeps further ones out, each time it tries. */
+  private static final long TRY_MICROS = 50;
+
   /** What one pause counts for at most, however long it really took. */
   private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
   private final ChronicleMap<byte[], byte[]> map;
+  private final FileState state;
+  private final SegmentHeaders headers;
+
+  /** Null if the file is in memory only. */
+  private final SegmentMender mender;
 
   /** Noted while the file is mapped for sure: Chronicle-Map reads a part of it from the file. */
   private final FileLayout layout;
@@ -73,41 +91,76 @@ final class ChronicleFile {
   private ChronicleFile(
       ChronicleMap<byte[], byte[]> map,
       Geometry geometry,
+      FileState state,
       Disk disk,
+      Path path,
       FileChannel channel,
-      long fileBytes) {
+      long fileBytes,
+      LongAdder damaged) {
     this.disk = disk;
     this.channel = channel;
     this.map = map;
+    this.state = state;
     VanillaChronicleHash<?, ?, ?, ?> hash = (VanillaChronicleHash<?, ?, ?, ?>) map;
     this.layout = layout(hash, geometry.maxPayload());
+    this.headers = SegmentHeaders.takeOver(hash);
+    for (int i = 0; i < layout.segments(); i++) {
+      if (state.records(i) < 0 || state.records(i) >= layout.slots()) {
+        state.mark(i);
+      }
+      headers.setEntries(i, state.isUnchecked(i) ? 0 : state.records(i));
+    }
+    this.mender =
+        path == null
+            ? null
+            : new SegmentMender(disk, path, layout, KeyPlaces.of(hash), state, headers, damaged);
     this.maxPayload = geometry.maxPayload();
     this.dataBytes = geometry.dataBytes();
     this.slots = geometry.segments() * geometry.entriesPerSegment();
     this.fileBytes = fileBytes;
   }
 
-  /** Makes a file that only its owner can read. On failure nothing is left behind. */
-  static ChronicleFile create(Disk disk, Path path, Geometry geometry) throws IOException {
-    disk.create(path);
+  /**
+   * Makes a file that only its owner can read. On failure nothing is left behind.
+   *
+   * @param statePath of the file that says what is known of it
+   */
+  static ChronicleFile create(Disk disk, Path path, Path statePath, Geometry geometry)
+      throws IOException {
     try {
+      FileState state = FileState.create(disk, statePath, geometry.segments());
+      disk.create(path);
       boolean allocated = ChronicleRuntime.allocatesDisk();
-      ChronicleFile file = map(disk, path, geometry);
-      if (!allocated) {
-        allocateOrClose(disk, path, file);
-      }
-      return file;
-    } catch (IOException | RuntimeException | Error e) {
+      ChronicleFile file = map(disk, path, geometry, state, new LongAdder());
       try {
-        disk.delete(path);
-      } catch (IOException left) {
-        e.addSuppressed(left);
+        if (!allocated) {
+          Holes.rewrite(disk, path);
+        }
+        state.describe(path, file.fileBytes, Math.toIntExact(file.layout.headersOffset()));
+        return file;
+      } catch (IOException | RuntimeException | Error e) {
+        // A file that is deleted while it is mapped keeps its disk.
+        file.close();
+        throw e;
       }
+    } catch (IOException | RuntimeException | Error e) {
+      deleteAfter(e, disk, path);
+      deleteAfter(e, disk, statePath);
       throw e;
     }
   }
 
-  private static ChronicleFile map(Disk disk, Path path, Geometry geometry) throws IOException {
+  private static void deleteAfter(Throwable failure, Disk disk, Path path) {
+    try {
+      disk.delete(path);
+    } catch (IOException e) {
+      failure.addSuppressed(e);
+    }
+  }
+
+  private static ChronicleFile map(
+      Disk disk, Path path, Geometry geometry, FileState state, LongAdder damaged)
+      throws IOException {
     disk.mapping(path);
     ChronicleMap<byte[], byte[]> map = builder(geometry).createPersistedTo(path.toFile());
     try {
@@ -118,7 +171,14 @@ final class ChronicleFile {
         throw new IOException("the file was cut off at " + size + " bytes");
       }
       return new ChronicleFile(
-          map, geometry, disk, disk.open(path, Set.of(StandardOpenOption.READ)), size);
+          map,
+          geometry,
+          state,
+          disk,
+          path,
+          disk.open(path, Set.of(StandardOpenOption.READ)),
+          size,
+          damaged);
     } catch (IOException | RuntimeException | Error e) {
       map.close();
       throw e;
@@ -129,28 +189,48 @@ final class ChronicleFile {
   static void warmUp() throws DamagedEntryException {
     Geometry geometry =
         Geometry.forFileOf(Geometry.MIN_FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
-    try (ChronicleMap<byte[], byte[]> map = builder(geometry).create()) {
-      ChronicleFile file = new ChronicleFile(map, geometry, Disk.REAL, null, 0);
-      byte[] key = StoredKey.ofValue(new byte[1]);
-      var unusedSize = file.put(key, Envelope.wrap(key, Envelope.WHOLE, 0, 0, new byte[0], 0, 0));
-      var unused = file.read(key, 0, 0);
-    }
-  }
-
-  private static void allocateOrClose(Disk disk, Path path, ChronicleFile file) throws IOException {
+    ChronicleFile file =
+        new ChronicleFile(
+            builder(geometry).create(),
+            geometry,
+            FileState.inMemory(geometry.segments()),
+            Disk.REAL,
+            null,
+            null,
+            0,
+            new LongAdder());
     try {
-      Holes.rewrite(disk, path);
-    } catch (IOException | RuntimeException | Error e) {
-      // A file that is deleted while it is mapped keeps its disk.
+      byte[] key = StoredKey.ofValue(new byte[1]);
+      var unusedSize = file.put(key, Envelope.wrap(key, Envelope.WHOLE, 0, new byte[0], 0, 0));
+      var unused = file.read(key);
+    } finally {
       file.close();
-      throw e;
     }
   }
 
-  /** Opens a file that was closed properly. */
-  static ChronicleFile open(Disk disk, Path path, Geometry geometry) throws IOException {
-    FileHeader.checkReady(disk, path);
-    return map(disk, path, geometry);
+  /**
+   * Opens a file.
+   *
+   * @param state what is known of it, after {@link FileState#takeOver}
+   * @param damaged counts what is found damaged when segments are put in order
+   */
+  static ChronicleFile open(
+      Disk disk, Path path, Geometry geometry, FileState state, LongAdder damaged)
+      throws IOException {
+    checkReady(disk, path);
+    return map(disk, path, geometry, state, damaged);
+  }
+
+  /** Refuses what Chronicle-Map would wait a minute for: a header that was never finished. */
+  private static void checkReady(Disk disk, Path path) throws IOException {
+    ByteBuffer word = ByteBuffer.allocate(Integer.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+    try (FileChannel channel = disk.open(path, Set.of(StandardOpenOption.READ))) {
+      if (!SegmentReader.readFully(channel, FileLayout.SIZE_WORD_IN_FILE, word)
+          || word.getInt(0) == 0
+          || (word.getInt(0) & FileLayout.NOT_READY) != 0) {
+        throw new IOException("the header of the file was never finished");
+      }
+    }
   }
 
   private static ChronicleMapBuilder<byte[], byte[]> builder(Geometry geometry) {
@@ -163,8 +243,7 @@ final class ChronicleFile {
         .entries(geometry.entriesPerSegment() * geometry.segments())
         .allowSegmentTiering(false)
         .sparseFile(false)
-        // Our own checksum leaves the access time out and is checked on each read, not only in
-        // recovery.
+        // Our own checksum is checked on each read, not only in recovery.
         .checksumEntries(false)
         // Nobody wants the older value; reading it would cost a copy.
         .putReturnsNull(true)
@@ -193,21 +272,29 @@ final class ChronicleFile {
     return fileBytes;
   }
 
+  int segments() {
+    return layout.segments();
+  }
+
+  /** What is known of the file, the counts of what it holds among it. */
+  FileState state() {
+    return state;
+  }
+
+  // ---- reading
+
   /**
-   * Reads a record, with one copy.
+   * Reads a record, with one copy. Nothing of the file is written.
    *
-   * @param touchMillis the access time is rewritten if it is older than this by more
    * @return null if there is none; {@link StoredValue#VOID} if it is void
    * @throws DamagedEntryException if its bytes are not those that were stored
    */
-  StoredValue read(byte[] storedKey, long nowMillis, long touchMillis)
-      throws DamagedEntryException {
+  StoredValue read(byte[] storedKey) throws DamagedEntryException {
     int kind;
     int crc;
     long created;
     byte[] payload;
-    disk.touching();
-    try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
       lockForRead(query);
       MapEntry<byte[], byte[]> entry = query.entry();
       if (entry == null) {
@@ -223,17 +310,28 @@ final class ChronicleFile {
       payload = new byte[payloadLength(value.size())];
       crc = in.readInt(offset + Envelope.CRC_OFFSET);
       created = in.readLong(offset + Envelope.CREATED_OFFSET);
-      if (nowMillis - in.readLong(offset + Envelope.ACCESSED_OFFSET) > touchMillis) {
-        ((RandomDataOutput<?>) in).writeLong(offset + Envelope.ACCESSED_OFFSET, nowMillis);
-      }
       in.read(offset + Envelope.HEADER_LENGTH, payload, 0, payload.length);
-    } catch (InterProcessDeadLockException e) {
-      throw new StoreBusyException(e);
     }
     if (crc != Envelope.checksum(storedKey, kind, created, payload, 0, payload.length)) {
       throw new DamagedEntryException("checksum differs");
     }
     return new StoredValue(kind, created, payload);
+  }
+
+  /** Looks for a key, in a segment that is in order. */
+  private ExternalMapQueryContext<byte[], byte[], ?> query(byte[] storedKey) {
+    disk.touching();
+    ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey);
+    int segment = query.segmentIndex();
+    if (state.isUnchecked(segment)) {
+      try {
+        mender.mend(segment);
+      } catch (RuntimeException | Error e) {
+        query.close();
+        throw e;
+      }
+    }
+    return query;
   }
 
   /**
@@ -248,12 +346,16 @@ final class ChronicleFile {
       }
       Thread.onSpinWait();
     }
-    // Not by the clock alone: after a pause of the whole process the lock is free in a moment.
+    await(lock::tryLock);
+  }
+
+  /** Waits for a lock; not by the clock alone: after a pause of the process it is free soon. */
+  private static void await(BooleanSupplier tryLock) {
     long waited = 0;
     long before = System.nanoTime();
-    while (!lock.tryLock()) {
+    while (!tryLock.getAsBoolean()) {
       if (waited > LOCK_WAIT_NANOS) {
-        throw new StoreBusyException(null);
+        throw new StoreBusyException();
       }
       LockSupport.parkNanos(PAUSE_NANOS);
       long now = System.nanoTime();
@@ -270,6 +372,57 @@ final class ChronicleFile {
     return (int) length;
   }
 
+  /** Bytes of the stored key and record; 0 if there is none. */
+  long sizeOf(byte[] storedKey) {
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
+      lockForRead(query);
+      MapEntry<byte[], byte[]> entry = query.entry();
+      return entry == null ? 0 : storedKey.length + checkedSize(entry);
+    }
+  }
+
+  /** Whether there is a record. */
+  boolean contains(byte[] storedKey) {
+    return sizeOf(storedKey) > 0;
+  }
+
+  /** Whether there is a record that is void. */
+  boolean isVoid(byte[] storedKey) {
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
+      lockForRead(query);
+      MapEntry<byte[], byte[]> entry = query.entry();
+      return entry != null && isVoid(entry);
+    }
+  }
+
+  private static boolean isVoid(MapEntry<byte[], byte[]> entry) {
+    Data<byte[]> value = entry.value();
+    return Envelope.isVoid(value.bytes().readInt(value.offset() + Envelope.KIND_OFFSET));
+  }
+
+  /**
+   * The record of a key, void or not, if its payload has exactly this length; null if not. A put of
+   * a small value pays for no more than the look-up.
+   */
+  byte[] headOf(byte[] storedKey, int payloadLength) {
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
+      lockForRead(query);
+      MapEntry<byte[], byte[]> entry = query.entry();
+      return entry == null || checkedSize(entry) != Envelope.HEADER_LENGTH + (long) payloadLength
+          ? null
+          : entry.value().get().clone();
+    }
+  }
+
+  /** The segment in which the record of a key lies, if there is one. */
+  int segmentOf(byte[] storedKey) {
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
+      return query.segmentIndex();
+    }
+  }
+
+  // ---- writing
+
   /**
    * The length of an entry's record, if it can be true. Chronicle-Map frees as many chunks as the
    * length says when the entry is removed or replaced, wherever they are; so a file in which a
@@ -283,13 +436,29 @@ final class ChronicleFile {
     return size;
   }
 
-  /** Bytes of the stored key and record; 0 if there is none. */
-  long sizeOf(byte[] storedKey) {
-    disk.touching();
-    try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
-      lockForRead(query);
-      MapEntry<byte[], byte[]> entry = query.entry();
-      return entry == null ? 0 : storedKey.length + checkedSize(entry);
+  /** Takes the lock of the one writer, beside which others still read. */
+  private static void lockForUpdate(ExternalMapQueryContext<byte[], byte[], ?> query) {
+    await(query.updateLock()::tryLock);
+  }
+
+  /** Keeps readers out too, once those inside have left. */
+  private static void lockForWrite(ExternalMapQueryContext<byte[], byte[], ?> query) {
+    InterProcessLock lock = query.writeLock();
+    boolean[] interrupted = {Thread.interrupted()};
+    try {
+      await(
+          () -> {
+            try {
+              return lock.tryLock(TRY_MICROS, TimeUnit.MICROSECONDS);
+            } catch (InterruptedException e) {
+              interrupted[0] = true;
+              return false;
+            }
+          });
+    } finally {
+      if (interrupted[0]) {
+        Thread.currentThread().interrupt();
+      }
     }
   }
 
@@ -297,137 +466,133 @@ final class ChronicleFile {
    * Stores a record made by {@link Envelope#wrap}. If it does not fit, any older record of the key
    * is gone too, so that nobody takes it for the value.
    *
-   * @return bytes of the key and the older record, 0 if there was none; the bitwise complement of
-   *     that if the new one did not fit
+   * @return whether it fitted
+   * @throws StoreBusyException if readers did not leave the segment; then nothing has changed
    */
-  long put(byte[] storedKey, byte[] record) {
-    disk.touching();
-    try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
-      query.updateLock().lock();
+  boolean put(byte[] storedKey, byte[] record) {
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
+      lockForUpdate(query);
       MapEntry<byte[], byte[]> entry = query.entry();
-      long before = 0;
+      long before = entry == null ? 0 : checkedSize(entry);
+      if (entry != null && !isVoid(entry) && !isSame(entry, record)) {
+        noteChange();
+      }
+      int segment = query.segmentIndex();
+      lockForWrite(query);
+      begin(segment);
+      if (entry != null && record.length <= before) {
+        query.replaceValue(entry, query.wrapValueAsData(record));
+        state.add(segment, 0, 0, (int) (record.length - before));
+        return true;
+      }
       if (entry != null) {
-        long size = checkedSize(entry);
-        before = storedKey.length + size;
-        if (record.length <= size) {
-          query.replaceValue(entry, query.wrapValueAsData(record));
-          return before;
-        }
         // Not replaced: where Chronicle-Map finds no room to move a record to, it has freed and
         // uncounted it but left it in the index.
         query.remove(entry);
+        count(segment, storedKey, -1, -before);
       }
       try {
         query.insert(query.absentEntry(), query.wrapValueAsData(record));
-        return before;
       } catch (IllegalStateException | IllegalArgumentException e) {
         // Chronicle-Map's way to say that the segment has no free run of chunks or no free slot.
-        return ~before;
+        return false;
       }
+      count(segment, storedKey, 1, record.length);
+      return true;
     }
   }
 
-  /** Removes a record; returns bytes of its key and itself, 0 if there was none. */
-  long remove(byte[] storedKey) {
-    disk.touching();
-    try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
-      query.updateLock().lock();
+  /** Whether an entry has the value of a record, whenever that was made. */
+  private boolean isSame(MapEntry<byte[], byte[]> entry, byte[] record) {
+    if (state.isNoted()) {
+      return true; // it makes no difference any more
+    }
+    byte[] present = entry.value().get();
+    return Envelope.kindOf(present) == Envelope.WHOLE
+        && Envelope.kindOf(record) == Envelope.WHOLE
+        && Arrays.equals(
+            present,
+            Envelope.HEADER_LENGTH,
+            present.length,
+            record,
+            Envelope.HEADER_LENGTH,
+            record.length);
+  }
+
+  private void noteChange() {
+    try {
+      state.noteChange();
+    } catch (IOException e) {
+      // Or else the older value might be back after a crash of the machine.
+      throw new IllegalStateException("cannot note that a value was replaced", e);
+    }
+  }
+
+  private void begin(int segment) {
+    state.beforeWrite();
+    state.begin(segment);
+  }
+
+  private void count(int segment, byte[] storedKey, int more, long recordBytes) {
+    state.add(
+        segment,
+        more,
+        StoredKey.isPart(storedKey) ? 0 : more,
+        (int) (recordBytes + (long) more * storedKey.length));
+  }
+
+  /**
+   * Removes a record, for whatever reason but that its value must not be found again: that is for
+   * {@link #markVoid} to say. Returns whether there was one.
+   *
+   * @throws StoreBusyException if readers did not leave the segment; then nothing has changed
+   */
+  boolean remove(byte[] storedKey) {
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
+      lockForUpdate(query);
       MapEntry<byte[], byte[]> entry = query.entry();
       if (entry == null) {
-        return 0;
+        return false;
       }
-      long size = storedKey.length + checkedSize(entry);
+      long size = checkedSize(entry);
+      int segment = query.segmentIndex();
+      lockForWrite(query);
+      begin(segment);
       query.remove(entry);
-      return size;
+      count(segment, storedKey, -1, -size);
+      return true;
     }
   }
 
   /**
    * Makes a record void, if there is one. May be called by any thread, also while another one
-   * writes: the lock of readers keeps the record where it is.
+   * writes: the lock of readers keeps the record where it is. Waits for the disk if it is the first
+   * record of the file that is made void or replaced.
    */
   void markVoid(byte[] storedKey) throws StoreBusyException {
-    disk.touching();
-    try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
       lockForRead(query);
+      // Also where there is none: one that left may be back after a crash of the machine.
+      noteChange();
       MapEntry<byte[], byte[]> entry = query.entry();
-      if (entry != null) {
+      if (entry != null && !isVoid(entry)) {
         var unused = checkedSize(entry);
         RandomDataInput in = entry.value().bytes();
         long offset = entry.value().offset() + Envelope.VOID_OFFSET;
         ((RandomDataOutput<?>) in)
             .writeByte(offset, (byte) (in.readByte(offset) | Envelope.VOID_BYTE));
       }
-    } catch (InterProcessDeadLockException e) {
-      throw new StoreBusyException(e);
     }
   }
 
-  /** Whether there is a record that is void. */
-  boolean isVoid(byte[] storedKey) {
-    disk.touching();
-    try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
-      lockForRead(query);
-      MapEntry<byte[], byte[]> entry = query.entry();
-      return entry != null
-          && (entry.value().bytes().readByte(entry.value().offset() + Envelope.VOID_OFFSET)
-                  & Envelope.VOID_BYTE)
-              != 0;
+  // ---- whole segments
+
+  /** Sees to it that a segment is in order. */
+  void check(int segment) {
+    checkIndex(segment, segments());
+    if (state.isUnchecked(segment)) {
+      mender.mend(segment);
     }
-  }
-
-  /**
-   * The record of a key, void or not, if its payload has exactly this length; null if not. A put of
-   * a small value pays for no more than the look-up.
-   */
-  byte[] headOf(byte[] storedKey, int payloadLength) {
-    disk.touching();
-    try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
-      lockForRead(query);
-      MapEntry<byte[], byte[]> entry = query.entry();
-      return entry == null || checkedSize(entry) != Envelope.HEADER_LENGTH + (long) payloadLength
-          ? null
-          : entry.value().get().clone();
-    }
-  }
-
-  /** Milliseconds since the epoch of the last access that was noted; 0 if there is no record. */
-  long accessed(byte[] storedKey) {
-    disk.touching();
-    try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
-      lockForRead(query);
-      MapEntry<byte[], byte[]> entry = query.entry();
-      return entry == null
-          ? 0
-          : entry.value().bytes().readLong(entry.value().offset() + Envelope.ACCESSED_OFFSET);
-    }
-  }
-
-  /** The segment in which the record of a key lies, if there is one. */
-  int segmentOf(byte[] storedKey) {
-    try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
-      return query.segmentIndex();
-    }
-  }
-
-  void clear() {
-    disk.touching();
-    map.clear();
-  }
-
-  int segments() {
-    return layout.segments();
-  }
-
-  /** Number of records. */
-  long records() {
-    return map.longSize();
-  }
-
-  /** Whether there is a record. */
-  boolean contains(byte[] storedKey) {
-    disk.touching();
-    return map.containsKey(storedKey);
   }
 
   /** What {@link #scanSegment} tells of each record. */
@@ -437,10 +602,9 @@ final class ChronicleFile {
      *
      * @param storedKey valid during the call only
      * @param created milliseconds since the epoch
-     * @param accessed milliseconds since the epoch
      * @param bytes of the key and the record
      */
-    void record(byte[] storedKey, long created, long accessed, int bytes);
+    void record(byte[] storedKey, long created, int bytes);
   }
 
   /**
@@ -449,7 +613,7 @@ final class ChronicleFile {
    */
   void scanSegment(int index, Scan scan) {
     // Chronicle-Map does not look, and what lies beyond the last segment is not mapped.
-    checkIndex(index, segments());
+    check(index);
     disk.touching();
     try (MapSegmentContext<byte[], byte[], ?> segment = map.segmentContext(index)) {
       segment.forEachSegmentEntry(
@@ -457,8 +621,7 @@ final class ChronicleFile {
             int bytes = Math.toIntExact(checkedKeySize(entry) + checkedSize(entry));
             Data<byte[]> value = entry.value();
             long created = value.bytes().readLong(value.offset() + Envelope.CREATED_OFFSET);
-            long accessed = value.bytes().readLong(value.offset() + Envelope.ACCESSED_OFFSET);
-            scan.record(entry.key().get(), created, accessed, bytes);
+            scan.record(entry.key().get(), created, bytes);
           });
     }
   }
@@ -469,16 +632,6 @@ final class ChronicleFile {
       throw new IllegalStateException("the file is damaged: a key of " + size + " bytes");
     }
     return size;
-  }
-
-  /**
-   * Where things are in a file of another geometry. Takes as much address space for a moment, and
-   * of it as much memory as the file has slots: 3 to 7 %.
-   */
-  static FileLayout layoutOf(Geometry geometry) {
-    try (ChronicleMap<byte[], byte[]> map = builder(geometry).create()) {
-      return layout((VanillaChronicleHash<?, ?, ?, ?>) map, geometry.maxPayload());
-    }
   }
 
   /** Where things are in this file, and in any other of the same geometry. */
@@ -504,14 +657,17 @@ final class ChronicleFile {
    * interrupt.
    */
   SegmentReader reader(FileChannel own) {
-    return new SegmentReader(own, layout(), /* whole= */ true);
+    return new SegmentReader(own, layout());
   }
 
   /** Unmaps the file. */
   void close() {
     map.close();
+    headers.free();
     try {
-      channel.close();
+      if (channel != null) {
+        channel.close();
+      }
     } catch (IOException e) {
       logger.atFine().withCause(e).log("cannot close");
     }

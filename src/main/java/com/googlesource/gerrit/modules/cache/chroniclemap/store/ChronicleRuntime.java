@@ -22,18 +22,10 @@ import net.openhft.posix.internal.PosixAPIHolder;
  * a Chronicle class calls {@link #prepare} first.
  */
 final class ChronicleRuntime {
-  private static final String LOCK_TIMEOUT = "net.openhft.chronicle.map.lockTimeoutSeconds";
-
   static {
     // No call home. The jar that would do it is left out; this keeps it so if another one brings
     // it.
     System.setProperty("chronicle.analytics.disable", "true");
-    // Only a writer waits like this, for readers: up to 60 s by default if one died with the lock.
-    // Much less would take a reader for dead whose page a busy disk has not brought yet, and with
-    // that the whole file would be given up.
-    if (System.getProperty(LOCK_TIMEOUT) == null) {
-      System.setProperty(LOCK_TIMEOUT, "10");
-    }
     // Chronicle announces itself on the console otherwise.
     System.setProperty("chronicle.announcer.disable", "true");
     // Chronicle would load its native code at once, which takes longer than all else at a start;

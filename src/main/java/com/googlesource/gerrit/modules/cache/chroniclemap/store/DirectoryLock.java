@@ -22,7 +22,6 @@ import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
@@ -31,22 +30,14 @@ import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Keeps a second process out of a folder, and tells whether the last one ran on this same run of
- * the machine.
+ * Keeps a second process out of a folder.
  *
- * <p>What a process wrote into mapped memory is in the file even if the process is killed, but not
- * if the machine stops. After that, an entry that was removed may still be there, so a store that
- * was not closed properly must not be recovered.
- *
- * <p>The file {@code lock} holds two lines: the process that has the lock and the boot id of the
- * machine, from {@code /proc/sys/kernel/random/boot_id}. More lines name stores that the next start
- * must discard: this file is open and has its disk, so it can be written even where no file can be
- * made or deleted any more.
+ * <p>The file {@code lock} holds a line: the process that has the lock. More lines name stores that
+ * the next start must discard: this file is open and has its disk, so it can be written even where
+ * no file can be made or deleted any more.
  */
 final class DirectoryLock implements AutoCloseable, StoreFiles.LastResort {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
-  private static final Path BOOT_ID = Path.of("/proc/sys/kernel/random/boot_id");
-  private static final String UNKNOWN_BOOT = "unknown";
   private static final int MAX_BYTES = 64 << 10;
 
   /**
@@ -58,18 +49,15 @@ final class DirectoryLock implements AutoCloseable, StoreFiles.LastResort {
   private final Path directory;
   private final FileChannel channel;
   private final FileLock lock;
-  private final boolean sameBoot;
   private final String owner;
 
   /** Stores that the next start must discard. Guarded by this. */
   private final Set<String> discarded = new TreeSet<>();
 
-  private DirectoryLock(
-      Path directory, FileChannel channel, FileLock lock, boolean sameBoot, String owner) {
+  private DirectoryLock(Path directory, FileChannel channel, FileLock lock, String owner) {
     this.directory = directory;
     this.channel = channel;
     this.lock = lock;
-    this.sameBoot = sameBoot;
     this.owner = owner;
   }
 
@@ -117,28 +105,16 @@ final class DirectoryLock implements AutoCloseable, StoreFiles.LastResort {
         throw new StoreUnavailableException(
             directory + " is in use by another process" + owner + "; only one server may use it");
       }
-      String boot = bootId();
-      boolean sameBoot = last.size() >= 2 && last.get(1).equals(boot) && !boot.equals(UNKNOWN_BOOT);
-      if (!sameBoot) {
-        // Before the new boot id is there to be read: each store of the last boot is judged by it,
-        // also one that is opened only by a later start.
-        StoreFiles.discardUnclosed(disk, directory);
+      if (last.size() > 1) {
+        StoreFiles.discard(disk, directory, last.subList(1, last.size()));
       }
-      if (last.size() > 2) {
-        StoreFiles.discard(disk, directory, last.subList(2, last.size()));
-      }
-      String owner = ProcessHandle.current().pid() + "\n" + boot + "\n";
+      String owner = ProcessHandle.current().pid() + "\n";
       write(channel, owner);
-      return new DirectoryLock(directory, channel, lock, sameBoot, owner);
+      return new DirectoryLock(directory, channel, lock, owner);
     } catch (IOException | StoreUnavailableException | RuntimeException e) {
       channel.close();
       throw e;
     }
-  }
-
-  /** Whether the machine has run on since the folder was last locked; false if nobody knows. */
-  boolean isSameBoot() {
-    return sameBoot;
   }
 
   private static List<String> read(FileChannel channel) throws IOException {
@@ -190,14 +166,6 @@ final class DirectoryLock implements AutoCloseable, StoreFiles.LastResort {
       if (interrupted) {
         Thread.currentThread().interrupt();
       }
-    }
-  }
-
-  private static String bootId() {
-    try {
-      return Files.readString(BOOT_ID).trim();
-    } catch (IOException e) {
-      return UNKNOWN_BOOT;
     }
   }
 

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import java.io.IOException;
+import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
@@ -56,18 +57,32 @@ interface Disk {
 
   FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException;
 
-  String readText(Path file) throws IOException;
+  /** Writes a file that was just made. */
+  void write(Path file, byte[] bytes) throws IOException;
 
-  void writeText(Path file, String text) throws IOException;
+  /** Maps a whole file for reading and writing. */
+  MappedByteBuffer map(Path file) throws IOException;
+
+  /** Unmaps a file. To touch it after that ends the process. */
+  void unmap(MappedByteBuffer mapped);
+
+  /** Makes sure that what a file holds stays if the machine stops. An interrupt does not matter. */
+  void force(Path file) throws IOException;
 
   /**
-   * What changes when anybody changes what a file holds, or puts a copy in its place: its number
-   * and the time of its last change.
+   * What differs for any two files, also for a file and the one that takes its place: its number
+   * and when it was made. At most 64 characters of ASCII.
    */
-  String identity(Path file) throws IOException;
+  String fileKey(Path file) throws IOException;
 
-  /** Milliseconds since a file was changed; negative if its clock is ahead. */
-  long millisSinceChange(Path file) throws IOException;
+  /** Whether a file has that key; by its number alone where nobody knows when it was made. */
+  boolean hasKey(Path file, String key) throws IOException;
+
+  /** When what a file holds was last changed; nanoseconds since the epoch. */
+  long modified(Path file) throws IOException;
+
+  /** Names the time between two starts of the machine; empty if it can't be told. */
+  String bootId();
 
   /** Called before a file takes the disk of its holes. */
   void allocating(Path file) throws IOException;

@@ -46,7 +46,7 @@ final class DiskBudget {
   }
 
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
-  private static final long TAKE_WAIT_NANOS = TimeUnit.SECONDS.toNanos(5);
+  private static final long TAKE_WAIT_NANOS = TimeUnit.SECONDS.toNanos(10);
   private static final long TAKE_ASK_AGAIN_MILLIS = 100;
   private static final int FIRST_SHARE = 64;
 

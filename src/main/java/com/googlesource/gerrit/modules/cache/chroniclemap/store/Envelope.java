@@ -23,16 +23,14 @@ import java.util.zip.CRC32C;
  * The bytes stored for one key: a header of {@value #HEADER_LENGTH} bytes, then the payload.
  *
  * <pre>
- *    0        8        16    20    24
- *   +--------+--------+-----+-----+---------------+
- *   |created |accessed| crc |kind | payload ...   |
- *   +--------+--------+-----+-----+---------------+
+ *    0        8     12    16
+ *   +--------+-----+-----+---------------+
+ *   |created | crc |kind | payload ...   |
+ *   +--------+-----+-----+---------------+
  * </pre>
  *
  * <ul>
  *   <li>created: milliseconds since the epoch at which the value was made
- *   <li>accessed: milliseconds since the epoch of the last read; rewritten in place by readers, so
- *       it is the one field that the checksum leaves out
  *   <li>crc: CRC32C of the key as stored, created, kind and payload. The key is part of it so that
  *       a damaged index, which leads a reader to another key's bytes, is noticed too
  *   <li>kind: {@link #WHOLE}, {@link #HEAD} or {@link #PART}. Its top bit says that the record is
@@ -45,10 +43,9 @@ import java.util.zip.CRC32C;
  */
 final class Envelope {
   static final int CREATED_OFFSET = 0;
-  static final int ACCESSED_OFFSET = 8;
-  static final int CRC_OFFSET = 16;
-  static final int KIND_OFFSET = 20;
-  static final int HEADER_LENGTH = 24;
+  static final int CRC_OFFSET = 8;
+  static final int KIND_OFFSET = 12;
+  static final int HEADER_LENGTH = 16;
 
   /** The byte of the kind whose top bit makes a record void. */
   static final int VOID_OFFSET = KIND_OFFSET + 3;
@@ -75,16 +72,9 @@ final class Envelope {
 
   /** Wraps {@code payload[offset, offset + length)} for storing under {@code storedKey}. */
   static byte[] wrap(
-      byte[] storedKey,
-      int kind,
-      long created,
-      long accessed,
-      byte[] payload,
-      int offset,
-      int length) {
+      byte[] storedKey, int kind, long created, byte[] payload, int offset, int length) {
     byte[] out = new byte[HEADER_LENGTH + length];
     LONG.set(out, CREATED_OFFSET, created);
-    LONG.set(out, ACCESSED_OFFSET, accessed);
     INT.set(out, KIND_OFFSET, kind);
     System.arraycopy(payload, offset, out, HEADER_LENGTH, length);
     INT.set(out, CRC_OFFSET, checksum(storedKey, kind, created, payload, offset, length));
@@ -117,10 +107,6 @@ final class Envelope {
 
   static long createdOf(byte[] bytes, int recordOffset) {
     return (long) LONG.get(bytes, recordOffset + CREATED_OFFSET);
-  }
-
-  static long accessedOf(byte[] record) {
-    return (long) LONG.get(record, ACCESSED_OFFSET);
   }
 
   /** The kind of a record among other bytes, as it stands in the file. */

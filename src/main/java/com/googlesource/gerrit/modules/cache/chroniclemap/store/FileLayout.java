@@ -24,7 +24,7 @@ import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
  * <pre>
  *   file      header and global state | segment headers | segment 0 | segment 1 | ...
  *   segment   hash slots | counters | bit set of used chunks | chunks
- *   header    lock (8 bytes) | number of entries (4) | 20 bytes that may be zero
+ *   header    unused, see {@link SegmentHeaders}
  *   slot      key hash (low keyBits) and number of the entry's first chunk (the bits above); 0: unused
  *   entry     key length | key | record length | record; lengths are stop bit encoded
  * </pre>
@@ -33,8 +33,8 @@ import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
  * of Chronicle-Map 2026.1, and its published data store specification. All numbers are little
  * endian.
  *
- * @param headersOffset offset of the first segment's header in the file, bytes
- * @param headerBytes distance from one segment header to the next, bytes
+ * @param headersOffset offset of the first segment's header in the file, bytes; nothing before it
+ *     ever changes
  * @param segmentsOffset offset of the first segment in the file, bytes
  * @param segments number of segments
  * @param segmentBytes distance from one segment to the next, bytes
@@ -52,7 +52,6 @@ import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
  */
 record FileLayout(
     long headersOffset,
-    int headerBytes,
     long segmentsOffset,
     int segments,
     int segmentBytes,
@@ -67,8 +66,11 @@ record FileLayout(
     int chunks,
     int chunkBytes,
     int maxRecord) {
-  /** Offset of the number of entries in a segment's header. */
-  static final int ENTRIES_IN_HEADER = 8;
+  /** Offset in the file of a word that says how long its header is and whether it is ready. */
+  static final int SIZE_WORD_IN_FILE = 8;
+
+  /** A bit of that word: the header was never finished. */
+  static final int NOT_READY = 0x8000_0000;
 
   /** The layout of a map's file. */
   static FileLayout of(
@@ -80,7 +82,6 @@ record FileLayout(
         map.tierHashLookupOuterSize + VanillaChronicleHash.TIER_COUNTERS_AREA_SIZE;
     return new FileLayout(
         headersOffset,
-        (int) ((segmentsOffset - headersOffset) / map.actualSegments),
         segmentsOffset,
         map.actualSegments,
         Math.toIntExact(map.tierSize),

@@ -17,10 +17,12 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.LongBuffer;
+import java.util.Optional;
+import java.util.zip.CRC32C;
 
 /**
  * How often a key was asked for lately, about: a Count-Min sketch of counters of 4 bits, 16 for
- * each value that the store holds, in one off-heap buffer.
+ * each value that the store holds or up to twice that, in one off-heap buffer.
  *
  * <p>The three counters of a key are in one block of 64 bytes, so that a look at them touches one
  * line of the processor's cache. Only the smallest of them are raised, which keeps rare keys from
@@ -55,6 +57,14 @@ final class Frequencies {
 
   private static final long HALF_OF_EACH = 0x7777_7777_7777_7777L;
 
+  private static final int MAGIC = 0x3153_5543;
+  private static final int SAVED_HEADER_BYTES = 20;
+
+  /** The most that can have been saved. */
+  static final long MAX_SAVED_BYTES = SAVED_HEADER_BYTES + MAX_BYTES;
+
+  private final ByteBuffer bytes;
+
   /** Of 16 counters each. */
   private final LongBuffer words;
 
@@ -62,16 +72,110 @@ final class Frequencies {
 
   private final long entries;
 
-  /** Begins with zeros, for a store of so many values. */
-  Frequencies(long entries) {
+  private Frequencies(int slices, long entries) {
     this.entries = entries;
-    long bytes = Math.clamp(entries * BYTES_PER_ENTRY, SLICE_BYTES, MAX_BYTES);
-    int slices = (int) ((bytes + SLICE_BYTES - 1) / SLICE_BYTES);
-    words =
-        ByteBuffer.allocateDirect(slices * SLICE_BYTES)
-            .order(ByteOrder.nativeOrder())
-            .asLongBuffer();
+    bytes = ByteBuffer.allocateDirect(slices * SLICE_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+    words = bytes.asLongBuffer();
     requests = new int[slices];
+  }
+
+  /** Begins with zeros, for a store of so many values. */
+  static Frequencies forEntries(long entries) {
+    long bytes = Math.clamp(entries * BYTES_PER_ENTRY, SLICE_BYTES, MAX_BYTES);
+    return new Frequencies((int) (Long.highestOneBit(2 * bytes - 1) / SLICE_BYTES), entries);
+  }
+
+  /** What these would be, about, had they been made for so many values. */
+  Frequencies resized(long newEntries) {
+    return resizedInto(forEntries(newEntries));
+  }
+
+  /** Two blocks of a larger one are one block of a smaller one: both have the same keys. */
+  private Frequencies resizedInto(Frequencies other) {
+    int mine = requests.length * BLOCKS_PER_SLICE;
+    int others = other.requests.length * BLOCKS_PER_SLICE;
+    int wordsPerBlock = BLOCK_BYTES / Long.BYTES;
+    for (int i = 0; i < Math.max(mine, others); i++) {
+      int from = (int) ((long) i * mine / Math.max(mine, others)) * wordsPerBlock;
+      int to = (int) ((long) i * others / Math.max(mine, others)) * wordsPerBlock;
+      for (int j = 0; j < wordsPerBlock; j++) {
+        other.words.put(to + j, largerOfEach(other.words.get(to + j), words.get(from + j)));
+      }
+    }
+    other.countRequests();
+    return other;
+  }
+
+  private static long largerOfEach(long a, long b) {
+    long result = 0;
+    for (int shift = 0; shift < Long.SIZE; shift += 4) {
+      result |= Math.max((a >>> shift) & MOST, (b >>> shift) & MOST) << shift;
+    }
+    return result;
+  }
+
+  /** About how many requests each slice holds, from its counters: each raises up to three. */
+  private void countRequests() {
+    for (int slice = 0; slice < requests.length; slice++) {
+      int sum = 0;
+      for (int i = slice * WORDS_PER_SLICE; i < (slice + 1) * WORDS_PER_SLICE; i++) {
+        long word = words.get(i);
+        for (int shift = 0; shift < Long.SIZE; shift += 4) {
+          sum += (int) (word >>> shift) & MOST;
+        }
+      }
+      requests[slice] = sum / ROWS;
+    }
+  }
+
+  /**
+   * Bytes from which {@link #load} makes these again, less finely where they would be more than so
+   * many: magic (4), slices (4), values it was made for (8), CRC32C of what follows (4), counters.
+   */
+  ByteBuffer save(long maxBytes) {
+    Frequencies saved = this;
+    while (SAVED_HEADER_BYTES + saved.bytes.capacity() > maxBytes && saved.requests.length > 1) {
+      saved = saved.resizedInto(new Frequencies(saved.requests.length / 2, entries));
+    }
+    ByteBuffer out =
+        ByteBuffer.allocateDirect(SAVED_HEADER_BYTES + saved.bytes.capacity())
+            .order(ByteOrder.LITTLE_ENDIAN)
+            .putInt(MAGIC)
+            .putInt(saved.requests.length)
+            .putLong(entries)
+            .putInt(0)
+            .put(saved.bytes.duplicate().clear());
+    // Over what was written: others may count meanwhile.
+    out.putInt(SAVED_HEADER_BYTES - Integer.BYTES, checksum(out));
+    return out.flip();
+  }
+
+  private static int checksum(ByteBuffer saved) {
+    CRC32C crc = new CRC32C();
+    crc.update(saved.slice(SAVED_HEADER_BYTES, saved.capacity() - SAVED_HEADER_BYTES));
+    return (int) crc.getValue();
+  }
+
+  /** Makes what was saved again; empty if the bytes are nothing of the kind. */
+  static Optional<Frequencies> load(ByteBuffer saved) {
+    ByteBuffer in = saved.order(ByteOrder.LITTLE_ENDIAN);
+    if (in.capacity() < SAVED_HEADER_BYTES + SLICE_BYTES || in.getInt(0) != MAGIC) {
+      return Optional.empty();
+    }
+    int slices = in.getInt(4);
+    long entries = in.getLong(8);
+    if (slices < 1
+        || Integer.bitCount(slices) != 1
+        || slices > MAX_BYTES / SLICE_BYTES
+        || in.capacity() != SAVED_HEADER_BYTES + (long) slices * SLICE_BYTES
+        || in.getInt(SAVED_HEADER_BYTES - Integer.BYTES) != checksum(in)) {
+      return Optional.empty();
+    }
+    Frequencies loaded = new Frequencies(slices, entries);
+    loaded.bytes.duplicate().put(in.slice(SAVED_HEADER_BYTES, slices * SLICE_BYTES));
+    loaded.countRequests();
+    return Optional.of(
+        forEntries(entries).requests.length == slices ? loaded : loaded.resized(entries));
   }
 
   /** The number of values it was made for. */

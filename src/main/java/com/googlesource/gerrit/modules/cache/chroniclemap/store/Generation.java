@@ -18,6 +18,7 @@ import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.StandardOpenOption;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * One file of a store while it is mapped, and the gate that keeps it mapped while anyone reads it.
@@ -49,13 +50,13 @@ final class Generation {
   /**
    * Returns null if there is no value or the file was unmapped, {@link Value#VOID} if it is void.
    */
-  Value read(byte[] key, long nowMillis) throws DamagedEntryException {
+  Value read(byte[] key) throws DamagedEntryException {
     long stamp = gate.enter();
     if (stamp == 0) {
       return null;
     }
     try {
-      return values.read(key, nowMillis);
+      return values.read(key);
     } finally {
       gate.leave(stamp);
     }
@@ -73,10 +74,20 @@ final class Generation {
     }
   }
 
-  /** Waits for the readers inside and unmaps the file. */
+  /** Waits for the readers inside and unmaps the file, with what is known of it. */
   void unmap() {
+    unmapFile();
+    release();
+  }
+
+  private void unmapFile() {
     gate.shut();
     values.file().close();
+  }
+
+  /** Unmaps what is known of the file. */
+  void release() {
+    state().release();
   }
 
   /** Opens the file a second time, for reading it past its mapping. */
@@ -84,13 +95,62 @@ final class Generation {
     return disk.open(name.path(), Set.of(StandardOpenOption.READ));
   }
 
-  /** Unmaps the file and says on disk that it is in order. */
+  /** Puts a segment in order that may not be, unless the file was unmapped. */
+  void check(int segment) {
+    long stamp = gate.enter();
+    if (stamp != 0) {
+      try {
+        values.file().check(segment);
+      } finally {
+        gate.leave(stamp);
+      }
+    }
+  }
+
+  /** What is known of the file. */
+  FileState state() {
+    return values.file().state();
+  }
+
+  /**
+   * Unmaps the file and says that it is in order. Takes as long for a large one as for any. What is
+   * known of it stays mapped for {@link #settle}, until {@link #release}.
+   */
   void closeCleanly() throws IOException {
-    unmap();
+    unmapFile();
     // A newer version of a plugin's cache may have removed the file of this one.
     if (disk.exists(name.path())) {
-      CleanMarker.write(
-          disk, name.path(), values.file().fileBytes(), values.entries(), values.liveBytes());
+      state().close(name.path());
+    }
+  }
+
+  /**
+   * After {@link #closeCleanly}: sees to it that the file is known to be in order when the machine
+   * was stopped meanwhile, and after it was copied. Takes as long as the disk needs.
+   *
+   * @param ours whether the folder is still this process's, asked when the disk has done its part;
+   *     it stays so while {@code ours} is held as a lock
+   */
+  void settle(AtomicBoolean ours) throws IOException {
+    if (state().isOnDisk() || !disk.exists(name.path())) {
+      return;
+    }
+    disk.force(name.path());
+    // What the segments hold, too.
+    disk.force(name.statePath());
+    synchronized (ours) {
+      if (ours.get()) {
+        state().noteOnDisk();
+      }
+    }
+    // Where nothing was ever invalidated, a copy is of use without.
+    if (state().isChanged()) {
+      int checksum = state().checksum(name.path());
+      synchronized (ours) {
+        if (ours.get()) {
+          state().noteChecksum(checksum);
+        }
+      }
     }
   }
 }

@@ -41,6 +41,9 @@ final class Generations {
   private volatile Generation current;
   private volatile Generation next;
 
+  /** Of the generation that was named last. Guarded by the writer's lock. */
+  private int lastNumber;
+
   /** From the current generation to the next; null unless there is one. */
   private ValueCopy copy;
 
@@ -60,6 +63,15 @@ final class Generations {
     this.counters = counters;
     this.faults = faults;
     this.current = first;
+    this.lastNumber = first.name().number();
+    countUses();
+  }
+
+  /** From the last size on: a file that can't be made larger will be full some time. */
+  private void countUses() {
+    if (current.name().bytes() > settings.maxBytes() / 2) {
+      current.values().expectEviction();
+    }
   }
 
   Generation current() {
@@ -80,6 +92,11 @@ final class Generations {
     return last().values().isFilling();
   }
 
+  /** Says that the file is filling and no larger one will be made. */
+  void expectEviction() {
+    current.values().expectEviction();
+  }
+
   /** Whether the file has room for bytes, but not for more values. */
   boolean isShortOfSlots() {
     return current.values().isShortOfSlots();
@@ -91,13 +108,13 @@ final class Generations {
   }
 
   /** Returns null if there is no value, {@link Value#VOID} if it is void. */
-  Value read(byte[] key, long nowMillis) throws DamagedEntryException {
+  Value read(byte[] key) throws DamagedEntryException {
     while (true) {
       Generation generation = current;
       Generation after = next;
-      Value value = generation.read(key, nowMillis);
+      Value value = generation.read(key);
       if (value == null && after != null) {
-        value = after.read(key, nowMillis);
+        value = after.read(key);
       }
       // If the files were switched meanwhile, the value may be in the one not looked into.
       if (value != null || generation == current) {
@@ -115,7 +132,16 @@ final class Generations {
     while (true) {
       Generation generation = current;
       Generation after = next;
-      generation.markVoid(key);
+      try {
+        generation.markVoid(key);
+      } catch (StoreBusyException e) {
+        throw e;
+      } catch (RuntimeException e) {
+        // It was just replaced, and what is known of it deleted: the other one counts.
+        if (generation == current) {
+          throw e;
+        }
+      }
       if (after != null) {
         after.markVoid(key);
       }
@@ -137,7 +163,9 @@ final class Generations {
     }
     if (!evict && !next.values().hasRoomFor(bytesToCopy + value.length)) {
       // Or else what is still to be copied would have to go for it.
-      remove(key);
+      if (current.values().contains(key) || next.values().contains(key)) {
+        remove(key);
+      }
       return false;
     }
     // The old file may be full; whether the value is in the next one is what counts.
@@ -145,7 +173,22 @@ final class Generations {
     return next.values().put(key, value, created, evict);
   }
 
+  /** Notes that a value is about to be put in place of another, which may not be there any more. */
+  void noteChange() throws IOException {
+    current.state().noteChange();
+    if (next != null) {
+      next.state().noteChange();
+    }
+  }
+
+  /** Removes a value that must not be found again. */
   void remove(byte[] key) {
+    markVoid(key);
+    drop(key);
+  }
+
+  /** Removes a value that is of no use, though it would do no harm if it came back. */
+  void drop(byte[] key) {
     current.values().remove(key);
     if (next != null) {
       next.values().remove(key);
@@ -157,29 +200,40 @@ final class Generations {
     return current.values().removeOlder(segment, minCreated);
   }
 
-  void clear() {
-    current.values().clear();
-    if (next != null) {
-      next.values().clear();
+  /**
+   * Puts an empty file in the place of what there is.
+   *
+   * @param bytes of the empty file
+   * @return what there was, which has no name any more and is to be unmapped without the lock
+   */
+  Generation clear(long bytes) throws IOException {
+    abandonRebuild();
+    // Or else a crash of the machine could bring the old file back.
+    current.state().noteChange();
+    next = make(files.generation(++lastNumber, bytes, Geometry.DEFAULT_BYTES_PER_SLOT));
+    try {
+      return finishRebuild();
+    } finally {
+      // If that failed.
+      abandonRebuild();
     }
   }
 
   /** Name and layout of a next generation of this size. */
   StoreFiles.GenerationFile nextName(long bytes) {
     return files.generation(
-        current.name().number() + 1,
-        bytes,
-        Geometry.bytesPerSlot(current.values().averageRecordBytes()));
+        ++lastNumber, bytes, Geometry.bytesPerSlot(current.values().averageRecordBytes()));
   }
 
   /** Makes the file of the next generation. Takes a while; without the lock. */
   Generation make(StoreFiles.GenerationFile name) throws IOException {
+    // If it is smaller, what is used most is kept.
+    usage.load();
     files.disk().delete(name.growingPath());
-    ChronicleFile file = ChronicleFile.create(files.disk(), name.growingPath(), name.geometry());
+    ChronicleFile file =
+        ChronicleFile.create(files.disk(), name.growingPath(), name.statePath(), name.geometry());
     return new Generation(
-        files.disk(),
-        name,
-        new ValueFile(file, StoreOpener.maxValue(settings), usage, counters, 0, 0));
+        files.disk(), name, new ValueFile(file, StoreOpener.maxValue(settings), usage, counters));
   }
 
   /** From here on each write goes to both. */
@@ -187,6 +241,51 @@ final class Generations {
     bytesToCopy = liveBytes();
     next = made;
     copy = new ValueCopy(current.values(), made.values(), counters);
+  }
+
+  /** Segments of the current file that are not known to be in order. */
+  int unchecked() {
+    return current.state().unchecked();
+  }
+
+  /** Puts a segment of the current file in order; returns false if there is none of that number. */
+  boolean check(int segment) {
+    Generation checked = current;
+    if (segment >= checked.state().segments()) {
+      return false;
+    }
+    checked.check(segment);
+    return true;
+  }
+
+  /**
+   * Sees to it, once, that the current file survives a crash of the machine, with what is in it by
+   * then or later; without the lock.
+   */
+  void base() {
+    Generation based = current;
+    if (!based.state().isBased()) {
+      try {
+        files.disk().force(based.name().path());
+        based.state().noteBased();
+        files.disk().force(based.name().statePath());
+      } catch (IOException | InternalError e) {
+        if (based == current) {
+          faults.warn(e, "cannot make sure that its file is on disk; tried again in a minute");
+        }
+      }
+    }
+  }
+
+  /** After the current file was closed: nothing is noted of it any more. */
+  void release() {
+    current.release();
+    usage.close();
+  }
+
+  /** Saves what is known of the use of values. */
+  void saveUsage() {
+    usage.save(current.name().bytes());
   }
 
   /** Segments to copy. */
@@ -200,6 +299,9 @@ final class Generations {
    * @param minCreated values made before are left out; milliseconds since the epoch
    */
   long copySegment(int index, long minCreated) throws IOException {
+    if (copy == null) {
+      return 0; // it was given up meanwhile
+    }
     ValueFile source = current.values();
     long lost = copy.copySegment(index, minCreated);
     bytesToCopy = source.liveBytes() * (segments() - index - 1) / segments();
@@ -217,11 +319,14 @@ final class Generations {
     Generation made = next;
     // A crash after this finds two generations and takes the newer one, which is whole.
     install(files.disk(), made);
+    made.state().takesPlace();
     current = made;
     next = null;
     copy = null;
+    countUses();
     try {
       files.disk().delete(old.name().path());
+      files.disk().delete(old.name().statePath());
     } catch (IOException e) {
       // The next start deletes it; the newer one counts.
       faults.warn(e, "cannot delete a file that is not needed any more:", old.name().path());
@@ -267,6 +372,7 @@ final class Generations {
     made.unmap();
     try {
       disk.delete(made.name().growingPath());
+      disk.delete(made.name().statePath());
     } catch (IOException e) {
       // It means nothing to anyone; whoever makes the next one deletes it, or the next start.
       faults.warn(e, "cannot delete", made.name().growingPath());

@@ -70,7 +70,8 @@ record Geometry(int segments, int chunkSize, long chunksPerSegment, long entries
     }
     int segments =
         (int) Math.min(MAX_SEGMENTS, Long.highestOneBit(Math.max(1, maxBytes / SEGMENT_BYTES)));
-    long segmentBytes = (maxBytes - FILE_OVERHEAD) / segments - SEGMENT_OVERHEAD;
+    long fileBytes = maxBytes - FILE_OVERHEAD - maxBytes / Usage.SAVED_SHARE;
+    long segmentBytes = fileBytes / segments - SEGMENT_OVERHEAD;
     long slots = Math.max(64, Long.highestOneBit(segmentBytes / bytesPerSlot));
     int slotBytes = segmentBytes <= 2 * SEGMENT_BYTES ? 4 : 8;
     long chunkAndBit = CHUNK_SIZE * 8 + 1;

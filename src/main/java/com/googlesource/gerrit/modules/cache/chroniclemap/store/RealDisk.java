@@ -14,7 +14,12 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import java.nio.ByteBuffer;
+import java.nio.MappedByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryIteratorException;
@@ -29,9 +34,34 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 
 /** The disk of this machine. */
 final class RealDisk implements Disk {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+  private static final String BOOT_ID = readBootId();
+
+  /** The only way that Java 21 has to unmap a buffer; null if this runtime has it no more. */
+  private static final Method CLEANER;
+
+  private static final Object UNSAFE;
+
+  static {
+    Method cleaner = null;
+    Object unsafe = null;
+    try {
+      Class<?> type = Class.forName("sun.misc.Unsafe");
+      Field instance = type.getDeclaredField("theUnsafe");
+      instance.setAccessible(true);
+      unsafe = instance.get(null);
+      cleaner = type.getMethod("invokeCleaner", ByteBuffer.class);
+    } catch (ReflectiveOperationException | RuntimeException e) {
+      logger.atFine().withCause(e).log("mapped files are unmapped as garbage only");
+    }
+    CLEANER = cleaner;
+    UNSAFE = unsafe;
+  }
+
   @Override
   public boolean exists(Path file) {
     return !Files.notExists(file);
@@ -60,11 +90,20 @@ final class RealDisk implements Disk {
 
   @Override
   public void sync(Path folder) throws IOException {
+    force(folder, StandardOpenOption.READ);
+  }
+
+  @Override
+  public void force(Path file) throws IOException {
+    force(file, StandardOpenOption.WRITE);
+  }
+
+  private static void force(Path path, OpenOption option) throws IOException {
     boolean interrupted = false;
     try {
       while (true) {
         interrupted |= Thread.interrupted();
-        try (FileChannel channel = FileChannel.open(folder, StandardOpenOption.READ)) {
+        try (FileChannel channel = FileChannel.open(path, option)) {
           channel.force(true);
           return;
         } catch (ClosedByInterruptException e) {
@@ -95,24 +134,63 @@ final class RealDisk implements Disk {
   }
 
   @Override
-  public String readText(Path file) throws IOException {
-    return Files.readString(file);
+  public void write(Path file, byte[] bytes) throws IOException {
+    Files.write(file, bytes);
   }
 
   @Override
-  public void writeText(Path file, String text) throws IOException {
-    Files.writeString(file, text);
+  public MappedByteBuffer map(Path file) throws IOException {
+    try (FileChannel channel =
+        FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+      return channel.map(FileChannel.MapMode.READ_WRITE, 0, channel.size());
+    }
   }
 
   @Override
-  public String identity(Path file) throws IOException {
-    Map<String, Object> attributes = Files.readAttributes(file, "unix:ino,lastModifiedTime");
-    return attributes.get("ino") + " " + attributes.get("lastModifiedTime");
+  public void unmap(MappedByteBuffer mapped) {
+    if (CLEANER != null) {
+      try {
+        CLEANER.invoke(UNSAFE, mapped);
+      } catch (ReflectiveOperationException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+    // Otherwise it is unmapped when it is collected as garbage.
   }
 
   @Override
-  public long millisSinceChange(Path file) throws IOException {
-    return System.currentTimeMillis() - Files.getLastModifiedTime(file).toMillis();
+  public String fileKey(Path file) throws IOException {
+    Map<String, Object> attributes = Files.readAttributes(file, "unix:ino,creationTime");
+    return attributes.get("ino") + " " + attributes.get("creationTime");
+  }
+
+  @Override
+  public boolean hasKey(Path file, String key) throws IOException {
+    Map<String, Object> attributes =
+        Files.readAttributes(file, "unix:ino,creationTime,lastModifiedTime");
+    Object made = attributes.get("creationTime");
+    // Java gives the time of the last change where the file system does not know better.
+    boolean known = !made.equals(attributes.get("lastModifiedTime"));
+    String number = attributes.get("ino") + " ";
+    return key.startsWith(number) && (!known || key.equals(number + made));
+  }
+
+  @Override
+  public long modified(Path file) throws IOException {
+    return Files.getLastModifiedTime(file).to(TimeUnit.NANOSECONDS);
+  }
+
+  @Override
+  public String bootId() {
+    return BOOT_ID;
+  }
+
+  private static String readBootId() {
+    try {
+      return Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).trim();
+    } catch (IOException e) {
+      return "";
+    }
   }
 
   @Override

@@ -18,20 +18,13 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
-import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
-import java.util.Set;
 
 /**
- * Reads the records of a file past Chronicle-Map: of one that nobody may map, because its last user
- * died or it was damaged since, and of one in use that is to be checked or copied.
+ * Reads the records of a file in use past Chronicle-Map, to check or copy them.
  *
- * <p>Chronicle-Map has a recovery of its own, but it follows the lengths it finds in the file
- * without checking them, and a wrong one kills the process. Here the file is read segment by
- * segment into a buffer, every length is checked against it, and what comes out has the right
- * checksum over key and record. Locks do not matter, neither those of the living nor those that a
- * dead user held; where the file is in use, its writer has to wait meanwhile, or a record that
- * moves may be missed or come twice.
+ * <p>The file is read segment by segment into a buffer, every length is checked against it, and
+ * what comes out has the right checksum over key and record. Locks do not matter; the writer has to
+ * wait meanwhile, or a record that moves may be missed or come twice.
  *
  * <p>For one thread.
  */
@@ -52,7 +45,6 @@ final class SegmentReader {
 
   private final FileChannel channel;
   private final FileLayout layout;
-  private final boolean whole;
   private final byte[] bytes;
   private final ByteBuffer buffer;
   private final RecordView record = new RecordView();
@@ -61,37 +53,18 @@ final class SegmentReader {
    * Prepares to read.
    *
    * @param channel stays the caller's
-   * @param whole whether the file must not be cut off: one in use must be read wholly or not at all
    */
-  SegmentReader(FileChannel channel, FileLayout layout, boolean whole) {
-    this.whole = whole;
+  SegmentReader(FileChannel channel, FileLayout layout) {
     this.channel = channel;
     this.layout = layout;
     this.bytes = new byte[layout.segmentBytes()];
     this.buffer = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
   }
 
-  /**
-   * Reads all records of a file that nobody maps.
-   *
-   * @param layout of a file of the same geometry
-   * @return how many slots led to no valid record
-   */
-  static long readAll(Disk disk, Path file, FileLayout layout, Sink sink) throws IOException {
-    try (FileChannel channel = disk.open(file, Set.of(StandardOpenOption.READ))) {
-      SegmentReader reader = new SegmentReader(channel, layout, /* whole= */ false);
-      long damaged = 0;
-      for (int i = 0; i < layout.segments(); i++) {
-        damaged += reader.read(i, sink);
-      }
-      return damaged;
-    }
-  }
-
   /** Reads a segment; returns how many slots led to no valid record. */
   long read(int segment, Sink sink) throws IOException {
     long offset = layout.segmentsOffset() + (long) segment * layout.segmentBytes();
-    if (!readFully(channel, offset, buffer.clear()) && whole) {
+    if (!readFully(channel, offset, buffer.clear())) {
       throw new IOException("the file was cut off at " + (offset + buffer.position()));
     }
     return readSlots(buffer.flip(), sink);
@@ -115,9 +88,6 @@ final class SegmentReader {
     long damaged = 0;
     for (int i = 0; i < layout.slots(); i++) {
       int offset = i * layout.slotBytes();
-      if (offset + layout.slotBytes() > segment.limit()) {
-        break; // the file was cut off
-      }
       long slot = layout.slot(segment, offset);
       if (slot != 0 && !readEntry(segment, slot, sink)) {
         damaged++;

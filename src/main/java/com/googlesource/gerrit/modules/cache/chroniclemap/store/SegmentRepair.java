@@ -14,33 +14,24 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
-import java.util.function.Consumer;
 
 /**
  * Puts a copy of one segment in order whose last user died: what its slots lead to is kept if it is
  * valid, and slots, bit set and count are made to fit that. The entries stay where they are.
  *
  * <p>A user who dies in the middle of a change leaves a slot whose record is half written, an entry
- * in two slots while others move up, or chunks that are taken for nothing. Whatever else does not
- * fit together was not left by a death: then nothing here is trusted.
+ * in two slots while others move up, or chunks that are taken for nothing. A crash of the machine
+ * may leave any mixture of older and newer pages; of entries that do not fit together then, none is
+ * trusted, and the segment is emptied. Nothing of it is trusted to be right.
  *
  * <p>For one thread.
  */
 final class SegmentRepair {
-  /** Where Chronicle-Map keeps a key, by its hash. */
-  interface KeyPlace {
-    int segment(byte[] bytes, int offset, int length);
-
-    /** The hash of which a slot has a part. */
-    long segmentHash(byte[] bytes, int offset, int length);
-  }
-
   private final FileLayout layout;
-  private final KeyPlace places;
+  private final KeyPlaces places;
   private final byte[] bytes;
   private final ByteBuffer segment;
   private final ByteBuffer slots;
@@ -49,10 +40,12 @@ final class SegmentRepair {
   private final RecordView other = new RecordView();
 
   private int entries;
-  private long damaged;
+  private int values;
+  private int recordBytes;
+  private int damaged;
   private boolean slotsChange;
 
-  SegmentRepair(FileLayout layout, KeyPlace places) {
+  SegmentRepair(FileLayout layout, KeyPlaces places) {
     this.layout = layout;
     this.places = places;
     bytes = new byte[layout.segmentBytes()];
@@ -71,8 +64,18 @@ final class SegmentRepair {
     return entries;
   }
 
+  /** Values of the last segment: entries that are no parts of values. */
+  int values() {
+    return values;
+  }
+
+  /** Bytes of keys and records of the last segment. */
+  int bytes() {
+    return recordBytes;
+  }
+
   /** Slots of the last segment that led to no valid record. */
-  long damaged() {
+  int damaged() {
     return damaged;
   }
 
@@ -84,25 +87,28 @@ final class SegmentRepair {
   /**
    * Puts the copy in order.
    *
-   * @param kept told of each record that is valid and not void
    * @return whether the bytes before {@link #endOfIndex} have changed
-   * @throws IOException if the segment can't be what a death left
    */
-  boolean run(int index, Consumer<RecordView> kept) throws IOException {
-    entries = 0;
+  boolean run(int index) {
     damaged = 0;
+    empty();
     slotsChange = false;
-    Arrays.fill(slots.array(), (byte) 0);
-    Arrays.fill(used, 0);
+    int taken = 0;
     for (int at = 0; at < slots.capacity(); at += layout.slotBytes()) {
       long slot = layout.slot(segment, at);
       if (slot == 0) {
         continue;
       }
-      if (!keep(slot, index)) {
-        slotsChange = true;
-      } else {
-        kept.accept(record);
+      taken++;
+      switch (take(slot, index)) {
+        case KEPT -> {}
+        case LEFT -> slotsChange = true;
+        case CONFLICT -> {
+          empty();
+          slotsChange = true;
+          damaged = taken;
+          at = slots.capacity();
+        }
       }
     }
     boolean changed = slotsChange || !allReachable();
@@ -114,39 +120,68 @@ final class SegmentRepair {
     return changed;
   }
 
-  /** Takes a slot over if it leads to a record that counts, which is in {@link #record} then. */
-  private boolean keep(long slot, int index) throws IOException {
+  private void empty() {
+    entries = 0;
+    values = 0;
+    recordBytes = 0;
+    Arrays.fill(slots.array(), (byte) 0);
+    Arrays.fill(used, 0);
+  }
+
+  private enum Taken {
+    /** The slot leads to a record that counts. */
+    KEPT,
+    /** It does not. */
+    LEFT,
+    /** It leads to one that can't be beside those that were kept. */
+    CONFLICT
+  }
+
+  /** Takes a slot over if it leads to a record that counts. */
+  private Taken take(long slot, int index) {
     long chunk = layout.chunkOf(slot);
     if (chunk >= layout.chunks()
         || !record.parse(bytes, startOf(chunk), bytes.length, layout.maxRecord())
-        || !isPlace(slot, index)) {
+        || !isPlace(slot, index)
+        || !isWhatItsKeySays()) {
       damaged++;
-      return false;
+      return Taken.LEFT;
     }
     if (record.isVoid()) {
-      return false;
+      return Taken.LEFT;
     }
     int step = layout.slotBytes();
     int at = home(slot);
     for (long there = layout.slot(slots, at); there != 0; there = layout.slot(slots, at)) {
       if (there == slot) {
-        return false; // it was being moved
+        return Taken.LEFT; // it was being moved
       }
       if (layout.keyOf(there) == layout.keyOf(slot) && isSameKey(there)) {
-        throw new IOException("a key stands twice in segment " + index);
+        return Taken.CONFLICT; // the key stands twice
       }
       at = (at + step) & (slots.capacity() - 1);
     }
-    take(chunk, record.end() - startOf(chunk), index);
+    if (!takeChunks(chunk, record.end() - startOf(chunk)) || entries + 1 >= layout.slots()) {
+      return Taken.CONFLICT;
+    }
     if (step == Integer.BYTES) {
       slots.putInt(at, (int) slot);
     } else {
       slots.putLong(at, slot);
     }
-    if (++entries >= layout.slots()) {
-      throw new IOException("no slot is free in segment " + index);
-    }
-    return true;
+    entries++;
+    values += record.isPart() ? 0 : 1;
+    recordBytes += record.length();
+    return Taken.KEPT;
+  }
+
+  private boolean isWhatItsKeySays() {
+    return switch (record.kind()) {
+      case Envelope.WHOLE -> !record.isPart();
+      case Envelope.HEAD -> !record.isPart() && PartList.decode(record.payload()) != null;
+      case Envelope.PART -> record.isPart();
+      default -> false;
+    };
   }
 
   private int startOf(long chunk) {
@@ -171,20 +206,21 @@ final class SegmentRepair {
             other.keyAt() + other.keyLength());
   }
 
-  /** Notes the chunks of an entry as used. */
-  private void take(long chunk, int length, int index) throws IOException {
+  /** Notes the chunks of an entry as used; returns false if they can't be. */
+  private boolean takeChunks(long chunk, int length) {
     long end = chunk + (length + layout.chunkBytes() - 1) / layout.chunkBytes();
     if (end > layout.chunks()) {
-      throw new IOException("an entry leaves segment " + index);
+      return false; // it leaves the segment
     }
     for (long i = chunk; i < end; i++) {
       int word = (int) (i >>> 6);
       long bit = 1L << i;
       if ((used[word] & bit) != 0) {
-        throw new IOException("entries overlap in segment " + index);
+        return false; // another one's
       }
       used[word] |= bit;
     }
+    return true;
   }
 
   private int home(long slot) {

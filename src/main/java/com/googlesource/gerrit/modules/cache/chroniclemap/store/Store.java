@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
 
 /**
@@ -55,6 +56,7 @@ public final class Store {
   private final PendingWrites pending = new PendingWrites();
   private final FaultLog faults;
   private final StoreFile file;
+  private final StoreGrowth growth;
   private final StoreWriter writer;
   private final StoreLife life;
   private final StoreReads reads;
@@ -64,25 +66,24 @@ public final class Store {
   /**
    * Makes a store that is not open yet.
    *
-   * @param sameBoot whether the machine has run on since the files were last used
    * @param clock milliseconds since the epoch
    */
   Store(
       StoreSettings settings,
       StoreFiles files,
-      boolean sameBoot,
       StoreThreads threads,
       DiskBudget budget,
       LongSupplier clock) {
     // Noted before anyone could ask for it in this run.
     boolean discarded = files.disk().exists(files.discardMarker());
     WriterLock lock = new WriterLock();
-    Usage usage = new Usage(clock);
     MaxAge maxAge = new MaxAge(settings.maxAge(), clock);
     this.settings = settings;
     this.faults = new FaultLog(settings.name());
+    Usage usage =
+        new Usage(clock, task -> threads.maintain(task), files.disk(), files.usage(), faults);
     this.file = new StoreFile(settings.name(), files, faults, this::fileFailed);
-    StoreGrowth growth =
+    this.growth =
         new StoreGrowth(
             settings,
             file,
@@ -99,12 +100,11 @@ public final class Store {
     this.life =
         new StoreLife(
             settings,
-            files,
             faults,
             file,
             () ->
                 new StoreOpener(
-                    settings, files, usage, counters, faults, budget, growth, sameBoot, discarded),
+                    settings, files, usage, counters, faults, budget, growth, discarded),
             pending,
             growth,
             writer,
@@ -113,9 +113,11 @@ public final class Store {
             clock);
     this.reads =
         new StoreReads(settings, file, pending, tickets, counters, usage, maxAge, lock, threads);
-    this.changes = new StoreChanges(settings, file, pending, tickets, counters, writer, lock);
+    this.changes =
+        new StoreChanges(settings, file, pending, tickets, counters, writer, growth, lock);
     this.upkeep =
-        new StoreUpkeep(settings, file, growth, writer, counters, faults, maxAge, clock, lock);
+        new StoreUpkeep(
+            settings, file, growth, writer, counters, faults, maxAge, clock, lock, threads);
   }
 
   private void fileFailed(Generations failed) {
@@ -207,11 +209,6 @@ public final class Store {
 
   // ---- opening and closing
 
-  /** Whether the file that is to be opened is so large that it takes a while. */
-  boolean hasLargeFile() {
-    return life.hasLargeFile();
-  }
-
   /** Opens the file; returns how it was found when that is done or has failed. */
   StartReport open() {
     return life.open();
@@ -234,9 +231,36 @@ public final class Store {
     life.heal();
   }
 
-  /** Writes what waits, unmaps the file and says on disk that it is in order. */
+  /** Returns when the file is not being replaced by a larger or smaller one. */
+  void awaitRebuilt() {
+    growth.await();
+  }
+
+  /** Writes what waits, unmaps the file and says that it is in order. */
   void close() {
     life.close();
+  }
+
+  /**
+   * As {@link #close}, for a store whose files another one may open in this process: nothing is
+   * done to them after that.
+   */
+  void closeAndRelease() {
+    life.close();
+    life.release();
+    // It may be making a file that the other one will want to make, too.
+    growth.end();
+    growth.leaveDisk();
+  }
+
+  /** After {@link #close}: see {@link StoreLife#release}. */
+  void release() {
+    life.release();
+  }
+
+  /** After {@link #close}: see {@link StoreLife#settle}. */
+  void settle(AtomicBoolean ours) {
+    life.settle(ours);
   }
 
   /**
@@ -245,7 +269,7 @@ public final class Store {
    */
   void closeFor(Store other) {
     changes.forwardTo(other.changes);
-    life.close();
+    closeAndRelease();
   }
 
   // ---- upkeep

@@ -14,11 +14,11 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-/** A lock within a file was not free in time: its holder is slow, or died. */
+/** A lock within a file was not free in time: its holder waits for the disk, most likely. */
 final class StoreBusyException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  StoreBusyException(Throwable cause) {
-    super("a lock within the file was not free in time", cause);
+  StoreBusyException() {
+    super("a lock within the file was not free in time", null, false, false);
   }
 }

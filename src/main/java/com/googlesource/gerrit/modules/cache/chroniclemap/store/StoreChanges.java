@@ -14,6 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import java.io.IOException;
+import java.util.concurrent.TimeUnit;
+
 /**
  * Changes values. Whatever it is, the older value is void in the file when the change returns, and
  * the rest is left to the {@link StoreWriter}. {@link Store} says what each of them promises.
@@ -21,11 +24,15 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
  * <p>Safe for any thread.
  */
 final class StoreChanges {
+  /** How long a change waits for a disk that does not answer. */
+  private static final long BUSY_NANOS = TimeUnit.SECONDS.toNanos(10);
+
   private final StoreFile file;
   private final PendingWrites pending;
   private final Tickets tickets;
   private final StoreCounters counters;
   private final StoreWriter writer;
+  private final StoreGrowth growth;
   private final WriterLock lock;
   private final long maxValue;
   private final int maxKey;
@@ -40,12 +47,14 @@ final class StoreChanges {
       Tickets tickets,
       StoreCounters counters,
       StoreWriter writer,
+      StoreGrowth growth,
       WriterLock lock) {
     this.file = file;
     this.pending = pending;
     this.tickets = tickets;
     this.counters = counters;
     this.writer = writer;
+    this.growth = growth;
     this.lock = lock;
     this.maxValue = StoreOpener.maxValue(settings);
     this.maxKey = StoreOpener.maxKey(settings);
@@ -108,16 +117,33 @@ final class StoreChanges {
       changeElsewhere(key, write);
     } else if (early) {
       forgetOlderAfterCrash(key);
-    } else if (roomLeft && isVoid[0]) {
+    } else if (!isVoid[0]) {
+      takeAway(key);
+    } else if (roomLeft) {
       writer.writeSoon(key);
     } else {
-      writer.writeNow(key);
+      var unused = writer.writeNow(key);
     }
     if (!isOver[0] && !isVoid[0] && file.isOver()) {
       // Closed since, perhaps with the older value in it.
       changeElsewhere(key, write);
     }
     return ticket[0];
+  }
+
+  /**
+   * Sees to it that the older value of a key, which could not be made void, is not found again: the
+   * disk keeps whoever has its segment waiting.
+   */
+  private void takeAway(HashedKey key) {
+    long begun = System.nanoTime();
+    while (!writer.writeNow(key)) {
+      if (System.nanoTime() - begun > BUSY_NANOS) {
+        // It is still in the queue, so only a start of another process would find it.
+        file.markForDiscard();
+        return;
+      }
+    }
   }
 
   /** Makes a change that came too late for this store's file. */
@@ -169,7 +195,7 @@ final class StoreChanges {
     if (roomLeft) {
       writer.writeSoon(key);
     } else {
-      writer.writeNow(key);
+      var unused = writer.writeNow(key);
     }
   }
 
@@ -178,11 +204,12 @@ final class StoreChanges {
     file.awaitOpenBriefly();
     counters.invalidated.increment();
     StoreChanges next = null;
+    Generation cleared = null;
     lock.lock();
     try {
       Generations generations = file.generations();
       if (generations != null) {
-        generations.clear();
+        cleared = growth.clear(generations);
       } else if (file.isOpening()) {
         file.clearWhenOpen();
       } else if (successor == null) {
@@ -191,12 +218,16 @@ final class StoreChanges {
         next = successor;
       }
       pending.clear();
-    } catch (RuntimeException | InternalError e) {
+    } catch (IOException | RuntimeException | InternalError e) {
+      // The next file is empty too.
       file.fail(file.generations(), e);
     } finally {
       // Last, and under the lock, so that no writer takes a write for valid that this makes void.
       tickets.advanceAll();
       lock.unlock();
+    }
+    if (cleared != null) {
+      growth.unmap(cleared);
     }
     if (next != null) {
       next.clear();
@@ -213,7 +244,7 @@ final class StoreChanges {
       if (file.isOpening()) {
         file.markForDiscard();
       } else {
-        writer.writeNow(key);
+        var unused = writer.writeNow(key);
       }
     } finally {
       lock.unlock();

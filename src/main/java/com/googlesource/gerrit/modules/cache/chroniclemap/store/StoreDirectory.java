@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import com.google.common.util.concurrent.Uninterruptibles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -26,7 +27,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
@@ -34,14 +38,20 @@ import java.util.function.LongSupplier;
  * The folder with all stores of a server, and the few threads that open, write and maintain them.
  *
  * <p>One process at a time: the folder is locked, since two processes that map the same file would
- * each take the other's locks for those of a dead process. The folder and its files are readable by
- * their owner only, because some caches hold secrets.
+ * write into the same segment at the same time: the locks of segments are in memory. The folder and
+ * its files are readable by their owner only, because some caches hold secrets.
  *
  * <p>All methods may be called from any thread.
  */
 public final class StoreDirectory implements AutoCloseable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final long SWEEP_SECONDS = 60;
+
+  /** So many stores are closed beside each other: most of that is waiting for the disk. */
+  private static final int MAX_CLOSERS = 16;
+
+  /** How long closing may take all in all, if only the disk is waited for. */
+  private static final long SETTLE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final Path path;
   private final DirectoryLock lock;
@@ -199,11 +209,10 @@ public final class StoreDirectory implements AutoCloseable {
     // What waits for the other one to be opened may be marked for being discarded until then.
     other.ifPresent(Store::awaitOpenedForever);
     StoreFiles files = new StoreFiles(disk, path, lock, settings);
-    Store store = new Store(settings, files, lock.isSameBoot(), threads, budget, clock);
+    Store store = new Store(settings, files, threads, budget, clock);
     other.ifPresent(old -> old.closeFor(store));
     Runnable opening = () -> onOpened.accept(store.open());
-    boolean begun = store.hasLargeFile() ? threads.openLarge(opening) : threads.write(opening);
-    if (!begun) {
+    if (!threads.write(opening)) {
       var unused = store.open();
     }
     return store;
@@ -243,7 +252,7 @@ public final class StoreDirectory implements AutoCloseable {
               if (shared.store != store || --shared.users > 0) {
                 return false;
               }
-              store.close();
+              store.closeAndRelease();
               return true;
             });
   }
@@ -280,12 +289,42 @@ public final class StoreDirectory implements AutoCloseable {
       synchronized (this) {
         closed = true;
         budget.closing();
-        stores.values().forEach(shared -> closeAlone(shared.store));
+        List<Store> all = snapshot();
         stores.clear();
+        closeAll(all);
       }
       threads.stop();
     } finally {
       lock.close();
     }
+  }
+
+  /**
+   * Closes the stores beside each other, and has the disk catch up in the time that is left: a
+   * server that takes long to stop is killed.
+   */
+  private static void closeAll(List<Store> all) {
+    if (all.isEmpty()) {
+      return;
+    }
+    long deadline = System.nanoTime() + SETTLE_NANOS;
+    inParallel(all, StoreDirectory::closeAlone, Long.MAX_VALUE);
+    AtomicBoolean ours = new AtomicBoolean(true);
+    inParallel(all, store -> store.settle(ours), deadline - System.nanoTime());
+    synchronized (ours) {
+      ours.set(false);
+    }
+    all.forEach(Store::release);
+  }
+
+  /** Does something with each store; returns when all is done, or after a while. */
+  private static void inParallel(List<Store> all, Consumer<Store> task, long nanos) {
+    ExecutorService executor =
+        Executors.newFixedThreadPool(
+            Math.min(all.size(), MAX_CLOSERS), StoreThreads.named("cache-chroniclemap-closer-"));
+    all.forEach(store -> executor.execute(() -> task.accept(store)));
+    executor.shutdown();
+    boolean unused =
+        Uninterruptibles.awaitTerminationUninterruptibly(executor, nanos, TimeUnit.NANOSECONDS);
   }
 }

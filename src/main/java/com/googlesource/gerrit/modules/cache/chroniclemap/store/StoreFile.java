@@ -148,10 +148,19 @@ final class StoreFile {
 
   // ---- files that come and go
 
-  /** Takes a file into use. Under the writer's lock. */
-  void use(Generations opening, StartReport report) {
+  /**
+   * Takes a file into use. Under the writer's lock.
+   *
+   * @param emptyBytes of the empty file that takes its place, if all values were removed meanwhile
+   */
+  void use(Generations opening, StartReport report, long emptyBytes) throws IOException {
     if (clearWhenOpen) {
-      clearOrUnmap(opening);
+      try {
+        opening.clear(emptyBytes).unmap();
+      } catch (IOException | RuntimeException | Error e) {
+        opening.unmap();
+        throw e;
+      }
       clearWhenOpen = false;
     }
     synchronized (switching) {
@@ -161,24 +170,22 @@ final class StoreFile {
     }
   }
 
-  private static void clearOrUnmap(Generations opening) {
-    try {
-      opening.clear();
-    } catch (RuntimeException | Error e) {
-      opening.unmap();
-      throw e;
+  /** Puts an empty file in the place of what there is. Under the writer's lock. */
+  Generation clear(Generations cleared, long bytes) throws IOException {
+    synchronized (switching) {
+      return generations == cleared ? cleared.clear(bytes) : null;
     }
   }
 
   /**
    * Puts the next generation in the old one's place. Under the writer's lock.
    *
-   * @return the old one; null if the store has given its files up
+   * @return the old one; null if the store has given its files or the rebuild up
    */
   Generation install(Generations rebuilt) throws IOException {
     // Or else who gives the files up deletes those there were, and this makes another.
     synchronized (switching) {
-      return generations == rebuilt ? rebuilt.finishRebuild() : null;
+      return generations == rebuilt && rebuilt.isRebuilding() ? rebuilt.finishRebuild() : null;
     }
   }
 

@@ -35,8 +35,9 @@ import java.util.zip.CRC32C;
  *
  * <pre>
  *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm           a generation
- *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.clean     it was closed properly
+ *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.state     what is known of it: {@link FileState}
  *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.growing   it is being filled, and means nothing
+ *   NAME-vVERSION.use                                          how often keys were asked for: {@link Usage}
  *   NAME-vVERSION.discard                                      see {@link #discardMarker}
  * </pre>
  *
@@ -46,7 +47,7 @@ import java.util.zip.CRC32C;
  */
 final class StoreFiles {
   /** Counts up when the layout of keys, envelopes or parts changes. */
-  private static final int FORMAT = 1;
+  private static final int FORMAT = 2;
 
   private static final Pattern GENERATION =
       Pattern.compile("-g(\\d{1,9})-(\\d{1,15})-(\\d{1,6})-([0-9a-f]{8})\\.chm");
@@ -98,6 +99,11 @@ final class StoreFiles {
     Path growingPath() {
       return path.resolveSibling(path.getFileName() + ".growing");
     }
+
+    /** Where it stands what is known of the generation, whole or not. */
+    Path statePath() {
+      return FileState.pathOf(path);
+    }
   }
 
   GenerationFile generation(int number, long bytes, int bytesPerSlot) {
@@ -147,6 +153,11 @@ final class StoreFiles {
    */
   Path discardMarker() {
     return discardMarker(directory, versioned);
+  }
+
+  /** What is known of the use of the store's values. */
+  Path usage() {
+    return directory.resolve(versioned + ".use");
   }
 
   private static Path discardMarker(Path directory, String store) {
@@ -234,7 +245,7 @@ final class StoreFiles {
   /** All files of the cache, of any version, markers and what a crash left included. */
   private List<Path> list() throws IOException {
     Pattern ours =
-        Pattern.compile(Pattern.quote(prefix) + "-v-?\\d+(-g[-0-9a-f]+)?\\.(chm|discard).*");
+        Pattern.compile(Pattern.quote(prefix) + "-v-?\\d+(-g[-0-9a-f]+)?\\.(chm|use|discard).*");
     return disk.list(directory).stream()
         .filter(file -> ours.matcher(file.getFileName().toString()).matches())
         .toList();
@@ -247,9 +258,13 @@ final class StoreFiles {
     List<Path> generations = new ArrayList<>();
     List<Path> others = new ArrayList<>();
     String name = kept.path().getFileName().toString();
+    String state = kept.statePath().getFileName().toString();
     for (Path file : list()) {
       String other = file.getFileName().toString();
-      if (other.equals(name) || other.equals(name + ".clean") || file.equals(discardMarker())) {
+      if (other.equals(name)
+          || other.equals(state)
+          || file.equals(usage())
+          || file.equals(discardMarker())) {
         continue;
       }
       others.add(file);
@@ -275,20 +290,6 @@ final class StoreFiles {
       }
     }
     return bytes;
-  }
-
-  /** Marks all stores of a folder that were not closed properly for being discarded. */
-  static void discardUnclosed(Disk disk, Path directory) throws IOException {
-    // A marker that can't be read is none.
-    for (Path store : disk.list(directory)) {
-      String name = store.getFileName().toString();
-      Matcher generation = GENERATION.matcher(name);
-      if (generation.find()
-          && generation.end() == name.length()
-          && !CleanMarker.isReadable(disk, store)) {
-        mark(disk, discardMarker(directory, name.substring(0, generation.start())));
-      }
-    }
   }
 
   /** Marks stores of a folder for being discarded. */

@@ -14,6 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+
+import com.google.common.util.concurrent.Uninterruptibles;
 import java.io.IOException;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -21,6 +24,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
@@ -32,8 +36,8 @@ final class StoreGrowth implements DiskBudget.Owner {
   /** After a growth failed, the next one is tried no earlier. */
   private static final long RETRY_NANOS = TimeUnit.MINUTES.toNanos(1);
 
-  /** How long a putter may wait for a growth when no more writes can wait. */
-  private static final long BRIEF_MILLIS = 500;
+  /** How long a store that is closed waits for a growth, which is about done where it is small. */
+  private static final long BRIEF_MILLIS = 300;
 
   private final StoreSettings settings;
   private final StoreFile file;
@@ -47,9 +51,26 @@ final class StoreGrowth implements DiskBudget.Owner {
   private final DiskBudget budget;
   private final Runnable grown;
 
+  /** A growth that was asked for. */
+  private static final class Run {
+    final CompletableFuture<Boolean> done = new CompletableFuture<>();
+
+    /** Whether it has begun, or never will. */
+    final AtomicBoolean begun = new AtomicBoolean();
+
+    static Run ended() {
+      Run run = new Run();
+      run.begun.set(true);
+      run.done.complete(false);
+      return run;
+    }
+  }
+
   /** Done unless a growth is running or about to. */
-  private final AtomicReference<CompletableFuture<Boolean>> run =
-      new AtomicReference<>(CompletableFuture.completedFuture(false));
+  private final AtomicReference<Run> run = new AtomicReference<>(Run.ended());
+
+  /** The most that the file may be; only while it is more. */
+  private volatile long fitting = Long.MAX_VALUE;
 
   private volatile long refusedUntil = System.nanoTime();
 
@@ -84,22 +105,29 @@ final class StoreGrowth implements DiskBudget.Owner {
 
   /** Whether the file is growing, or about to. */
   boolean isRunning() {
-    return !run.get().isDone();
+    return !run.get().done.isDone();
   }
 
   /** Returns when no growth is running. Not under the writer's lock. */
   void await() {
-    run.get().join();
+    run.get().done.join();
   }
 
-  /** Returns when no growth is running, or after a while. Not under the writer's lock. */
+  /** Gives a growth up that has not begun, and waits for one that has to make its file, at most. */
+  void end() {
+    Run last = run.get();
+    if (last.begun.compareAndSet(false, true)) {
+      last.done.complete(false);
+    }
+    await();
+  }
+
+  /** As {@link #await}, but not for long; an interrupt does not matter. */
   void awaitBriefly() {
     try {
-      var unused = run.get().get(BRIEF_MILLIS, TimeUnit.MILLISECONDS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
+      var unused = Uninterruptibles.getUninterruptibly(run.get().done, BRIEF_MILLIS, MILLISECONDS);
     } catch (ExecutionException | TimeoutException e) {
-      // Then something has to go from the files there are.
+      // Then it is given up.
     }
   }
 
@@ -124,8 +152,7 @@ final class StoreGrowth implements DiskBudget.Owner {
     if (bytes.isEmpty() || System.nanoTime() - refusedUntil < 0) {
       return false;
     }
-    return begin(generations, bytes.getAsLong(), Progress.NONE, new CompletableFuture<>())
-        || isRunning();
+    return begin(generations, bytes.getAsLong(), Progress.NONE, new Run()) || isRunning();
   }
 
   /**
@@ -135,8 +162,8 @@ final class StoreGrowth implements DiskBudget.Owner {
    */
   Optional<CompletableFuture<Boolean>> rebuild(
       Generations generations, long bytes, Progress progress) {
-    CompletableFuture<Boolean> mine = new CompletableFuture<>();
-    return begin(generations, bytes, progress, mine) ? Optional.of(mine) : Optional.empty();
+    Run mine = new Run();
+    return begin(generations, bytes, progress, mine) ? Optional.of(mine.done) : Optional.empty();
   }
 
   @Override
@@ -161,6 +188,46 @@ final class StoreGrowth implements DiskBudget.Owner {
     }
   }
 
+  /**
+   * Puts an empty file in the place of what there is. Under the writer's lock.
+   *
+   * @return what there was, for the caller to unmap without the lock; null if there was nothing
+   * @throws IOException if none can be made
+   */
+  Generation clear(Generations generations) throws IOException {
+    long bytes = Math.min(plan.first(), generations.current().name().bytes());
+    // An interrupt would close the channel through which the file is made.
+    boolean interrupted = Thread.interrupted();
+    try {
+      Generation old = file.clear(generations, bytes);
+      var unused = resize(bytes);
+      // Less room belongs to it now.
+      threads.settle(generations::saveUsage);
+      return old;
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /**
+   * Makes a file smaller that is larger than the store may be by now.
+   *
+   * @param bytes that it may be
+   */
+  void fit(Generations generations, long bytes) {
+    fitting = bytes;
+    fitIfDue(generations);
+  }
+
+  /** As above, if that was asked for and has not been done yet: the disk may have been full. */
+  void fitIfDue(Generations generations) {
+    if (generations.current().name().bytes() > fitting) {
+      var unused = rebuild(generations, fitting, Progress.NONE);
+    }
+  }
+
   /** Leaves the disk to the other stores: there is no file. */
   void releaseDisk() {
     budget.release(this);
@@ -172,27 +239,39 @@ final class StoreGrowth implements DiskBudget.Owner {
   }
 
   /** Returns false if another rebuild is running or the background threads were stopped. */
-  private boolean begin(
-      Generations generations, long bytes, Progress progress, CompletableFuture<Boolean> mine) {
-    CompletableFuture<Boolean> last = run.get();
-    if (!last.isDone() || !run.compareAndSet(last, mine)) {
+  private boolean begin(Generations generations, long bytes, Progress progress, Run mine) {
+    Run last = run.get();
+    if (!last.done.isDone() || !run.compareAndSet(last, mine)) {
       return false;
     }
     if (!threads.maintain(() -> run(generations, bytes, progress, mine))) {
-      mine.complete(false);
+      mine.done.complete(false);
       return false;
     }
     return true;
   }
 
-  private void run(
-      Generations generations, long bytes, Progress progress, CompletableFuture<Boolean> mine) {
+  private void run(Generations generations, long bytes, Progress progress, Run mine) {
+    if (!mine.begun.compareAndSet(false, true)) {
+      return;
+    }
     boolean done = false;
     try {
       done = rebuildNow(generations, bytes, progress);
     } finally {
-      mine.complete(done);
+      mine.done.complete(done);
       grown.run();
+    }
+    if (bytes != fitting && file.uses(generations)) {
+      fitIfDue(generations);
+    }
+    if (done) {
+      // Only now and elsewhere: the disk may need long for it.
+      threads.settle(
+          () -> {
+            generations.saveUsage();
+            generations.base();
+          });
     }
   }
 
@@ -202,6 +281,9 @@ final class StoreGrowth implements DiskBudget.Owner {
       // As at its own limit: nothing is wrong.
       refusedUntil = System.nanoTime() + RETRY_NANOS;
       return false;
+    }
+    if (bytes > before) {
+      fitting = Long.MAX_VALUE;
     }
     boolean done = false;
     Generation made = null;
@@ -218,12 +300,22 @@ final class StoreGrowth implements DiskBudget.Owner {
     } catch (IOException e) {
       refuse(e);
       abandon(generations);
+    } catch (StoreBusyException | OutOfMemoryError e) {
+      // Neither says anything of the files.
+      refuse(e);
+      abandon(generations);
     } catch (RuntimeException | Error e) {
       // First: what follows may fail like this.
       file.fail(file.generations(), e);
       abandon(generations);
     }
-    var unused = resize(done ? bytes : before);
+    lock.lock();
+    try {
+      // Not the size that was wanted: all values may have been removed meanwhile.
+      var unused = resize(generations.current().name().bytes());
+    } finally {
+      lock.unlock();
+    }
     return done;
   }
 
@@ -251,7 +343,7 @@ final class StoreGrowth implements DiskBudget.Owner {
   private boolean copyAll(Generations generations, Progress progress) throws IOException {
     int segments = generations.segments();
     for (int i = 0; i < segments; i++) {
-      if (progress.isCancelled()) {
+      if (progress.isCancelled() || !generations.isRebuilding()) {
         abandon(generations);
         return false;
       }
@@ -274,7 +366,8 @@ final class StoreGrowth implements DiskBudget.Owner {
   private boolean take(Generations generations, Generation made) {
     lock.lock();
     try {
-      if (!file.uses(generations)) {
+      // All values may have been removed meanwhile, by way of a file that is newer than this one.
+      if (!file.uses(generations) || made.name().number() < generations.current().name().number()) {
         generations.discard(made);
         return false;
       }
@@ -309,8 +402,17 @@ final class StoreGrowth implements DiskBudget.Owner {
       lock.unlock();
     }
     // Waits for readers; writers need not.
-    old.unmap();
+    unmap(old);
     return true;
+  }
+
+  /** Unmaps a file that is not in use any more, whatever comes of it. */
+  void unmap(Generation old) {
+    try {
+      old.unmap();
+    } catch (RuntimeException | InternalError e) {
+      faults.warn(e, "cannot unmap a file that is not in use any more");
+    }
   }
 
   private void refuse(Throwable cause) {

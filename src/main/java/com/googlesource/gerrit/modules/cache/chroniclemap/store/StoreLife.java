@@ -16,7 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
-import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
@@ -30,7 +31,6 @@ final class StoreLife {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   private final StoreSettings settings;
-  private final StoreFiles files;
   private final FaultLog faults;
   private final StoreFile file;
   private final Supplier<StoreOpener> openers;
@@ -53,6 +53,9 @@ final class StoreLife {
   /** Whether the store was closed. Guarded by {@link #healing}. */
   private boolean closed;
 
+  /** What was closed; null before that, or if it could not be. */
+  private volatile Generations left;
+
   /**
    * Begins before the file is opened.
    *
@@ -60,7 +63,6 @@ final class StoreLife {
    */
   StoreLife(
       StoreSettings settings,
-      StoreFiles files,
       FaultLog faults,
       StoreFile file,
       Supplier<StoreOpener> openers,
@@ -71,7 +73,6 @@ final class StoreLife {
       StoreThreads threads,
       LongSupplier clock) {
     this.settings = settings;
-    this.files = files;
     this.faults = faults;
     this.file = file;
     this.openers = openers;
@@ -84,18 +85,6 @@ final class StoreLife {
   }
 
   // ---- opening
-
-  /** Whether the file that is to be opened is so large that it takes a while. */
-  boolean hasLargeFile() {
-    try {
-      Optional<StoreFiles.GenerationFile> newest = files.newest();
-      return newest.isPresent()
-          && files.disk().size(newest.get().path()) >= CleanMarker.LARGE_BYTES;
-    } catch (IOException e) {
-      faults.warn(e, "its file's size can't be told before it is opened");
-      return false;
-    }
-  }
 
   /** Opens the file; returns how it was found when that is done or has failed. */
   StartReport open() {
@@ -116,17 +105,43 @@ final class StoreLife {
     }
   }
 
-  private void takeOver(StoreOpener.Opened result) {
+  private void takeOver(StoreOpener.Opened result) throws IOException {
     lock.lock();
     try {
-      file.use(result.generations(), result.report());
+      file.use(
+          result.generations(),
+          result.report(),
+          Math.min(result.bytes(), new GrowthPlan(settings.maxBytes()).first()));
       // Applied before anyone else writes: after that the marker is not needed any more.
-      var unused = writer.writeAll();
-      if (file.state() == StoreState.READY) {
+      boolean all = writer.writeAllNow();
+      if (all && file.state() == StoreState.READY) {
         file.removeDiscardMarker();
       }
     } finally {
       lock.unlock();
+    }
+    growth.fit(result.generations(), result.bytes());
+    if (result.generations().unchecked() > 0) {
+      var unused = threads.maintain(() -> checkAll(result.generations()));
+    }
+  }
+
+  /** Puts each segment in order that nobody has used yet, and leaves the disk time for others. */
+  private void checkAll(Generations generations) {
+    try {
+      for (int i = 0; file.uses(generations) && generations.unchecked() > 0; i++) {
+        long begun = System.nanoTime();
+        if (!generations.check(i)) {
+          return;
+        }
+        LockSupport.parkNanos(2 * (System.nanoTime() - begun));
+      }
+    } catch (StoreBusyException e) {
+      // It was replaced, or can't be opened once more just now: each is put in order when it is
+      // used.
+      logger.atFine().withCause(e).log("Cache %s", settings.name());
+    } catch (RuntimeException | InternalError e) {
+      file.fail(generations, e);
     }
   }
 
@@ -218,35 +233,35 @@ final class StoreLife {
 
   // ---- the end
 
-  /** Writes what waits, unmaps the file and says on disk that it is in order. */
+  /**
+   * Writes what waits, unmaps the file and says that it is in order. A growth that does not end in
+   * a moment is dropped, with what found room in the larger file only.
+   */
   void close() {
     boolean interrupted = file.awaitOpenForever();
     synchronized (healing) {
       closed = true;
     }
-    boolean written = false;
     try {
-      writer.flush();
       // What did not fit the old file is in the next one only.
-      growth.await();
-      written = true;
+      growth.awaitBriefly();
+      closeFile();
     } finally {
-      closeFile(written);
       if (interrupted) {
         Thread.currentThread().interrupt();
       }
     }
   }
 
-  private void closeFile(boolean written) {
+  private void closeFile() {
     lock.lock();
     try {
       boolean inOrder = false;
       try {
-        if (written) {
-          var unused = writer.writeAll();
-          inOrder = true;
+        if (!writer.writeAllNow()) {
+          makeVoidOrDiscard();
         }
+        inOrder = true;
       } finally {
         letGoOfFile(inOrder);
       }
@@ -258,16 +273,64 @@ final class StoreLife {
     }
   }
 
+  /** What the disk kept waiting for long was put or removed: older values must not stay. */
+  private void makeVoidOrDiscard() {
+    Generations generations = file.generations();
+    try {
+      for (HashedKey key : pending.keys()) {
+        PendingWrite write = pending.get(key);
+        if (generations != null && write != null && !write.conditional()) {
+          generations.markVoid(key.bytes);
+        }
+      }
+    } catch (RuntimeException | InternalError e) {
+      file.markForDiscard();
+    }
+  }
+
   private void letGoOfFile(boolean inOrder) throws IOException {
     Generations generations = file.letGo();
     pending.clear();
     if (generations == null) {
+      if (file.givenUp() != null) {
+        // Another store may make a file of its name.
+        file.givenUp().unmap();
+      }
       return;
     }
     if (inOrder) {
       generations.closeCleanly();
+      left = generations;
     } else {
       generations.unmap();
+    }
+  }
+
+  /**
+   * After {@link #close} and, if it is called at all, {@link #settle}: nothing is noted any more.
+   */
+  void release() {
+    Generations closedFile = left;
+    if (closedFile != null) {
+      closedFile.release();
+    }
+  }
+
+  /**
+   * After {@link #close}: has what was written brought to the disk, so that it is known to be whole
+   * when the machine was stopped meanwhile.
+   *
+   * @param ours see {@link Generation#settle}
+   */
+  void settle(AtomicBoolean ours) {
+    Generations closedFile = left;
+    if (closedFile != null) {
+      closedFile.saveUsage();
+      try {
+        closedFile.current().settle(ours);
+      } catch (IOException | InternalError e) {
+        faults.warn(e, "cannot make sure that its file is on disk; it is used again if it is");
+      }
     }
   }
 }

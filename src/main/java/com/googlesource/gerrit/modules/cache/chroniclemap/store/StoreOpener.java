@@ -20,14 +20,19 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * Opens a store's file, whatever state it is in: as it was left, recovered, or begun anew. Each
- * step that fails leads to the next; what was lost is in the report.
+ * Opens a store's file, whatever state it is in: as it was left, or begun anew where nobody knows
+ * what is in it; {@link FileState.Verdict} tells how that is decided. What was lost is in the
+ * report.
  */
 final class StoreOpener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** An open file and how it was found. */
-  record Opened(Generations generations, StartReport report) {}
+  /**
+   * An open file and how it was found.
+   *
+   * @param bytes that it may take; less than it does if it has to be made smaller
+   */
+  record Opened(Generations generations, StartReport report, long bytes) {}
 
   private final StoreSettings settings;
   private final StoreFiles files;
@@ -37,14 +42,12 @@ final class StoreOpener {
   private final FaultLog faults;
   private final DiskBudget budget;
   private final DiskBudget.Owner owner;
-  private final boolean sameBoot;
   private final boolean discarded;
   private final long begun = System.nanoTime();
 
   /**
    * Prepares to open.
    *
-   * @param sameBoot whether the machine has run on since the files were last used
    * @param discarded whether the files must not be used
    */
   StoreOpener(
@@ -55,7 +58,6 @@ final class StoreOpener {
       FaultLog faults,
       DiskBudget budget,
       DiskBudget.Owner owner,
-      boolean sameBoot,
       boolean discarded) {
     this.settings = settings;
     this.files = files;
@@ -65,7 +67,6 @@ final class StoreOpener {
     this.faults = faults;
     this.budget = budget;
     this.owner = owner;
-    this.sameBoot = sameBoot;
     this.discarded = discarded;
   }
 
@@ -85,7 +86,7 @@ final class StoreOpener {
   }
 
   /**
-   * Opens the file.
+   * Opens the file. Reads no more of it than its header, however large it is.
    *
    * @throws IOException if there is no file and none can be made
    */
@@ -101,28 +102,67 @@ final class StoreOpener {
     }
     StoreFiles.GenerationFile found = newest.get();
     deleteAllBut(found);
+    long bytes = take(Math.min(found.bytes(), settings.maxBytes()));
     try {
-      Optional<CleanMarker> marker = CleanMarker.take(disk, found.path(), faults);
-      if (marker.isEmpty() && !sameBoot) {
-        return replace(
-            "it was not closed before the machine stopped, and may lack its last changes; or it is"
-                + " a copy of a large one that has no checksum");
+      Optional<FileState> state =
+          FileState.open(disk, found.statePath(), found.geometry().segments());
+      if (state.isEmpty() && FileState.isUnfinished(disk, found.statePath())) {
+        // No fault: whoever made it was killed before it held anything.
+        logger.atInfo().log("Cache %s: its file was never finished", settings.name());
+        files.deleteAll();
+        return create(StartReport.Kind.NEW, "");
       }
-      long bytes = take(Math.min(found.bytes(), settings.maxBytes()));
-      if (bytes < found.bytes()) {
-        return recover(
-            bytes,
-            found,
-            headerOf(found),
-            StartReport.Kind.SHRUNK,
-            "cache.%s.diskLimit or cache.diskLimitTotal is less than it was"
-                .formatted(settings.name()));
+      if (state.isEmpty()) {
+        return replace("nothing is known of it: there is no " + found.statePath().getFileName());
       }
-      return marker.isPresent() ? openClean(found, marker.get()) : openUnclean(bytes, found);
+      return open(found, state.get(), bytes);
     } catch (IOException | RuntimeException | InternalError e) {
       faults.count(e);
       return replace(reasonOf(e));
     }
+  }
+
+  private Opened open(StoreFiles.GenerationFile found, FileState state, long bytes)
+      throws IOException {
+    FileState.Verdict verdict = state.judge(found.path());
+    if (verdict == FileState.Verdict.LOST) {
+      return replace(
+          "it may lack its last changes: the machine stopped before it was closed and on disk, or"
+              + " it is a copy");
+    }
+    if (!state.isSameFile(found.path())) {
+      Holes.fill(disk, found.path());
+    }
+    state.takeOver(found.path(), verdict);
+    Generation generation =
+        generation(
+            found,
+            ChronicleFile.open(disk, found.path(), found.geometry(), state, counters.damaged));
+    long entries = generation.values().entries();
+    if (bytes < found.bytes()) {
+      return opened(
+          generation,
+          report(
+              StartReport.Kind.SHRUNK,
+              "cache.%s.diskLimit or cache.diskLimitTotal is less than it was"
+                  .formatted(settings.name()),
+              entries),
+          bytes);
+    }
+    return opened(
+        generation,
+        switch (verdict) {
+          case CLEAN -> report(StartReport.Kind.CLEAN, "", entries);
+          case KILLED -> report(StartReport.Kind.RECOVERED, "it was not closed", entries);
+          case UNSURE ->
+              report(
+                  StartReport.Kind.RECOVERED,
+                  "it was not closed before the machine stopped, or it is a copy: what is in it is"
+                      + " checked when it is first used",
+                  entries);
+          case LOST -> throw new AssertionError();
+        },
+        bytes);
   }
 
   /**
@@ -135,136 +175,6 @@ final class StoreOpener {
     return create(StartReport.Kind.REPLACED, reason);
   }
 
-  private Opened openClean(StoreFiles.GenerationFile found, CleanMarker marker) throws IOException {
-    if (!marker.isUntouched(disk, found.path(), faults)) {
-      Holes.fill(disk, found.path());
-    }
-    ChronicleFile file = ChronicleFile.open(disk, found.path(), found.geometry());
-    Generation generation = generation(found, file, marker.entries(), marker.liveBytes());
-    return opened(generation, report(StartReport.Kind.CLEAN, "", marker.entries(), 0));
-  }
-
-  private Opened openUnclean(long bytes, StoreFiles.GenerationFile found) throws IOException {
-    String detail = "it was not closed properly, or changed since";
-    Optional<FileHeader> header = headerOf(found);
-    if (header.isPresent()) {
-      try {
-        return repair(found, header.get(), detail);
-      } catch (IOException | RuntimeException | InternalError e) {
-        faults.warn(e, "its file can't be put in order where it is; what is valid is copied");
-      }
-    }
-    return recover(bytes, found, header, StartReport.Kind.RECOVERED, detail);
-  }
-
-  /** Puts a file in order whose last user died, and opens it. */
-  private Opened repair(StoreFiles.GenerationFile found, FileHeader header, String detail)
-      throws IOException {
-    if (disk.size(found.path()) > found.bytes()) {
-      throw new IOException("the file is longer than it was made");
-    }
-    Census census = new Census();
-    Holes.fill(disk, found.path());
-    long damaged = FileRepair.repair(disk, found.path(), header, census);
-    ChronicleFile file = ChronicleFile.open(disk, found.path(), found.geometry());
-    try {
-      if (!file.layout().equals(header.layout())) {
-        throw new IOException("the file is laid out in another way than its header says");
-      }
-      Generation generation = generation(found, file, 0, 0);
-      ValueFile.Sweep sweep = generation.values().settle(census, damaged);
-      return opened(
-          generation, report(StartReport.Kind.RECOVERED, detail, sweep.kept(), sweep.damaged()));
-    } catch (IOException | RuntimeException | Error e) {
-      file.close();
-      throw e;
-    }
-  }
-
-  /**
-   * Copies what is valid into a new file. The old one is not mapped and stays until that is done,
-   * so that a crash meanwhile loses nothing. Where the disk has no room for a file of the same
-   * size, a smaller one takes the values of most use.
-   */
-  private Opened recover(
-      long granted,
-      StoreFiles.GenerationFile found,
-      Optional<FileHeader> header,
-      StartReport.Kind kind,
-      String detail)
-      throws IOException {
-    GrowthPlan plan = new GrowthPlan(settings.maxBytes());
-    long bytes = granted;
-    while (true) {
-      StoreFiles.GenerationFile fresh =
-          files.generation(found.number() + 1, bytes, found.bytesPerSlot());
-      disk.delete(fresh.growingPath());
-      ChronicleFile file;
-      try {
-        file = ChronicleFile.create(disk, fresh.growingPath(), fresh.geometry());
-      } catch (IOException e) {
-        if (bytes / 2 < plan.first()) {
-          throw e;
-        }
-        faults.warn(e, "cannot be recovered into a file of its size: a smaller one is tried");
-        bytes = take(bytes / 2);
-        continue;
-      }
-      return copyInto(generation(fresh, file, 0, 0), found, header, kind, detail);
-    }
-  }
-
-  private Opened copyInto(
-      Generation fresh,
-      StoreFiles.GenerationFile found,
-      Optional<FileHeader> header,
-      StartReport.Kind kind,
-      String detail)
-      throws IOException {
-    try {
-      FileLayout layout =
-          found.geometry().equals(fresh.name().geometry())
-              ? fresh.values().file().layout()
-              : layoutOf(found, header);
-      long damaged =
-          SegmentReader.readAll(disk, found.path(), layout, fresh.values()::putUncounted);
-      ValueFile.Sweep sweep = fresh.values().sweep();
-      Generations.install(disk, fresh);
-      deleteAllBut(fresh.name());
-      return opened(fresh, report(kind, detail, sweep.kept(), damaged + sweep.damaged()));
-    } catch (IOException | RuntimeException | Error e) {
-      Generations.discard(disk, fresh, faults);
-      throw e;
-    }
-  }
-
-  /** Where things are in a file: its header says so, or else a file made like it in memory. */
-  private FileLayout layoutOf(StoreFiles.GenerationFile found, Optional<FileHeader> header)
-      throws IOException {
-    if (header.isPresent()) {
-      return header.get().layout();
-    }
-    try {
-      return ChronicleFile.layoutOf(found.geometry());
-    } catch (OutOfMemoryError e) {
-      throw new IOException("no memory to learn how a file of its size is laid out", e);
-    }
-  }
-
-  /** The header of a file; none if it can't be read, or there is no finished one. */
-  private Optional<FileHeader> headerOf(StoreFiles.GenerationFile found) {
-    try {
-      if (FileHeader.isReady(disk, found.path())) {
-        return Optional.of(FileHeader.read(disk, found.path(), found.geometry()));
-      }
-      // No fault: whoever made it was killed before it held anything.
-      logger.atInfo().log("Cache %s: its file was never finished", settings.name());
-    } catch (IOException | RuntimeException | InternalError e) {
-      faults.warn(e, "its header can't be read; its values are looked for where they should be");
-    }
-    return Optional.empty();
-  }
-
   private Opened replace(String reason) throws IOException {
     files.deleteAll();
     return create(StartReport.Kind.REPLACED, reason);
@@ -273,8 +183,9 @@ final class StoreOpener {
   private Opened create(StartReport.Kind kind, String detail) throws IOException {
     long bytes = take(budget.first(new GrowthPlan(settings.maxBytes()).first()));
     StoreFiles.GenerationFile first = files.generation(1, bytes, Geometry.DEFAULT_BYTES_PER_SLOT);
-    ChronicleFile file = ChronicleFile.create(disk, first.path(), first.geometry());
-    return opened(generation(first, file, 0, 0), report(kind, detail, 0, 0));
+    ChronicleFile file =
+        ChronicleFile.create(disk, first.path(), first.statePath(), first.geometry());
+    return opened(generation(first, file), report(kind, detail, 0), bytes);
   }
 
   /** Takes a share of the disk of all stores: this much, or what there is. */
@@ -286,19 +197,17 @@ final class StoreOpener {
     return taken;
   }
 
-  private Generation generation(
-      StoreFiles.GenerationFile name, ChronicleFile file, long entries, long liveBytes) {
-    return new Generation(
-        disk, name, new ValueFile(file, maxValue(settings), usage, counters, entries, liveBytes));
+  private Generation generation(StoreFiles.GenerationFile name, ChronicleFile file) {
+    return new Generation(disk, name, new ValueFile(file, maxValue(settings), usage, counters));
   }
 
-  private Opened opened(Generation generation, StartReport report) {
+  private Opened opened(Generation generation, StartReport report, long bytes) {
     return new Opened(
-        new Generations(settings, files, usage, counters, faults, generation), report);
+        new Generations(settings, files, usage, counters, faults, generation), report, bytes);
   }
 
-  private StartReport report(StartReport.Kind kind, String detail, long entries, long damaged) {
-    return new StartReport(kind, detail, entries, damaged, (System.nanoTime() - begun) / 1_000_000);
+  private StartReport report(StartReport.Kind kind, String detail, long entries) {
+    return new StartReport(kind, detail, entries, 0, (System.nanoTime() - begun) / 1_000_000);
   }
 
   /** Files of older versions are of no use to anyone and would take disk for ever. */

@@ -38,7 +38,6 @@ final class StoreReads {
   private final MaxAge maxAge;
   private final WriterLock lock;
   private final StoreThreads threads;
-  private final BusyCount busy = new BusyCount();
 
   StoreReads(
       StoreSettings settings,
@@ -76,9 +75,8 @@ final class StoreReads {
       // What still waits was changed since, perhaps: those changes are not noted any more.
       return null;
     }
-    long now = usage.now();
-    Value value = findNewest(key, now);
-    if (value != null && now - value.created() > maxAge.millis()) {
+    Value value = findNewest(key);
+    if (value != null && value.created() < maxAge.minCreated()) {
       counters.expired.increment();
       var unused = threads.write(() -> removeIf(key, this::isExpired));
       return null;
@@ -86,13 +84,13 @@ final class StoreReads {
     return value;
   }
 
-  private Value findNewest(byte[] key, long now) {
+  private Value findNewest(byte[] key) {
     for (int i = 0; i < READ_ATTEMPTS; i++) {
       PendingWrite waiting = pending.isEmpty() ? null : pending.get(new HashedKey(key));
       if (waiting != null && !waiting.isVoid(tickets)) {
         return waiting.value() == null ? null : new Value(waiting.value(), waiting.created());
       }
-      Value value = findInFile(key, now);
+      Value value = findInFile(key);
       if (value == null || !value.isVoid()) {
         return value;
       }
@@ -102,23 +100,21 @@ final class StoreReads {
     return null;
   }
 
-  private Value findInFile(byte[] key, long now) {
+  private Value findInFile(byte[] key) {
     Generations generations = file.generations();
     if (generations == null) {
       return null;
     }
     try {
-      return generations.read(key, now);
+      return generations.read(key);
     } catch (DamagedEntryException e) {
       if (e.isCertain()) {
         countDamaged(e);
       }
       var unused = threads.write(() -> removeIf(key, this::isDamaged));
     } catch (StoreBusyException e) {
-      // A miss; unless it goes on, then the lock is held for ever.
-      if (busy.isTooMuch(System.nanoTime())) {
-        file.fail(generations, e);
-      }
+      // A miss: whoever has the segment waits for the disk.
+      logger.atFine().withCause(e).log("Cache %s", settings.name());
     } catch (RuntimeException | InternalError e) {
       file.fail(generations, e);
     }
@@ -130,7 +126,7 @@ final class StoreReads {
   }
 
   private boolean isExpired(Generations generations, byte[] key) throws DamagedEntryException {
-    Value value = generations.read(key, usage.now());
+    Value value = generations.read(key);
     return value != null && !value.isVoid() && value.created() < maxAge.minCreated();
   }
 
@@ -142,7 +138,7 @@ final class StoreReads {
 
   private boolean isDamaged(Generations generations, byte[] key) {
     try {
-      var unused = generations.read(key, usage.now());
+      var unused = generations.read(key);
       return false;
     } catch (DamagedEntryException e) {
       if (!e.isCertain()) {
@@ -159,8 +155,11 @@ final class StoreReads {
     try {
       Generations generations = file.generations();
       if (generations != null && holds(check, generations, key)) {
-        generations.remove(key);
+        generations.drop(key);
       }
+    } catch (StoreBusyException e) {
+      // The next reader sees it again.
+      logger.atFine().withCause(e).log("Cache %s", settings.name());
     } catch (RuntimeException | InternalError e) {
       file.fail(file.generations(), e);
     } finally {

@@ -17,26 +17,20 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import com.google.common.flogger.FluentLogger;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The threads of all stores of a folder: two that open files and write what waits, two for what
- * takes long and can wait, such as a rebuild, so that it does not hold up the others, and some that
- * open large files, because that may take seconds and the other stores need not wait. Those are at
- * most half of the processors: a server that starts needs the rest.
+ * takes long and can wait, such as a rebuild, so that it does not hold up the others.
  */
 final class StoreThreads {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final int WRITERS = 2;
   private static final int UPKEEP = 2;
-  private static final int MAX_LARGE = 4;
-  private static final long LARGE_IDLE_SECONDS = 10;
   private static final long STOP_SECONDS = 30;
 
   private final ExecutorService writers =
@@ -44,25 +38,11 @@ final class StoreThreads {
   private final ScheduledExecutorService upkeep =
       Executors.newScheduledThreadPool(UPKEEP, named("cache-chroniclemap-upkeep-"));
 
-  private final ThreadPoolExecutor large =
-      new ThreadPoolExecutor(
-          largeThreads(),
-          largeThreads(),
-          LARGE_IDLE_SECONDS,
-          TimeUnit.SECONDS,
-          new LinkedBlockingQueue<>(),
-          named("cache-chroniclemap-opener-"));
+  /** Waits for the disk, for nobody. */
+  private final ExecutorService settler =
+      Executors.newSingleThreadExecutor(named("cache-chroniclemap-settler-"));
 
-  private static int largeThreads() {
-    return Math.clamp(Runtime.getRuntime().availableProcessors() / 2, 1, MAX_LARGE);
-  }
-
-  StoreThreads() {
-    // Their work is done once all stores are open.
-    large.allowCoreThreadTimeOut(true);
-  }
-
-  private static ThreadFactory named(String prefix) {
+  static ThreadFactory named(String prefix) {
     AtomicInteger count = new AtomicInteger();
     return task -> {
       Thread thread = new Thread(task, prefix + count.incrementAndGet());
@@ -76,14 +56,14 @@ final class StoreThreads {
     return execute(writers, task);
   }
 
-  /** Opens a large file soon; returns false if the threads were stopped. */
-  boolean openLarge(Runnable task) {
-    return execute(large, task);
-  }
-
   /** Does a task that takes long; returns false if the threads were stopped. */
   boolean maintain(Runnable task) {
     return execute(upkeep, task);
+  }
+
+  /** Does a task that waits for the disk; not done if the threads were stopped. */
+  void settle(Runnable task) {
+    boolean unused = execute(settler, () -> doOnce(task));
   }
 
   private static boolean execute(ExecutorService executor, Runnable task) {
@@ -124,10 +104,10 @@ final class StoreThreads {
   void stop() {
     upkeep.shutdownNow();
     writers.shutdown();
-    large.shutdown();
+    // Not waited for: the disk may need long, and it does nothing to files that are given back.
+    settler.shutdownNow();
     try {
       if (!writers.awaitTermination(STOP_SECONDS, TimeUnit.SECONDS)
-          || !large.awaitTermination(STOP_SECONDS, TimeUnit.SECONDS)
           || !upkeep.awaitTermination(STOP_SECONDS, TimeUnit.SECONDS)) {
         logger.atWarning().log("the threads of the stores did not stop in %d s", STOP_SECONDS);
       }

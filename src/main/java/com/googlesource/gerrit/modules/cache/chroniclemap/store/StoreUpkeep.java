@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.util.Optional;
@@ -30,7 +31,10 @@ import java.util.function.LongSupplier;
  * <p>Safe for any thread.
  */
 final class StoreUpkeep {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
   private static final long MIN_SWEEP_MILLIS = TimeUnit.MINUTES.toMillis(1);
+  private static final long SAVE_MILLIS = TimeUnit.MINUTES.toMillis(10);
   private static final long MAX_SWEEP_MILLIS = TimeUnit.HOURS.toMillis(1);
 
   /** How full a file may be that a store is compacted into, so that it does not grow at once. */
@@ -45,6 +49,10 @@ final class StoreUpkeep {
   private final MaxAge maxAge;
   private final LongSupplier clock;
   private final WriterLock lock;
+  private final StoreThreads threads;
+
+  /** When the use of values was last saved; milliseconds since the epoch. */
+  private volatile long lastSave;
 
   /** When values that are too old were last taken away; milliseconds since the epoch. */
   private volatile long lastSweep;
@@ -63,7 +71,8 @@ final class StoreUpkeep {
       FaultLog faults,
       MaxAge maxAge,
       LongSupplier clock,
-      WriterLock lock) {
+      WriterLock lock,
+      StoreThreads threads) {
     this.settings = settings;
     this.file = file;
     this.growth = growth;
@@ -73,7 +82,9 @@ final class StoreUpkeep {
     this.maxAge = maxAge;
     this.clock = clock;
     this.lock = lock;
+    this.threads = threads;
     this.lastSweep = clock.getAsLong();
+    this.lastSave = lastSweep;
   }
 
   /**
@@ -217,6 +228,15 @@ final class StoreUpkeep {
       lastSweep = now;
       sweepExpired();
     }
+    Generations generations = file.generations();
+    if (generations != null) {
+      growth.fitIfDue(generations);
+      threads.settle(generations::base);
+      if (now - lastSave >= SAVE_MILLIS) {
+        lastSave = now;
+        threads.settle(generations::saveUsage);
+      }
+    }
   }
 
   /** Takes away the values that are too old, segment by segment. */
@@ -234,6 +254,9 @@ final class StoreUpkeep {
           return;
         }
         counters.expired.add(generations.removeOlder(i, maxAge.minCreated()));
+      } catch (StoreBusyException e) {
+        // The next sweep finds what stays.
+        logger.atFine().withCause(e).log("Cache %s", settings.name());
       } catch (RuntimeException | InternalError e) {
         file.fail(generations, e);
         return;

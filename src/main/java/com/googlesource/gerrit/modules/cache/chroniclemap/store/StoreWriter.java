@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -120,30 +121,36 @@ final class StoreWriter {
     }
   }
 
-  /** Writes what waits; returns false if some of it has to wait for the file to grow. */
+  /** Writes what waits; returns false if some of it has to wait. */
   boolean writeAll() {
+    return writeAll(/* mayWait= */ true);
+  }
+
+  /** As above, but what would wait for the file to grow takes the place of values of less use. */
+  boolean writeAllNow() {
+    return writeAll(/* mayWait= */ false);
+  }
+
+  private boolean writeAll(boolean mayWait) {
     boolean all = true;
     for (HashedKey key : pending.keys()) {
       lock.giveWay();
-      all &= write(key, /* mayWait= */ true);
+      all &= write(key, mayWait);
     }
     return all;
   }
 
   /**
-   * Writes what waits for a key where nothing more can wait. If the file is about to grow, that is
-   * waited for, but not for long: then values of less use go.
+   * Writes what waits for a key where nothing more can wait. Never waits for the file to grow:
+   * values of less use go.
+   *
+   * @return false if the disk keeps it waiting
    */
-  void writeNow(HashedKey key) {
-    if (!write(key, /* mayWait= */ true)) {
-      if (!lock.isHeldByCurrentThread()) {
-        growth.awaitBriefly();
-      }
-      var unused = write(key, /* mayWait= */ false);
-    }
+  boolean writeNow(HashedKey key) {
+    return write(key, /* mayWait= */ false);
   }
 
-  /** Returns false if the write has to wait for the file to grow. */
+  /** Returns false if the write has to wait, for the file to grow or for the disk. */
   private boolean write(HashedKey key, boolean mayWait) {
     lock.lock();
     try {
@@ -166,7 +173,7 @@ final class StoreWriter {
     }
   }
 
-  /** Returns false if the write has to wait for the file to grow. */
+  /** Returns false if the write has to wait. */
   private boolean apply(
       Generations generations, HashedKey key, PendingWrite write, boolean mayWait) {
     try {
@@ -174,11 +181,14 @@ final class StoreWriter {
         generations.remove(key.bytes);
         return true;
       }
+      if (!write.conditional()) {
+        generations.noteChange();
+      }
       int length = write.value().length;
       if (generations.put(key.bytes, write.value(), write.created(), /* evict= */ false)) {
         counters.puts.increment();
-        if (generations.isFilling()) {
-          var unused = growth.request(generations, 0);
+        if (generations.isFilling() && !growth.request(generations, 0)) {
+          generations.expectEviction();
         }
         return true;
       }
@@ -191,7 +201,10 @@ final class StoreWriter {
       } else {
         notStored(length);
       }
-    } catch (RuntimeException | InternalError e) {
+    } catch (StoreBusyException e) {
+      logger.atFine().withCause(e).log("Cache %s", settings.name());
+      return false;
+    } catch (IOException | RuntimeException | InternalError e) {
       file.fail(file.generations(), e);
     }
     return true;

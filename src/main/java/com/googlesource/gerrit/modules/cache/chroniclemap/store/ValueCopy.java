@@ -44,6 +44,7 @@ final class ValueCopy {
    * @return how many values did not fit
    */
   long copySegment(int segment, long minCreated) throws IOException {
+    source.file().check(segment);
     List<byte[]> heads = new ArrayList<>();
     long[] lost = {0};
     long damaged =
@@ -83,13 +84,13 @@ final class ValueCopy {
   private boolean copySplit(byte[] head) {
     byte[] key = StoredKey.keyOf(head);
     try {
-      Value value = source.read(key, 0);
+      Value value = source.read(key);
       if (value == null || value.isVoid()) {
         return true;
       }
       boolean fitted =
-          target.put(
-              key, value.bytes(), value.created(), source.file().accessed(head), /* evict= */ true);
+          !target.isTooLarge(value.bytes())
+              && target.put(key, value.bytes(), value.created(), /* evict= */ true);
       dropIfVoid(head);
       return fitted;
     } catch (DamagedEntryException e) {

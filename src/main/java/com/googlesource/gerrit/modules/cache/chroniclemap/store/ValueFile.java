@@ -19,15 +19,14 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Whole values in a {@link ChronicleFile}, split into parts where they are too large for one entry,
  * and their count and bytes.
  *
  * <p>Order of writes, so that a crash or a reader in between sees the old value, the new one or
- * none: the new parts, the head, then the old parts go. Parts that a crash left without a head are
- * removed by {@link #sweep}.
+ * none: the new parts, the head, then the old parts go. Parts that a crash left without a head
+ * leave as others do, when there is no room.
  *
  * <p>Threads: as {@link ChronicleFile}, any number of readers and one writer; {@link #markVoid} is
  * for any.
@@ -56,11 +55,7 @@ final class ValueFile {
   private final Usage usage;
   private final StoreCounters counters;
   private final Eviction eviction;
-  private final AtomicLong entries = new AtomicLong();
-  private final AtomicLong liveBytes = new AtomicLong();
-
-  /** Values, and parts of values. */
-  private final AtomicLong records = new AtomicLong();
+  private final FileState state;
 
   /** The id under which parts are being put; they have no head yet and must not be evicted. */
   private long partsInWriting;
@@ -70,23 +65,15 @@ final class ValueFile {
   /**
    * Takes over an open file.
    *
-   * @param maxValue bytes of the largest value there can be; a longer one on disk is damaged
+   * @param maxValue bytes of the largest value that may be put
    */
-  ValueFile(
-      ChronicleFile file,
-      long maxValue,
-      Usage usage,
-      StoreCounters counters,
-      long entries,
-      long liveBytes) {
+  ValueFile(ChronicleFile file, long maxValue, Usage usage, StoreCounters counters) {
     this.file = file;
     this.maxValue = maxValue;
     this.usage = usage;
     this.counters = counters;
     this.eviction = new Eviction(file, usage);
-    this.entries.set(entries);
-    this.liveBytes.set(liveBytes);
-    this.records.set(file.records());
+    this.state = file.state();
   }
 
   ChronicleFile file() {
@@ -103,31 +90,36 @@ final class ValueFile {
    * the size, with the slots that such values need, would hold them.
    */
   boolean isShortOfSlots() {
-    return records.get() > file.slots() * SHORT_OF_SLOTS
-        && liveBytes.get() < file.dataBytes() * FILLING / 2;
+    return state.records() > file.slots() * SHORT_OF_SLOTS
+        && state.bytes() < file.dataBytes() * FILLING / 2;
   }
 
   /** Bytes of the average record. */
   long averageRecordBytes() {
-    long count = records.get();
-    return count == 0 ? 0 : liveBytes.get() / count;
+    long count = state.records();
+    return count == 0 ? 0 : state.bytes() / count;
+  }
+
+  /** Says that no larger file will be made: values will have to leave when it is full. */
+  void expectEviction() {
+    usage.count(Math.max(state.records(), file.slots() / 4));
   }
 
   /** Values in the file. */
   long entries() {
-    return entries.get();
+    return state.values();
   }
 
   /** Bytes of all keys and records. */
   long liveBytes() {
-    return liveBytes.get();
+    return state.bytes();
   }
 
   /** Returns null if there is no value, {@link Value#VOID} if it is void. */
-  Value read(byte[] key, long nowMillis) throws DamagedEntryException {
+  Value read(byte[] key) throws DamagedEntryException {
     byte[] storedKey = StoredKey.ofValue(key);
     for (int attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
-      StoredValue stored = file.read(storedKey, nowMillis, usage.touchMillis());
+      StoredValue stored = file.read(storedKey);
       if (stored == null) {
         return null;
       }
@@ -137,7 +129,7 @@ final class ValueFile {
       if (stored.kind() == Envelope.WHOLE) {
         return new Value(stored.payload(), stored.created());
       }
-      byte[] joined = join(key, stored, nowMillis);
+      byte[] joined = join(key, stored);
       if (joined != null) {
         return new Value(joined, stored.created());
       }
@@ -146,16 +138,16 @@ final class ValueFile {
     throw new DamagedEntryException("a part of the value is missing", /* certain= */ false);
   }
 
-  private byte[] join(byte[] key, StoredValue head, long nowMillis) throws DamagedEntryException {
+  private byte[] join(byte[] key, StoredValue head) throws DamagedEntryException {
     PartList list = partList(head);
-    if (list == null || list.length() > maxValue) {
+    // Not by what may be put now: the store may have had a higher limit.
+    if (list == null || list.length() > file.dataBytes()) {
       throw new DamagedEntryException("the head of a split value makes no sense");
     }
     byte[] out = new byte[list.length()];
     int position = 0;
     for (int i = 0; i < list.parts(); i++) {
-      StoredValue part =
-          file.read(StoredKey.ofPart(key, list.id(), i), nowMillis, usage.touchMillis());
+      StoredValue part = file.read(StoredKey.ofPart(key, list.id(), i));
       if (part == null || part.isVoid()) {
         return null;
       }
@@ -184,41 +176,39 @@ final class ValueFile {
    * @return false if there was no room; then the older one is gone as well
    */
   boolean put(byte[] key, byte[] value, long created, boolean evict) {
-    return put(key, value, created, usage.now(), evict);
-  }
-
-  /** As above, of a value whose last access is known: milliseconds since the epoch. */
-  boolean put(byte[] key, byte[] value, long created, long accessed, boolean evict) {
     PartList oldParts = partListOf(key);
-    if (putOnce(key, value, created, accessed, evict)) {
+    if (putOnce(key, value, created, evict)) {
       removeParts(key, oldParts);
       return true;
     }
     // The old value's room may be what the new one lacks.
-    removeRecord(StoredKey.ofValue(key));
+    if (contains(key)) {
+      markVoid(key);
+      file.remove(StoredKey.ofValue(key));
+    }
     removeParts(key, oldParts);
-    return oldParts != null && putOnce(key, value, created, accessed, evict);
+    return oldParts != null && putOnce(key, value, created, evict);
   }
 
-  private boolean putOnce(byte[] key, byte[] value, long created, long accessed, boolean evict) {
+  private boolean putOnce(byte[] key, byte[] value, long created, boolean evict) {
     if (value.length <= file.maxPayload()) {
       byte[] storedKey = StoredKey.ofValue(key);
       return putRecord(
           storedKey,
-          Envelope.wrap(storedKey, Envelope.WHOLE, created, accessed, value, 0, value.length),
+          Envelope.wrap(storedKey, Envelope.WHOLE, created, value, 0, value.length),
           evict);
     }
     // Where the parts go depends on their id: if one segment gets too many, another id helps.
     int attempts = evict || hasRoomFor(value.length) ? SPLIT_ATTEMPTS : 1;
     for (int i = 0; i < attempts; i++) {
-      if (putParts(key, value, created, accessed, evict)) {
+      if (putParts(key, value, created, evict)) {
         return true;
       }
     }
     return false;
   }
 
-  private boolean putParts(byte[] key, byte[] value, long created, long accessed, boolean evict) {
+  private boolean putParts(byte[] key, byte[] value, long created, boolean evict) {
     PartList list =
         new PartList(ThreadLocalRandom.current().nextLong(), value.length, file.maxPayload());
     partsInWriting = list.id();
@@ -228,8 +218,7 @@ final class ValueFile {
       for (int i = 0; i < list.parts(); i++) {
         int length = list.lengthOf(i);
         byte[] partKey = StoredKey.ofPart(key, list.id(), i);
-        byte[] part =
-            Envelope.wrap(partKey, Envelope.PART, created, accessed, value, offset, length);
+        byte[] part = Envelope.wrap(partKey, Envelope.PART, created, value, offset, length);
         if (!putRecord(partKey, part, evict)) {
           removeParts(key, list);
           return false;
@@ -238,8 +227,7 @@ final class ValueFile {
       }
       byte[] storedKey = StoredKey.ofValue(key);
       byte[] parts = list.encode();
-      byte[] head =
-          Envelope.wrap(storedKey, Envelope.HEAD, created, accessed, parts, 0, parts.length);
+      byte[] head = Envelope.wrap(storedKey, Envelope.HEAD, created, parts, 0, parts.length);
       if (!putRecord(storedKey, head, evict)) {
         removeParts(key, list);
         return false;
@@ -250,10 +238,15 @@ final class ValueFile {
     }
   }
 
+  /** Whether there is a value, void or not. */
+  boolean contains(byte[] key) {
+    return file.contains(StoredKey.ofValue(key));
+  }
+
   /** Removes a value. */
   void remove(byte[] key) {
     PartList oldParts = partListOf(key);
-    removeRecord(StoredKey.ofValue(key));
+    file.remove(StoredKey.ofValue(key));
     removeParts(key, oldParts);
   }
 
@@ -262,13 +255,18 @@ final class ValueFile {
     List<byte[]> old = new ArrayList<>();
     file.scanSegment(
         segment,
-        (storedKey, created, accessed, bytes) -> {
+        (storedKey, created, bytes) -> {
           if (created < minCreated && !StoredKey.isPart(storedKey)) {
             old.add(storedKey.clone());
           }
         });
     old.forEach(storedKey -> remove(StoredKey.keyOf(storedKey)));
     return old.size();
+  }
+
+  /** Whether a value is so large that too much would have to go for it. */
+  boolean isTooLarge(byte[] value) {
+    return value.length > Math.min(maxValue, file.dataBytes() / 2);
   }
 
   /** Whether a record of a larger file has to be split in this one. */
@@ -282,12 +280,12 @@ final class ValueFile {
         StoredKey.keyOf(storedKey),
         Arrays.copyOfRange(record, Envelope.HEADER_LENGTH, record.length),
         Envelope.createdOf(record),
-        Envelope.accessedOf(record),
         /* evict= */ true);
   }
 
   /** Checks a segment; the writer's lock keeps it as it is meanwhile. */
   void verifySegment(int segment, SegmentReader reader, VerifyCounts counts) throws IOException {
+    file.check(segment);
     List<byte[]> heads = new ArrayList<>();
     counts.damaged +=
         reader.read(
@@ -302,7 +300,7 @@ final class ValueFile {
             });
     for (byte[] head : heads) {
       try {
-        counts.values += read(StoredKey.keyOf(head), 0) == null ? 0 : 1;
+        counts.values += read(StoredKey.keyOf(head)) == null ? 0 : 1;
       } catch (DamagedEntryException e) {
         counts.damaged++;
       }
@@ -311,90 +309,41 @@ final class ValueFile {
 
   /** Whether there would be room for that many bytes more without filling the file. */
   boolean hasRoomFor(long bytes) {
-    return liveBytes.get() + bytes <= file.dataBytes() * FILLING;
-  }
-
-  void clear() {
-    file.clear();
-    entries.set(0);
-    liveBytes.set(0);
-    records.set(0);
+    return state.bytes() + bytes <= file.dataBytes() * FILLING;
   }
 
   /**
-   * Takes a record as it was read from another file, and counts it only later, in {@link #sweep}.
+   * Stores a record.
+   *
+   * @param evict whether values of less use may go to make room
+   * @return false if there was no room; then any older record of the key is gone as well
    */
-  void putUncounted(RecordView view) {
-    byte[] storedKey = view.storedKey();
-    byte[] record = view.record();
-    if (!isTooLong(record)) {
-      var unused = store(storedKey, record, /* evict= */ true);
-    } else if (Envelope.kindOf(record) == Envelope.WHOLE) {
-      var unused = putWhole(storedKey, record);
-    }
-    // Too long a part of a value: without it the others go.
-  }
-
-  /** What {@link #sweep} found. */
-  record Sweep(long kept, long damaged) {}
-
-  /**
-   * Reads everything after a recovery, removes what is damaged, the parts no value needs and the
-   * values that lack a part, and counts the rest.
-   */
-  Sweep sweep() throws IOException {
-    Census census = new Census();
-    SegmentReader reader = file.reader();
-    long damaged = 0;
-    for (int i = 0; i < file.segments(); i++) {
-      damaged += reader.read(i, census::add);
-    }
-    return settle(census, damaged);
-  }
-
-  /** As {@link #sweep}, after everything has been read. */
-  Sweep settle(Census census, long damaged) {
-    entries.set(census.values());
-    liveBytes.set(census.bytes());
-    census.misplaced().forEach(file::remove);
-    records.set(file.records());
-    census.orphans(this::removeRecord);
-    return new Sweep(entries.get(), damaged + census.misplaced().size());
-  }
-
-  /** Stores a record and counts it; returns false if there was no room. */
   boolean putRecord(byte[] storedKey, byte[] record, boolean evict) {
-    long before = store(storedKey, record, evict);
-    boolean stored = before >= 0;
-    account(
-        storedKey, stored ? before : ~before, stored ? storedKey.length + (long) record.length : 0);
-    return stored;
-  }
-
-  /** As {@link ChronicleFile#put}, but makes room where it must and may. */
-  private long store(byte[] storedKey, byte[] record, boolean evict) {
-    long before = file.put(storedKey, record);
-    if (before >= 0 || !evict) {
-      return before;
+    if (file.put(storedKey, record)) {
+      return true;
+    }
+    if (!evict) {
+      return false;
     }
     int segment = file.segmentOf(storedKey);
     double share = EVICTED_SHARE;
     while (evict(segment, share)) {
-      if (file.put(storedKey, record) >= 0) {
-        return ~before;
+      if (file.put(storedKey, record)) {
+        return true;
       }
       share = Math.min(1, share * 2);
     }
-    return before;
+    return false;
   }
 
   /** Returns whether anything went, or may go when more of the segment should. */
   private boolean evict(int segment, double share) {
-    long before = records.get();
+    long before = state.records();
     List<byte[]> victims =
         eviction.victims(
             segment,
             share,
+            state.records(),
             storedKey ->
                 writingParts
                     && StoredKey.isPart(storedKey)
@@ -408,7 +357,7 @@ final class ValueFile {
       }
     }
     // What is not where its key belongs can't be removed: asked for it all, that would never end.
-    return !victims.isEmpty() && (share < 1 || records.get() < before);
+    return !victims.isEmpty() && (share < 1 || state.records() < before);
   }
 
   /** A value is of no use without one of its parts. */
@@ -420,29 +369,14 @@ final class ValueFile {
       remove(key);
     }
     // Even so: of a void head nothing is known, and a part may have been left behind.
-    removeRecord(partKey);
-  }
-
-  private void removeRecord(byte[] storedKey) {
-    long before = file.remove(storedKey);
-    if (before > 0) {
-      account(storedKey, before, 0);
-    }
-  }
-
-  private void account(byte[] storedKey, long before, long after) {
-    liveBytes.addAndGet(after - before);
-    records.addAndGet((after > 0 ? 1 : 0) - (before > 0 ? 1 : 0));
-    if (!StoredKey.isPart(storedKey)) {
-      entries.addAndGet((after > 0 ? 1 : 0) - (before > 0 ? 1 : 0));
-    }
+    file.remove(partKey);
   }
 
   private void removeParts(byte[] key, PartList list) {
     // By what a file can hold, not by the longest value: that may be less than when it was put.
     if (list != null && list.parts() <= file.slots()) {
       for (int i = 0; i < list.parts(); i++) {
-        removeRecord(StoredKey.ofPart(key, list.id(), i));
+        file.remove(StoredKey.ofPart(key, list.id(), i));
       }
     }
   }

@@ -27,6 +27,7 @@ import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -59,11 +60,11 @@ class DamagedFilesTest {
     StoreDirectory directory = StoreDirectory.open(folder);
     Store store = TestStores.open(directory, settings(1));
     for (int i = 0; i < KEYS; i++) {
-      store.put(key(i), value(i), 1000 + i);
+      // As a loader does: what was never put or removed is worth checking after a crash.
+      store.putIfCurrent(key(i), value(i), 1000 + i, store.ticket(key(i)));
     }
     directory.close();
     file = fileOf(".chm");
-    assertThat(Files.exists(CleanMarker.pathOf(file))).isTrue();
   }
 
   private StoreDirectory open;
@@ -95,8 +96,9 @@ class DamagedFilesTest {
     }
   }
 
-  private void deleteMarker() throws Exception {
-    Files.delete(CleanMarker.pathOf(file));
+  /** As a kill does. */
+  private void leaveOpen() throws Exception {
+    TestStores.leaveOpen(folder);
   }
 
   /** Opens the damaged store and uses it; returns how many of the values it still has. */
@@ -151,7 +153,7 @@ class DamagedFilesTest {
 
   @Test
   void anUndamagedFileThatWasNotClosed() throws Exception {
-    deleteMarker();
+    leaveOpen();
     assertThat(use()).isEqualTo(KEYS);
     assertThat(start()).isEqualTo(StartReport.Kind.RECOVERED);
   }
@@ -160,7 +162,7 @@ class DamagedFilesTest {
   @ParameterizedTest
   @ValueSource(ints = {0, 11, 4096})
   void aFileThatWasNeverFinishedIsNoFault(int bytes) throws Exception {
-    deleteMarker();
+    leaveOpen();
     byte[] begun = Arrays.copyOf(Files.readAllBytes(file), bytes);
     if (bytes > 11) {
       begun[11] |= (byte) 0x80;
@@ -170,19 +172,19 @@ class DamagedFilesTest {
     assertThat(open.stats().get(0).faults()).isEqualTo(0);
   }
 
-  /** A file that was closed as a large one, and nobody has touched since, is used unread. */
+  /** A file that was closed, and nobody has touched since, is used unread. */
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void aValueThatRottedInALargeFile(boolean sameBoot) throws Exception {
-    long bytes = Files.size(file);
-    CleanMarker.write(Disk.REAL, file, bytes, KEYS, bytes / 2, /* largeBytes= */ 1, 0);
+  void aValueThatRotted(boolean sameBoot) throws Exception {
     FileTime time = Files.getLastModifiedTime(file);
     flipLastByteOf(value(50));
     Files.setLastModifiedTime(file, time);
-    if (!sameBoot) {
-      Files.writeString(folder.resolve("lock"), "1\nanother-boot\n");
-    }
-    open = StoreDirectory.open(folder);
+    open =
+        StoreDirectory.open(
+            folder,
+            OptionalLong.empty(),
+            sameBoot ? Disk.REAL : TestStores.anotherBoot(),
+            System::currentTimeMillis);
     Store store = TestStores.open(open, settings(1));
     assertThat(start()).isEqualTo(StartReport.Kind.CLEAN);
     assertThat(store.read(key(50))).isNull();
@@ -203,7 +205,7 @@ class DamagedFilesTest {
   @ValueSource(booleans = {true, false})
   void aSparseCopy(boolean closed) throws Exception {
     if (!closed) {
-      deleteMarker();
+      leaveOpen();
     }
     Path copy = temp.resolve("copy");
     assertThat(
@@ -213,7 +215,7 @@ class DamagedFilesTest {
         .isEqualTo(0);
     Files.move(copy, file, StandardCopyOption.REPLACE_EXISTING);
     assertThat(use()).isEqualTo(KEYS);
-    assertThat(start()).isEqualTo(closed ? StartReport.Kind.CLEAN : StartReport.Kind.RECOVERED);
+    assertThat(start()).isEqualTo(StartReport.Kind.RECOVERED);
   }
 
   /** What can happen to a whole file. */
@@ -298,18 +300,22 @@ class DamagedFilesTest {
       @Override
       void apply(Path file) throws Exception {
         Files.delete(file);
-        ChronicleFile.create(Disk.REAL, file, Geometry.forFileOf(300_000, 64)).close();
+        make(file, Geometry.forFileOf(300_000, 64));
       }
     },
     LARGER_GEOMETRY {
       @Override
       void apply(Path file) throws Exception {
         Files.delete(file);
-        ChronicleFile.create(Disk.REAL, file, Geometry.forFileOf(20 << 20, 128)).close();
+        make(file, Geometry.forFileOf(20 << 20, 128));
       }
     };
 
     abstract void apply(Path file) throws Exception;
+
+    private static void make(Path file, Geometry geometry) throws Exception {
+      ChronicleFile.create(Disk.REAL, file, file.resolveSibling("other.state"), geometry).close();
+    }
 
     private static void truncate(Path file, long length) throws Exception {
       try (RandomAccessFile access = new RandomAccessFile(file.toFile(), "rw")) {
@@ -320,7 +326,7 @@ class DamagedFilesTest {
 
   @ParameterizedTest
   @EnumSource
-  void aFileWithTheMarkerOfAnother(Harm harm) throws Exception {
+  void aFileWithTheStateOfAnother(Harm harm) throws Exception {
     harm.apply(file);
     use();
   }
@@ -328,8 +334,11 @@ class DamagedFilesTest {
   @ParameterizedTest
   @EnumSource
   void aFileThatWasNotClosed(Harm harm) throws Exception {
-    deleteMarker();
+    leaveOpen();
     harm.apply(file);
+    // What is restored from a backup is another file.
+    Path copy = Files.copy(file, temp.resolve("copy"));
+    Files.move(copy, file, StandardCopyOption.REPLACE_EXISTING);
     use();
   }
 
@@ -341,40 +350,41 @@ class DamagedFilesTest {
   }
 
   @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "",
-        "\u0000\u0000\u0000",
-        "no properties at all",
-        "fileBytes=\\u12",
-        "fileBytes=%SIZE%",
-        "fileBytes=%SIZE%\nchecksum=0\nentries=1\nliveBytes=1",
-        "fileBytes=-1\nchecksum=0\nentries=-1\nliveBytes=-1",
-        "fileBytes=%SIZE%\nchecksum=9223372036854775807\nentries=1\nliveBytes=1",
-        "fileBytes=99999999999999999999999999"
-      })
-  void aMarkerOfGarbage(String text) throws Exception {
-    String marker = text.replace("%SIZE%", String.valueOf(Files.size(file)));
-    Files.writeString(CleanMarker.pathOf(file), marker);
-    assertThat(use()).isEqualTo(KEYS);
-    assertThat(open.stats().get(0).entries()).isEqualTo(KEYS);
+  @ValueSource(ints = {0, 1, 4000, 4096, 4111, 4113, 100_000})
+  void aStateOfAnotherLength(int length) throws Exception {
+    Path state = FileState.pathOf(file);
+    Files.write(state, Arrays.copyOf(Files.readAllBytes(state), length));
+    assertThat(use()).isEqualTo(0);
+    // Where it begins with nothing, its making was never finished.
+    assertThat(start())
+        .isEqualTo(length < Long.BYTES ? StartReport.Kind.NEW : StartReport.Kind.REPLACED);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 3, 4})
+  void aStateOfGarbage(int seed) throws Exception {
+    Path state = FileState.pathOf(file);
+    byte[] garbage = new byte[(int) Files.size(state)];
+    new Random(seed).nextBytes(garbage);
+    Files.write(state, garbage);
+    assertThat(use()).isEqualTo(0);
+    assertThat(start()).isEqualTo(StartReport.Kind.REPLACED);
   }
 
   @Test
-  void aMarkerThatIsNoText() throws Exception {
-    byte[] garbage = new byte[5000];
-    new Random(3).nextBytes(garbage);
-    Files.write(CleanMarker.pathOf(file), garbage);
-    assertThat(use()).isEqualTo(KEYS);
+  void noState() throws Exception {
+    Files.delete(FileState.pathOf(file));
+    assertThat(use()).isEqualTo(0);
+    assertThat(start()).isEqualTo(StartReport.Kind.REPLACED);
   }
 
   /** As after a restore from a backup that was taken while the server ran. */
   @Test
-  void aMarkerOfAnOlderStateOfTheFile() throws Exception {
-    byte[] marker = Files.readAllBytes(CleanMarker.pathOf(file));
+  void aStateOfAnOlderFile() throws Exception {
+    byte[] state = Files.readAllBytes(FileState.pathOf(file));
     use();
     open.close();
-    Files.write(CleanMarker.pathOf(file), marker);
+    Files.write(FileState.pathOf(file), state);
     open = StoreDirectory.open(folder);
     Store store = TestStores.open(open, settings(1));
     assertThat(store.read(key(0)).bytes()).isEqualTo(value(7));

@@ -20,15 +20,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Optional;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class DirectoryLockTest {
-  private static final StoreSettings SETTINGS =
-      new StoreSettings("cache", 1, 4 << 20, Optional.empty());
-
   @TempDir Path folder;
 
   @Test
@@ -40,46 +35,6 @@ class DirectoryLockTest {
     assertThat(e).hasMessageThat().contains("process " + ProcessHandle.current().pid());
     first.close();
     DirectoryLock.acquire(folder, Disk.REAL).close();
-  }
-
-  @Test
-  void knowsTheMachineHasRunOn() throws Exception {
-    DirectoryLock.acquire(folder, Disk.REAL).close();
-    try (DirectoryLock again = DirectoryLock.acquire(folder, Disk.REAL)) {
-      assertThat(again.isSameBoot()).isTrue();
-    }
-  }
-
-  @Test
-  void storesLeftOpenWhenTheMachineStoppedStartEmpty() throws Exception {
-    putOneAndLeaveUnclean();
-    Files.writeString(folder.resolve("lock"), "1\nanother-boot\n");
-    try (StoreDirectory directory = StoreDirectory.open(folder)) {
-      Store store = TestStores.open(directory, SETTINGS);
-      assertThat(store.read(new byte[] {1})).isNull();
-      assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.REPLACED);
-    }
-  }
-
-  @Test
-  void storesClosedBeforeTheMachineStoppedAreKept() throws Exception {
-    try (StoreDirectory directory = StoreDirectory.open(folder)) {
-      TestStores.open(directory, SETTINGS).put(new byte[] {1}, new byte[] {2}, 0);
-    }
-    Files.writeString(folder.resolve("lock"), "1\nanother-boot\n");
-    try (StoreDirectory directory = StoreDirectory.open(folder)) {
-      assertThat(TestStores.open(directory, SETTINGS).read(new byte[] {1})).isNotNull();
-    }
-  }
-
-  @Test
-  void storesLeftOpenByAKilledProcessAreRecovered() throws Exception {
-    putOneAndLeaveUnclean();
-    try (StoreDirectory directory = StoreDirectory.open(folder)) {
-      Store store = TestStores.open(directory, SETTINGS);
-      assertThat(store.read(new byte[] {1})).isNotNull();
-      assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.RECOVERED);
-    }
   }
 
   @Test
@@ -99,16 +54,5 @@ class DirectoryLockTest {
     lock.close();
     assertThrows(IOException.class, () -> lock.discard("cache-v1"));
     assertThrows(IOException.class, () -> lock.discard("cache-v1"));
-  }
-
-  private void putOneAndLeaveUnclean() throws Exception {
-    try (StoreDirectory directory = StoreDirectory.open(folder)) {
-      TestStores.open(directory, SETTINGS).put(new byte[] {1}, new byte[] {2}, 0);
-    }
-    try (Stream<Path> files = Files.list(folder)) {
-      for (Path file : files.filter(f -> f.toString().endsWith(".clean")).toList()) {
-        Files.delete(file);
-      }
-    }
   }
 }

@@ -24,7 +24,9 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.FaultyDisk.Fault
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.EnumSet;
@@ -536,7 +538,11 @@ class FaultWalkTest {
     Files.createDirectory(to);
     try (Stream<Path> files = Files.list(from)) {
       for (Path file : files.toList()) {
-        Files.copy(file, to.resolve(file.getFileName()));
+        try {
+          Files.copy(file, to.resolve(file.getFileName()), StandardCopyOption.COPY_ATTRIBUTES);
+        } catch (NoSuchFileException e) {
+          // Deleted or moved meanwhile, in the background.
+        }
       }
     }
   }

@@ -293,29 +293,56 @@ final class FaultyDisk implements Disk {
   }
 
   @Override
-  public String readText(Path file) throws IOException {
-    return call(Kind.READ, file, () -> REAL.readText(file));
-  }
-
-  @Override
-  public void writeText(Path file, String text) throws IOException {
+  public void write(Path file, byte[] bytes) throws IOException {
     call(
-        Kind.MAKE,
+        Kind.LENGTHEN,
         file,
         () -> {
-          REAL.writeText(file, text);
+          REAL.write(file, bytes);
           return null;
         });
   }
 
   @Override
-  public long millisSinceChange(Path file) throws IOException {
-    return call(Kind.READ, file, () -> REAL.millisSinceChange(file));
+  public MappedByteBuffer map(Path file) throws IOException {
+    return call(Kind.READ, file, () -> REAL.map(file));
   }
 
   @Override
-  public String identity(Path file) throws IOException {
-    return call(Kind.READ, file, () -> REAL.identity(file));
+  public void unmap(MappedByteBuffer mapped) {
+    REAL.unmap(mapped);
+  }
+
+  @Override
+  public void force(Path file) throws IOException {
+    call(
+        Kind.WRITE,
+        file,
+        () -> {
+          // Not done: it is slow, and no machine stops here.
+          return null;
+        });
+  }
+
+  @Override
+  public String fileKey(Path file) throws IOException {
+    return call(Kind.READ, file, () -> REAL.fileKey(file));
+  }
+
+  @Override
+  public boolean hasKey(Path file, String key) throws IOException {
+    // What was copied by a test is to be taken for the file itself.
+    return call(Kind.READ, file, () -> true);
+  }
+
+  @Override
+  public long modified(Path file) throws IOException {
+    return call(Kind.READ, file, () -> REAL.modified(file));
+  }
+
+  @Override
+  public String bootId() {
+    return REAL.bootId();
   }
 
   @Override

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import java.io.IOException;
+import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
@@ -78,24 +79,45 @@ abstract class ForwardingDisk implements Disk {
   }
 
   @Override
-  public String readText(Path file) throws IOException {
-    return disk.readText(file);
-  }
-
-  @Override
-  public void writeText(Path file, String text) throws IOException {
-    disk.writeText(file, text);
+  public void write(Path file, byte[] bytes) throws IOException {
+    disk.write(file, bytes);
     called();
   }
 
   @Override
-  public long millisSinceChange(Path file) throws IOException {
-    return disk.millisSinceChange(file);
+  public MappedByteBuffer map(Path file) throws IOException {
+    return disk.map(file);
   }
 
   @Override
-  public String identity(Path file) throws IOException {
-    return disk.identity(file);
+  public void unmap(MappedByteBuffer mapped) {
+    disk.unmap(mapped);
+  }
+
+  @Override
+  public void force(Path file) throws IOException {
+    disk.force(file);
+    called();
+  }
+
+  @Override
+  public String fileKey(Path file) throws IOException {
+    return disk.fileKey(file);
+  }
+
+  @Override
+  public boolean hasKey(Path file, String key) throws IOException {
+    return disk.hasKey(file, key);
+  }
+
+  @Override
+  public long modified(Path file) throws IOException {
+    return disk.modified(file);
+  }
+
+  @Override
+  public String bootId() {
+    return disk.bootId();
   }
 
   @Override

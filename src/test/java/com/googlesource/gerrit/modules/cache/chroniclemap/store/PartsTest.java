@@ -24,7 +24,6 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -61,18 +60,14 @@ class PartsTest {
   void anEnvelopeIsSoundUntilAnyBitOfItChanges() {
     byte[] key = StoredKey.ofValue(random(20, 1));
     byte[] payload = random(50, 2);
-    byte[] record = Envelope.wrap(key, Envelope.WHOLE, 1234567890123L, 5, payload, 10, 30);
+    byte[] record = Envelope.wrap(key, Envelope.WHOLE, 1234567890123L, payload, 10, 30);
     assertThat(record).hasLength(Envelope.HEADER_LENGTH + 30);
     assertThat(Envelope.isValid(key, record)).isTrue();
     for (int bit = 0; bit < record.length * 8; bit++) {
       record[bit / 8] ^= (byte) (1 << bit % 8);
-      boolean access =
-          bit / 8 >= Envelope.ACCESSED_OFFSET && bit / 8 < Envelope.ACCESSED_OFFSET + Long.BYTES;
       boolean isVoid = Envelope.isVoid(record);
       assertThat(isVoid).isEqualTo(bit == Envelope.VOID_OFFSET * 8 + 7);
-      assertWithMessage("bit %s", bit)
-          .that(Envelope.isValid(key, record))
-          .isEqualTo(access || isVoid);
+      assertWithMessage("bit %s", bit).that(Envelope.isValid(key, record)).isEqualTo(isVoid);
       record[bit / 8] ^= (byte) (1 << bit % 8);
     }
     assertThat(Envelope.isValid(StoredKey.ofValue(random(20, 3)), record)).isFalse();
@@ -83,7 +78,7 @@ class PartsTest {
     byte[] key = StoredKey.ofValue(new byte[0]);
     assertThat(Envelope.isValid(key, new byte[0])).isFalse();
     assertThat(Envelope.isValid(key, new byte[Envelope.HEADER_LENGTH - 1])).isFalse();
-    byte[] empty = Envelope.wrap(key, Envelope.WHOLE, 0, 0, new byte[0], 0, 0);
+    byte[] empty = Envelope.wrap(key, Envelope.WHOLE, 0, new byte[0], 0, 0);
     assertThat(Envelope.isValid(key, empty)).isTrue();
   }
 
@@ -182,7 +177,7 @@ class PartsTest {
   void aFileTakesNoMoreThanItMay(long bytes) throws Exception {
     for (int bytesPerSlot : new int[] {64, 128, 1024}) {
       Path path = temp.resolve("file " + bytesPerSlot);
-      ChronicleFile.create(Disk.REAL, path, Geometry.forFileOf(bytes, bytesPerSlot)).close();
+      TestStores.file(path, Geometry.forFileOf(bytes, bytesPerSlot)).close();
       assertThat(Files.size(path)).isAtMost(bytes);
       assertThat(Files.size(path)).isAtLeast(bytes * 3 / 5);
       Files.delete(path);
@@ -206,148 +201,6 @@ class PartsTest {
       assertThat(bytes).isGreaterThan(limit / 2);
       assertThat(bytes).isAtMost(limit);
     }
-  }
-
-  // ---- CleanMarker
-
-  @Test
-  void aMarkerHoldsOnceAndForTheSameBytesOnly() throws Exception {
-    Path store = temp.resolve("store.chm");
-    FaultLog faults = new FaultLog("cache");
-    Files.write(store, random(100_000, 1));
-    assertThat(CleanMarker.take(Disk.REAL, store, faults)).isEmpty();
-    CleanMarker.write(Disk.REAL, store, 100_000, 12, 3456);
-    Optional<CleanMarker> marker = CleanMarker.take(Disk.REAL, store, faults);
-    assertThat(marker.map(CleanMarker::entries)).hasValue(12L);
-    assertThat(marker.map(CleanMarker::liveBytes)).hasValue(3456L);
-    assertThat(CleanMarker.take(Disk.REAL, store, faults)).isEmpty();
-
-    CleanMarker.write(Disk.REAL, store, 100_000, 12, 3456);
-    byte[] changed = random(100_000, 1);
-    changed[99_999] ^= 1;
-    Files.write(store, changed);
-    assertThat(CleanMarker.take(Disk.REAL, store, faults)).isEmpty();
-
-    CleanMarker.write(Disk.REAL, store, 100_000, 12, 3456);
-    Files.write(store, random(99_999, 1));
-    assertThat(CleanMarker.take(Disk.REAL, store, faults)).isEmpty();
-    assertThrows(IOException.class, () -> CleanMarker.write(Disk.REAL, store, 100_000, 12, 3456));
-    Files.write(store, random(100_000, 1));
-    CleanMarker.write(Disk.REAL, store, 100_000, 12, 3456);
-    Files.delete(store);
-    assertThat(CleanMarker.take(Disk.REAL, store, faults)).isEmpty();
-  }
-
-  private static final long NO_TIME = -1;
-
-  private static void writeLarge(Disk disk, Path store, long checksumNanos) throws IOException {
-    Files.write(store, random(100_000, 1));
-    CleanMarker.write(disk, store, 100_000, 1, 2, /* largeBytes= */ 1000, checksumNanos);
-  }
-
-  private static boolean takes(Disk disk, Path store) throws IOException {
-    return CleanMarker.take(disk, store, new FaultLog("cache")).isPresent();
-  }
-
-  @Test
-  void aLargeFileThatNobodyTouchedIsNotRead() throws Exception {
-    Path store = temp.resolve("store.chm");
-    for (long nanos : new long[] {NO_TIME, Long.MAX_VALUE}) {
-      writeLarge(Disk.REAL, store, nanos);
-      NotingDisk disk = new NotingDisk();
-      assertThat(takes(disk, store)).isTrue();
-      assertThat(disk.calls).doesNotContain("open store.chm");
-      // Once only.
-      assertThat(takes(Disk.REAL, store)).isFalse();
-    }
-  }
-
-  @Test
-  void aCopyOfALargeFileIsToldByItsChecksum() throws Exception {
-    Path store = temp.resolve("store.chm");
-    writeLarge(Disk.REAL, store, Long.MAX_VALUE);
-    copyOver(store);
-    assertThat(takes(Disk.REAL, store)).isTrue();
-    writeLarge(Disk.REAL, store, Long.MAX_VALUE);
-    byte[] changed = Files.readAllBytes(store);
-    changed[50_000] ^= 1;
-    Files.write(store, changed);
-    assertThat(takes(Disk.REAL, store)).isFalse();
-    writeLarge(Disk.REAL, store, NO_TIME);
-    copyOver(store);
-    assertThat(takes(Disk.REAL, store)).isFalse();
-  }
-
-  private static void copyOver(Path store) throws IOException {
-    Path copy = store.resolveSibling("copy");
-    Files.copy(store, copy);
-    Files.move(copy, store, StandardCopyOption.REPLACE_EXISTING);
-  }
-
-  @Test
-  void aLargeFileIsOnDiskBeforeItsMarkerIs() throws Exception {
-    NotingDisk disk = new NotingDisk();
-    writeLarge(disk, temp.resolve("store.chm"), Long.MAX_VALUE);
-    assertThat(disk.calls)
-        .containsExactly(
-            // To force it.
-            "open store.chm",
-            "identity store.chm",
-            "write store.chm.clean.tmp",
-            "open store.chm.clean.tmp",
-            "move store.chm.clean",
-            "sync",
-            // To read it: what stands there by now holds also if this is the end.
-            "open store.chm",
-            "write store.chm.clean.tmp",
-            "open store.chm.clean.tmp",
-            "move store.chm.clean",
-            "sync")
-        .inOrder();
-  }
-
-  @Test
-  void theMarkerOfALargeFileIsVoidBeforeItIsDeleted() throws Exception {
-    Path store = temp.resolve("store.chm");
-    writeLarge(Disk.REAL, store, NO_TIME);
-    NotingDisk disk = new NotingDisk();
-    assertThat(takes(disk, store)).isTrue();
-    assertThat(disk.calls)
-        .containsAtLeast("write store.chm.clean", "open store.chm.clean", "delete", "sync")
-        .inOrder();
-  }
-
-  @Test
-  void aLargeFileThatCannotBeReadHasNoMarker() throws Exception {
-    Path store = temp.resolve("store.chm");
-    Disk disk =
-        new NotingDisk() {
-          @Override
-          public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
-            if (options.contains(StandardOpenOption.READ)) {
-              throw new IOException("a test");
-            }
-            return super.open(file, options);
-          }
-        };
-    assertThrows(IOException.class, () -> writeLarge(disk, store, Long.MAX_VALUE));
-    assertThat(takes(Disk.REAL, store)).isFalse();
-  }
-
-  @Test
-  void aFileWhoseClockIsAheadIsRead() throws Exception {
-    Path store = temp.resolve("store.chm");
-    Disk ahead =
-        new NotingDisk() {
-          @Override
-          public long millisSinceChange(Path file) {
-            return -1;
-          }
-        };
-    writeLarge(ahead, store, NO_TIME);
-    NotingDisk disk = new NotingDisk();
-    assertThat(takes(disk, store)).isTrue();
-    assertThat(disk.calls).contains("open store.chm");
   }
 
   // ---- Gate
@@ -417,36 +270,6 @@ class PartsTest {
     assertThat(JvmFlags.all()).hasSize(2);
   }
 
-  // ---- BusyCount
-
-  @Test
-  void readersThatWaitForTheSameHolderCountOnce() {
-    BusyCount busy = new BusyCount();
-    long begun = System.nanoTime();
-    for (int i = 0; i < 100; i++) {
-      assertThat(busy.isTooMuch(begun + TimeUnit.MILLISECONDS.toNanos(i))).isFalse();
-    }
-  }
-
-  @Test
-  void aLockThatIsNeverFreeIsNoticed() {
-    BusyCount busy = new BusyCount();
-    long begun = System.nanoTime();
-    for (int i = 0; i < 4; i++) {
-      assertThat(busy.isTooMuch(begun + TimeUnit.SECONDS.toNanos(6L * i))).isFalse();
-    }
-    assertThat(busy.isTooMuch(begun + TimeUnit.SECONDS.toNanos(24))).isTrue();
-  }
-
-  @Test
-  void aLockThatIsBusyNowAndThenIsNotTakenForDead() {
-    BusyCount busy = new BusyCount();
-    long begun = System.nanoTime();
-    for (int i = 0; i < 100; i++) {
-      assertThat(busy.isTooMuch(begun + TimeUnit.SECONDS.toNanos(20L * i))).isFalse();
-    }
-  }
-
   // ---- what has to be on disk before anyone relies on it
 
   /** Notes what changes the folder, and when that was made sure of. */
@@ -479,21 +302,9 @@ class PartsTest {
     }
 
     @Override
-    public void writeText(Path file, String text) throws IOException {
-      calls.add("write " + file.getFileName());
-      super.writeText(file, text);
-    }
-
-    @Override
     public void move(Path from, Path to) throws IOException {
       calls.add("move " + to.getFileName());
       super.move(from, to);
-    }
-
-    @Override
-    public String identity(Path file) throws IOException {
-      calls.add("identity " + file.getFileName());
-      return super.identity(file);
     }
 
     @Override
@@ -513,15 +324,6 @@ class PartsTest {
         @Override
         public void keep(String store) {}
       };
-
-  @Test
-  void aMarkerThatIsTakenAwayStaysAwayIfTheMachineStops() throws Exception {
-    Path file = Files.write(temp.resolve("file"), new byte[10]);
-    CleanMarker.write(Disk.REAL, file, 10, 1, 1);
-    NotingDisk disk = new NotingDisk();
-    assertThat(CleanMarker.take(disk, file, new FaultLog("cache"))).isPresent();
-    assertThat(disk.calls).containsAtLeast("delete", "sync").inOrder();
-  }
 
   @Test
   void aMarkForDiscardStaysIfTheMachineStops() throws Exception {
@@ -547,11 +349,11 @@ class PartsTest {
   void aSegmentBeyondTheLastIsRefusedRatherThanLookedForInMemory() throws Exception {
     Geometry geometry =
         Geometry.forFileOf(Geometry.MIN_FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
-    ChronicleFile file = ChronicleFile.create(Disk.REAL, temp.resolve("file"), geometry);
+    ChronicleFile file = TestStores.file(temp.resolve("file"), geometry);
     try {
       assertThrows(
           IndexOutOfBoundsException.class,
-          () -> file.scanSegment(file.segments(), (key, created, accessed, bytes) -> {}));
+          () -> file.scanSegment(file.segments(), (key, created, bytes) -> {}));
     } finally {
       file.close();
     }
@@ -579,13 +381,16 @@ class PartsTest {
     // As where its native code can't be loaded.
     PosixAPI.useNoOpPosixApi();
     try {
-      assertThrows(IOException.class, () -> ChronicleFile.create(full, path, geometry));
+      assertThrows(
+          IOException.class,
+          () -> ChronicleFile.create(full, path, FileState.pathOf(path), geometry));
     } finally {
       PosixAPIHolder.POSIX_API = null;
       PosixAPIHolder.loadPosixApi();
     }
     assertThat(Files.exists(path)).isFalse();
-    assertThat(Files.readString(Path.of("/proc/self/maps"))).doesNotContain(path.toString());
+    assertThat(Files.readString(Path.of("/proc/self/maps")).replaceAll("\\S+\\.state\\b", ""))
+        .doesNotContain(path.toString());
   }
 
   // ---- ValueFile
@@ -594,20 +399,20 @@ class PartsTest {
   void aPutEndsWhereWhatIsInItsWayCanNotBeRemoved() throws Exception {
     Geometry geometry =
         Geometry.forFileOf(Geometry.MIN_FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
-    ChronicleFile file = ChronicleFile.create(Disk.REAL, temp.resolve("file"), geometry);
+    ChronicleFile file = TestStores.file(temp.resolve("file"), geometry);
     try {
       byte[] payload = new byte[file.maxPayload()];
       for (int i = 0; i < 1000; i++) {
         // No value is stored like this, so none that is removed is this one.
         byte[] key = {(byte) i, (byte) (i >> 8), 7};
         var unused =
-            file.put(key, Envelope.wrap(key, Envelope.WHOLE, 1, 1, payload, 0, payload.length));
+            file.put(key, Envelope.wrap(key, Envelope.WHOLE, 1, payload, 0, payload.length));
       }
-      long records = file.records();
+      long records = file.state().records();
       assertThat(records).isAtLeast(10);
       ValueFile values = values(file, file.dataBytes());
       assertThat(values.put(new byte[] {1}, payload, 2, /* evict= */ true)).isFalse();
-      assertThat(file.records()).isEqualTo(records);
+      assertThat(file.state().records()).isEqualTo(records);
     } finally {
       file.close();
     }
@@ -616,22 +421,26 @@ class PartsTest {
   @Test
   void thePartsOfAValueThatIsTooLongByNowGoWithIt() throws Exception {
     Geometry geometry = Geometry.forFileOf(4 << 20, Geometry.DEFAULT_BYTES_PER_SLOT);
-    ChronicleFile file = ChronicleFile.create(Disk.REAL, temp.resolve("file"), geometry);
+    ChronicleFile file = TestStores.file(temp.resolve("file"), geometry);
     try {
       byte[] key = {1};
       assertThat(values(file, 2 << 20).put(key, new byte[1 << 20], 2, /* evict= */ true)).isTrue();
-      assertThat(file.records()).isAtLeast(10);
+      assertThat(file.state().records()).isAtLeast(10);
       ValueFile after = values(file, 100_000);
-      assertThrows(DamagedEntryException.class, () -> after.read(key, 3));
+      assertThat(after.read(key).bytes()).hasLength(1 << 20);
       after.remove(key);
-      assertThat(file.records()).isEqualTo(0);
+      assertThat(file.state().records()).isEqualTo(0);
     } finally {
       file.close();
     }
   }
 
-  private static ValueFile values(ChronicleFile file, long maxValue) {
-    return new ValueFile(file, maxValue, new Usage(() -> 2), new StoreCounters(), 0, 0);
+  private ValueFile values(ChronicleFile file, long maxValue) {
+    return new ValueFile(
+        file,
+        maxValue,
+        new Usage(() -> 2, Runnable::run, Disk.REAL, temp.resolve("use"), new FaultLog("cache")),
+        new StoreCounters());
   }
 
   // ---- HealTimes

@@ -79,6 +79,9 @@ class SlowOpeningTest {
               if (method.getName().equals("mapping")) {
                 goOn.await();
               }
+              if (method.getName().equals("hasKey")) {
+                return true; // the copy is to be taken for the file itself
+              }
               try {
                 return method.invoke(Disk.REAL, args);
               } catch (InvocationTargetException e) {

@@ -247,7 +247,7 @@ class StoreTest {
     }
     assertThat(store.stats().entries()).isEqualTo(1500);
     try (Stream<Path> files = Files.list(temp.resolve("stores"))) {
-      assertThat(files.filter(f -> f.toString().contains(".chm")).count()).isEqualTo(1);
+      assertThat(files.filter(f -> f.toString().endsWith(".chm")).count()).isEqualTo(1);
     }
   }
 

@@ -14,6 +14,11 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.stream.Stream;
+
 /** Stores for tests that must not depend on how fast the machine is. */
 final class TestStores {
   private TestStores() {}
@@ -23,5 +28,32 @@ final class TestStores {
     Store store = directory.openStore(settings);
     store.awaitOpened();
     return store;
+  }
+
+  /** A file with what is known of it beside it. */
+  static ChronicleFile file(Path path, Geometry geometry) throws IOException {
+    return ChronicleFile.create(Disk.REAL, path, FileState.pathOf(path), geometry);
+  }
+
+  /** Has the stores of a folder, which were closed, look as if their user had been killed. */
+  static void leaveOpen(Path folder) throws IOException {
+    try (Stream<Path> files = Files.list(folder)) {
+      for (Path file : files.filter(f -> f.toString().endsWith(".state")).toList()) {
+        Disk.REAL.map(file).putInt(FileState.CLOSED_AT, 0);
+      }
+    }
+  }
+
+  /** The disk of this machine after another start of it. */
+  static Disk anotherBoot() {
+    return new ForwardingDisk(Disk.REAL) {
+      @Override
+      void called() {}
+
+      @Override
+      public String bootId() {
+        return "another-boot";
+      }
+    };
   }
 }

@@ -104,7 +104,7 @@ class TicketRaceTest {
       int number = source.incrementAndGet();
       if (put) {
         var unused = store.put(KEY, bytes(number), System.currentTimeMillis());
-      } else if (i % 12 == 2) {
+      } else if (i % 120 == 2) {
         store.clear();
       } else {
         store.remove(KEY);

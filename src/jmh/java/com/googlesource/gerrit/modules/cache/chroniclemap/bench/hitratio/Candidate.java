@@ -40,7 +40,11 @@ record Candidate(String name, Maker maker) {
         ofSegments("ageing", Score.SLOW_AGEING),
         new Candidate(
             "chance", (capacity, sizes) -> new SegmentedStore(Score.chance(1), capacity, sizes)),
-        ofSegments("ours", Score.FREQUENCY));
+        ofSegments("touched", Score.FREQUENCY),
+        new Candidate(
+            "ours",
+            (capacity, sizes) ->
+                new SegmentedStore(Score.FREQUENCY, capacity, sizes, /* touches= */ false)));
   }
 
   private static Candidate ofSegments(String name, Score score) {

@@ -55,8 +55,9 @@ interface Score {
   Score SLOW_AGEING = (age, sinceStored, frequency, segment) -> -age / Math.pow(frequency + 1, 3);
 
   /**
-   * What this module does: by frequency, and of equals the one goes that was not accessed for
-   * longer. The tenth that was accessed last stays, so that a new entry has its chance.
+   * By frequency, and of equals the one goes that was not accessed for longer. The tenth that was
+   * accessed last stays, so that a new entry has its chance. This module does it with the time at
+   * which an entry was stored, so that reads have nothing to write.
    */
   Score FREQUENCY =
       (age, sinceStored, frequency, segment) ->

@@ -30,6 +30,7 @@ final class SegmentedStore implements Policy {
   private static final int TOUCHES_IN_LIFETIME = 64;
 
   private final Score score;
+  private final boolean touches;
   private final int[] sizes;
   private final Sketch sketch;
   private final long segmentBytes;
@@ -50,7 +51,18 @@ final class SegmentedStore implements Policy {
   }
 
   SegmentedStore(Score score, long capacity, int[] sizes) {
+    this(score, capacity, sizes, /* touches= */ true);
+  }
+
+  /**
+   * Makes an empty store.
+   *
+   * @param touches whether it notes when an entry was accessed; if not, its age is the time since
+   *     it was stored
+   */
+  SegmentedStore(Score score, long capacity, int[] sizes, boolean touches) {
     this.score = score;
+    this.touches = touches;
     this.sizes = sizes;
     int count = (int) Math.max(1, Math.min(MOST_SEGMENTS, capacity / SEGMENT_BYTES));
     segmentBytes = capacity / count;
@@ -70,7 +82,7 @@ final class SegmentedStore implements Policy {
     sketch.increment(hash);
     if (place[key] >= 0) {
       // The stamp is in the file, so it is not written at each read.
-      if (now - accessed[key] > touchInterval) {
+      if (touches && now - accessed[key] > touchInterval) {
         accessed[key] = now;
       }
       return true;

@@ -1,0 +1,234 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * What is left of a store when the machine stops: {@link CrashingDisk} takes any pages back that
+ * nobody has made sure of. Whatever is lost, no value is found that was replaced or removed.
+ */
+class MachineCrashTest {
+  private static final int KEYS = 600;
+  private static final int CRASHES = 8;
+
+  @TempDir Path temp;
+
+  private static StoreSettings settings(long limit) {
+    return new StoreSettings("cache", 1, limit, Optional.empty());
+  }
+
+  private static byte[] key(int number) {
+    return ("key " + number).getBytes(UTF_8);
+  }
+
+  private static byte[] value(int number, int version) {
+    byte[] out = new byte[number % 50 == 0 ? 40_000 : 20 + number * 37 % 3000];
+    new Random(number * 1000L + version).nextBytes(out);
+    return out;
+  }
+
+  private static StoreDirectory open(Path folder, Disk disk) throws Exception {
+    return StoreDirectory.open(folder, OptionalLong.empty(), disk, System::currentTimeMillis);
+  }
+
+  /** The values of a cache that is keyed by content: they are kept, but for what was lost. */
+  @Test
+  void whatWasNeverInvalidatedIsKept() throws Exception {
+    int kept = 0;
+    for (int seed = 1; seed <= 6; seed++) {
+      Random random = new Random(seed);
+      Path folder = temp.resolve("folder" + seed);
+      CrashingDisk disk = new CrashingDisk(folder, temp.resolve("shadow" + seed), "boot");
+      try (StoreDirectory directory = open(folder, disk)) {
+        Store store = TestStores.open(directory, settings(8 << 20));
+        for (int i = 0; i < KEYS; i++) {
+          store.putIfCurrent(key(i), value(i, 0), 1, store.ticket(key(i)));
+          if (i == KEYS / 2) {
+            store.flush();
+            store.awaitRebuilt();
+            // As it does once a minute.
+            directory.sweep();
+          }
+        }
+        store.flush();
+        for (int i = 0; i < CRASHES; i++) {
+          Path left = temp.resolve("left" + seed + "-" + i);
+          disk.crash(left, random);
+          kept += check(left, new HashMap<>(), i);
+        }
+      }
+    }
+    assertThat(kept).isGreaterThan(0);
+  }
+
+  /** Returns how many values were found. */
+  private int check(Path left, Map<Integer, Integer> versions, int crash) throws Exception {
+    CrashingDisk after = new CrashingDisk(left, temp.resolve(left.getFileName() + "s"), "later");
+    int found = 0;
+    try (StoreDirectory directory = open(left, after)) {
+      Store store = TestStores.open(directory, settings(8 << 20));
+      assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+      for (int i = 0; i < KEYS; i++) {
+        Value value = store.read(key(i));
+        if (value != null) {
+          assertWithMessage("key %s after crash %s", i, crash)
+              .that(value.bytes())
+              .isEqualTo(value(i, versions.getOrDefault(i, 0)));
+          found++;
+        }
+      }
+      VerifyReport report = store.verify(false, Progress.NONE);
+      assertThat(report.complete()).isTrue();
+      assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+      store.put(key(1), value(1, 77), 1);
+      store.flush();
+      assertThat(store.read(key(1)).bytes()).isEqualTo(value(1, 77));
+    }
+    return found;
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
+  void whatWasReplacedOrRemovedIsNeverFound(int seed) throws Exception {
+    Random random = new Random(seed);
+    Path folder = temp.resolve("folder");
+    Map<Integer, Integer> versions = new HashMap<>();
+    CrashingDisk disk = new CrashingDisk(folder, temp.resolve("shadow"), "boot");
+    int crashes = 0;
+    StoreDirectory directory = open(folder, disk);
+    try {
+      Store store = TestStores.open(directory, settings(8 << 20));
+      for (int step = 0; step < 1500; step++) {
+        int number = random.nextInt(KEYS);
+        int version = versions.getOrDefault(number, 0);
+        switch (random.nextInt(step < 500 ? 4 : 12)) {
+          default ->
+              store.putIfCurrent(key(number), value(number, version), 1, store.ticket(key(number)));
+          case 8, 9 -> {
+            versions.put(number, version + 1);
+            store.put(key(number), value(number, version + 1), 1);
+          }
+          case 10 -> {
+            versions.put(number, version + 1);
+            long unused = store.remove(key(number));
+          }
+          case 11 -> {
+            switch (random.nextInt(30)) {
+              case 0 -> {
+                store.clear();
+                for (int i = 0; i < KEYS; i++) {
+                  versions.merge(i, 1, Integer::sum);
+                }
+              }
+              case 1 -> directory.sweep();
+              case 2 -> store.flush();
+              case 3 -> {
+                directory.close();
+                directory = open(folder, disk);
+                store = TestStores.open(directory, settings(8 << 20));
+              }
+              default -> {}
+            }
+          }
+        }
+        if (step % 250 == 249) {
+          Path left = temp.resolve("left" + crashes);
+          disk.crash(left, random);
+          int unused = check(left, versions, crashes++);
+        }
+      }
+    } finally {
+      directory.close();
+    }
+    disk.crash(temp.resolve("left"), random);
+    int unused = check(temp.resolve("left"), versions, crashes);
+  }
+
+  /**
+   * What is done to a store that was closed and opened, and nothing else, before the machine stops.
+   */
+  private enum FirstChange {
+    CLEAR {
+      @Override
+      void apply(Store store) {
+        store.clear();
+      }
+    },
+    REMOVE {
+      @Override
+      void apply(Store store) {
+        for (int i = 0; i < KEYS; i++) {
+          long unused = store.remove(key(i));
+        }
+      }
+    },
+    PUT {
+      @Override
+      void apply(Store store) {
+        for (int i = 0; i < KEYS; i++) {
+          long unused = store.put(key(i), value(i, 1), 1);
+        }
+      }
+    };
+
+    abstract void apply(Store store);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void theFirstChangeAfterAStartHoldsToo(FirstChange change) throws Exception {
+    for (int seed = 1; seed <= 3; seed++) {
+      Random random = new Random(seed);
+      Path folder = temp.resolve("folder" + seed);
+      try (StoreDirectory directory = open(folder, Disk.REAL)) {
+        Store store = TestStores.open(directory, settings(8 << 20));
+        for (int i = 0; i < KEYS; i++) {
+          store.putIfCurrent(key(i), value(i, 0), 1, store.ticket(key(i)));
+        }
+      }
+      CrashingDisk disk =
+          new CrashingDisk(folder, temp.resolve("shadow" + seed), Disk.REAL.bootId());
+      Map<Integer, Integer> versions = new HashMap<>();
+      try (StoreDirectory directory = open(folder, disk)) {
+        Store store = TestStores.open(directory, settings(8 << 20));
+        assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
+        change.apply(store);
+        for (int i = 0; i < KEYS; i++) {
+          versions.put(i, 1);
+        }
+        for (int i = 0; i < CRASHES; i++) {
+          Path left = temp.resolve("left" + seed + "-" + i);
+          disk.crash(left, random);
+          int unused = check(left, versions, i);
+        }
+      }
+    }
+  }
+}
