@@ -133,13 +133,13 @@ final class CachesTable {
       case RECOVERED ->
           Optional.of(
               String.format(
-                  "%s: recovered after a crash in %d ms, %d entries kept, %d damaged ones dropped",
-                  report.name(), start.millis(), start.entries(), start.damaged()));
+                  "%s: recovered after a crash in %d ms, %d entries kept",
+                  report.name(), start.millis(), start.entries()));
       case SHRUNK ->
           Optional.of(
               String.format(
-                  "%s: made smaller in %d ms, %d entries kept: %s",
-                  report.name(), start.millis(), start.entries(), start.detail()));
+                  "%s: had %d entries and had to be made smaller: %s",
+                  report.name(), start.entries(), start.detail()));
       case REPLACED -> Optional.of(report.name() + ": started empty: " + start.detail());
       default -> Optional.empty();
     };

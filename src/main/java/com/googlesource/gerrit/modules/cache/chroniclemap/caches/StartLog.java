@@ -49,11 +49,11 @@ final class StartLog {
     switch (report.kind()) {
       case RECOVERED ->
           warn(
-              "Cache %s was recovered, because %s: %d entries kept, %d damaged ones dropped"
-                  .formatted(cache, report.detail(), report.entries(), report.damaged()));
+              "Cache %s was recovered, because %s: %d entries kept"
+                  .formatted(cache, report.detail(), report.entries()));
       case SHRUNK ->
           warn(
-              "Cache %s was made smaller, because %s: %d entries kept"
+              "Cache %s is being made smaller, because %s: it had %d entries"
                   .formatted(cache, report.detail(), report.entries()));
       case REPLACED -> warn("Cache %s starts empty: %s".formatted(cache, report.detail()));
       case NONE ->

@@ -36,15 +36,17 @@ import java.util.zip.CRC32C;
 /**
  * What is known of a store's file, in a small file beside it that is mapped while the store is
  * open: whether it was closed, what each segment holds, which segments may be half written, and
- * whether anything in it was ever invalidated. It answers, at the next start and without a look at
- * the store's file itself, what of that may be used; see {@link #judge}.
+ * whether anything in it was ever invalidated. It answers, at the next start and, but for copies,
+ * without reading the store's file itself, what of that may be used; see {@link #judge}.
  *
  * <p>Rests on three facts. What a process has written into mapped memory is in the file, in the
  * order of writing, even if the process is killed. One thread at a time writes, so that after a
  * kill only the segments that it touched last can be half written: those are noted before they are
  * touched ({@link #begin}). And a crash of the machine may take any page back to an older state, so
  * that after one an older value could be found, unless no key of the file ever had two values:
- * {@link #noteChange} says on disk, before the first value is taken away, that this has ended.
+ * {@link #noteChange} says on disk, before the first value is put in place of another or removed,
+ * that this has ended. What is loaded again after it had to leave for lack of room counts as the
+ * same value.
  *
  * <p>The format, little endian:
  *
@@ -59,8 +61,8 @@ import java.util.zip.CRC32C;
  *    512  of each segment: records (4), values (4), bytes (4), unchecked (4)
  * </pre>
  *
- * <p>Takes 16 bytes for each segment, so 1/65536 of the store's file. All but what is said to be
- * for the writer may be called by any thread.
+ * <p>Takes 16 bytes for each segment of 1 MB or more. All but what is said to be for the writer may
+ * be called by any thread.
  */
 final class FileState {
   private static final long MAGIC = 0x3154_5453_4D48_4343L;
@@ -291,14 +293,21 @@ final class FileState {
     }
     VarHandle.releaseFence();
     buffer.put(TOUCHED_AT, new byte[4 * TOUCHED]);
-    buffer.putInt(ON_DISK_AT, 0);
-    buffer.putInt(HAS_CHECKSUM_AT, 0);
-    buffer.putInt(CLOSED_AT, 0);
-    putText(BOOT_AT, disk.bootId());
     putText(KEY_AT, disk.fileKey(store));
+    putOpen();
     open = true;
     // Or else the old key and boot might be on disk beside what is written from here on.
     disk.force(path);
+  }
+
+  /** Says that the file is open, in this boot. */
+  private void putOpen() {
+    buffer.putInt(ON_DISK_AT, 0);
+    buffer.putInt(HAS_CHECKSUM_AT, 0);
+    putText(BOOT_AT, disk.bootId());
+    // Last: who is killed in between leaves a file that says it is closed, as it still is.
+    VarHandle.releaseFence();
+    buffer.putInt(CLOSED_AT, 0);
   }
 
   /** Has a segment checked before it is used. */
@@ -322,11 +331,7 @@ final class FileState {
     }
     checkMapped();
     boolean onDisk = buffer.getInt(ON_DISK_AT) != 0;
-    buffer.putInt(ON_DISK_AT, 0);
-    buffer.putInt(HAS_CHECKSUM_AT, 0);
-    putText(BOOT_AT, disk.bootId());
-    VarHandle.releaseFence();
-    buffer.putInt(CLOSED_AT, 0);
+    putOpen();
     if (onDisk) {
       // Or else a crash of the machine could leave it beside a file with some of the new pages.
       try {

@@ -28,7 +28,7 @@ import java.io.IOException;
  * <p>Until the next file is whole it has a name that means nothing after a crash.
  *
  * <p>Reads and {@link #markVoid} are for any thread; all else for the holder of the store's writer
- * lock, but for {@link #make}, which takes long.
+ * lock, but for {@link #make} and what goes to the disk now and then.
  */
 final class Generations {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -225,7 +225,7 @@ final class Generations {
         ++lastNumber, bytes, Geometry.bytesPerSlot(current.values().averageRecordBytes()));
   }
 
-  /** Makes the file of the next generation. Takes a while; without the lock. */
+  /** Makes the file of the next generation. Takes a while where it is large; needs no lock. */
   Generation make(StoreFiles.GenerationFile name) throws IOException {
     // If it is smaller, what is used most is kept.
     usage.load();
@@ -318,7 +318,7 @@ final class Generations {
     Generation old = current;
     Generation made = next;
     // A crash after this finds two generations and takes the newer one, which is whole.
-    install(files.disk(), made);
+    install(made);
     made.state().takesPlace();
     current = made;
     next = null;
@@ -338,7 +338,8 @@ final class Generations {
   }
 
   /** Gives a whole file the name under which it counts. */
-  static void install(Disk disk, Generation made) throws IOException {
+  private void install(Generation made) throws IOException {
+    Disk disk = files.disk();
     try {
       disk.move(made.name().growingPath(), made.name().path());
     } catch (IOException e) {
@@ -365,14 +366,10 @@ final class Generations {
 
   /** Unmaps and deletes a generation that never came into use. */
   void discard(Generation made) {
-    discard(files.disk(), made, faults);
-  }
-
-  static void discard(Disk disk, Generation made, FaultLog faults) {
     made.unmap();
     try {
-      disk.delete(made.name().growingPath());
-      disk.delete(made.name().statePath());
+      files.disk().delete(made.name().growingPath());
+      files.disk().delete(made.name().statePath());
     } catch (IOException e) {
       // It means nothing to anyone; whoever makes the next one deletes it, or the next start.
       faults.warn(e, "cannot delete", made.name().growingPath());

@@ -49,7 +49,8 @@ record Geometry(int segments, int chunkSize, long chunksPerSegment, long entries
   private static final int MAX_SEGMENTS = 1024;
 
   /**
-   * Chronicle-Map's header, global state, the rounding to pages, and the markers beside the file.
+   * Chronicle-Map's header, global state, the rounding to pages, and the {@link FileState} beside
+   * the file.
    */
   private static final long FILE_OVERHEAD = 24 << 10;
 

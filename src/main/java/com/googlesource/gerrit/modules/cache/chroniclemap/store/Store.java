@@ -231,11 +231,6 @@ public final class Store {
     life.heal();
   }
 
-  /** Returns when the file is not being replaced by a larger or smaller one. */
-  void awaitRebuilt() {
-    growth.await();
-  }
-
   /** Writes what waits, unmaps the file and says that it is in order. */
   void close() {
     life.close();

@@ -195,7 +195,7 @@ final class StoreGrowth implements DiskBudget.Owner {
    * @throws IOException if none can be made
    */
   Generation clear(Generations generations) throws IOException {
-    long bytes = Math.min(plan.first(), generations.current().name().bytes());
+    long bytes = emptyBytes(generations.current().name().bytes());
     // An interrupt would close the channel through which the file is made.
     boolean interrupted = Thread.interrupted();
     try {
@@ -209,6 +209,11 @@ final class StoreGrowth implements DiskBudget.Owner {
         Thread.currentThread().interrupt();
       }
     }
+  }
+
+  /** Bytes of an empty file that takes the place of what there is, at most so many. */
+  long emptyBytes(long most) {
+    return Math.min(plan.first(), most);
   }
 
   /**
@@ -297,11 +302,8 @@ final class StoreGrowth implements DiskBudget.Owner {
     }
     try {
       done = made != null && take(generations, made) && copyAll(generations, progress);
-    } catch (IOException e) {
-      refuse(e);
-      abandon(generations);
-    } catch (StoreBusyException | OutOfMemoryError e) {
-      // Neither says anything of the files.
+    } catch (IOException | StoreBusyException | OutOfMemoryError e) {
+      // None of them says anything of the file in use.
       refuse(e);
       abandon(generations);
     } catch (RuntimeException | Error e) {

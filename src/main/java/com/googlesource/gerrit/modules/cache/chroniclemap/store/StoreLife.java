@@ -108,10 +108,7 @@ final class StoreLife {
   private void takeOver(StoreOpener.Opened result) throws IOException {
     lock.lock();
     try {
-      file.use(
-          result.generations(),
-          result.report(),
-          Math.min(result.bytes(), new GrowthPlan(settings.maxBytes()).first()));
+      file.use(result.generations(), result.report(), growth.emptyBytes(result.bytes()));
       // Applied before anyone else writes: after that the marker is not needed any more.
       boolean all = writer.writeAllNow();
       if (all && file.state() == StoreState.READY) {
@@ -137,8 +134,7 @@ final class StoreLife {
         LockSupport.parkNanos(2 * (System.nanoTime() - begun));
       }
     } catch (StoreBusyException e) {
-      // It was replaced, or can't be opened once more just now: each is put in order when it is
-      // used.
+      // It was replaced meanwhile.
       logger.atFine().withCause(e).log("Cache %s", settings.name());
     } catch (RuntimeException | InternalError e) {
       file.fail(generations, e);

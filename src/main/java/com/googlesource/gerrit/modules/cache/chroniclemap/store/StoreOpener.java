@@ -86,7 +86,8 @@ final class StoreOpener {
   }
 
   /**
-   * Opens the file. Reads no more of it than its header, however large it is.
+   * Opens the file. Reads no more of it than its header, however large it is; but a copy of a
+   * closed one is compared with its checksum, where that was noted.
    *
    * @throws IOException if there is no file and none can be made
    */

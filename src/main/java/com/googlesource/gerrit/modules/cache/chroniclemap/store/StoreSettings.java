@@ -25,7 +25,7 @@ import java.util.Optional;
  * @param name of the cache; names the file
  * @param version of the keys and values; another version starts empty
  * @param maxBytes hard bound on the store's file, bytes; one and a half times that while it grows,
- *     up to twice while it is recovered or repaired
+ *     up to twice while it is repaired
  * @param maxAge values older than this are not found any more; empty for no limit
  */
 public record StoreSettings(String name, int version, long maxBytes, Optional<Duration> maxAge) {

@@ -25,7 +25,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The threads of all stores of a folder: two that open files and write what waits, two for what
- * takes long and can wait, such as a rebuild, so that it does not hold up the others.
+ * takes long and can wait, such as a rebuild, so that it does not hold up the others, and one that
+ * waits for the disk.
  */
 final class StoreThreads {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();

@@ -72,7 +72,7 @@ class MachineCrashTest {
           store.putIfCurrent(key(i), value(i, 0), 1, store.ticket(key(i)));
           if (i == KEYS / 2) {
             store.flush();
-            store.awaitRebuilt();
+            TestStores.awaitRebuilt(store);
             // As it does once a minute.
             directory.sweep();
           }

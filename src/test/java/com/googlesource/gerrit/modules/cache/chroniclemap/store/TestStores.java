@@ -30,6 +30,12 @@ final class TestStores {
     return store;
   }
 
+  /** Returns when the file is not being replaced by a larger or smaller one. */
+  static void awaitRebuilt(Store store) throws InterruptedException {
+    // Waits for that before it begins.
+    VerifyReport unused = store.verify(false, Progress.NONE);
+  }
+
   /** A file with what is known of it beside it. */
   static ChronicleFile file(Path path, Geometry geometry) throws IOException {
     return ChronicleFile.create(Disk.REAL, path, FileState.pathOf(path), geometry);

@@ -275,7 +275,7 @@ class UpkeepTest {
       put(store, i, 1000);
     }
     store.flush();
-    store.awaitRebuilt();
+    TestStores.awaitRebuilt(store);
     clock.addAndGet(3_600_000);
     for (int i = 0; i < 1000; i++) {
       assertThat(store.read(key(i))).isNotNull();
@@ -284,7 +284,7 @@ class UpkeepTest {
 
     open();
     store = store("lower", 4 * MB);
-    store.awaitRebuilt();
+    TestStores.awaitRebuilt(store);
     StoreStats stats = store.stats();
     assertThat(stats.start().kind()).isEqualTo(StartReport.Kind.SHRUNK);
     assertThat(stats.entries()).isAtLeast(2500);
@@ -312,7 +312,7 @@ class UpkeepTest {
     open();
     store = store("tiny", 130_000);
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.SHRUNK);
-    store.awaitRebuilt();
+    TestStores.awaitRebuilt(store);
     for (int i = 100; i < 110; i++) {
       put(store, i, 5000);
     }
@@ -363,7 +363,7 @@ class UpkeepTest {
     // They make room for each other.
     directory.sweep();
     for (String name : List.of("a", "b", "c")) {
-      store(name, 16 * MB).awaitRebuilt();
+      TestStores.awaitRebuilt(store(name, 16 * MB));
     }
     directory.close();
     assertThat(blocks()).isAtMost(6 * MB);
