@@ -18,24 +18,16 @@ import static java.util.Objects.checkIndex;
 
 import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
-import java.util.Set;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import net.openhft.chronicle.bytes.RandomDataInput;
 import net.openhft.chronicle.bytes.RandomDataOutput;
 import net.openhft.chronicle.hash.Data;
 import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
-import net.openhft.chronicle.hash.locks.InterProcessLock;
 import net.openhft.chronicle.map.ChronicleMap;
-import net.openhft.chronicle.map.ChronicleMapBuilder;
 import net.openhft.chronicle.map.ExternalMapQueryContext;
 import net.openhft.chronicle.map.MapEntry;
 import net.openhft.chronicle.map.MapSegmentContext;
@@ -55,19 +47,11 @@ import net.openhft.chronicle.map.MapSegmentContext;
  * first used: one segment is read for that, however large the file is.
  *
  * <p>Reads may run in any number of threads, and together with one writer. Writes are for one
- * thread at a time. Nothing may be called after {@link #close}; {@link Gate} sees to that.
+ * thread at a time. Nothing may be called after {@link #close}; {@link Gate} sees to that. {@link
+ * ChronicleFiles} makes and opens them.
  */
 final class ChronicleFile {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
-  private static final int SPINS = 50;
-  private static final long PAUSE_NANOS = 20_000;
-  private static final long LOCK_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
-
-  /** How long a writer that waits for readers keeps further ones out, each time it tries. */
-  private static final long TRY_MICROS = 50;
-
-  /** What one pause counts for at most, however long it really took. */
-  private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
   private final ChronicleMap<byte[], byte[]> map;
   private final FileState state;
@@ -85,10 +69,20 @@ final class ChronicleFile {
   private final long fileBytes;
   private final Disk disk;
 
+  /** Whether the system knows how the file is used. */
+  private final AtomicBoolean advised = new AtomicBoolean();
+
   /** For reading past the mapping; null if the file is in memory only. */
   private final FileChannel channel;
 
-  private ChronicleFile(
+  /**
+   * Takes over a map that nobody uses yet.
+   *
+   * @param path null if it is in memory only
+   * @param channel to read the file with, which is closed with it; null if it is in memory only
+   * @param damaged counts what is found damaged when segments are put in order
+   */
+  ChronicleFile(
       ChronicleMap<byte[], byte[]> map,
       Geometry geometry,
       FileState state,
@@ -102,7 +96,7 @@ final class ChronicleFile {
     this.map = map;
     this.state = state;
     VanillaChronicleHash<?, ?, ?, ?> hash = (VanillaChronicleHash<?, ?, ?, ?>) map;
-    this.layout = layout(hash, geometry.maxPayload());
+    this.layout = FileLayout.of(hash, geometry.maxPayload());
     this.headers = SegmentHeaders.takeOver(hash);
     for (int i = 0; i < layout.segments(); i++) {
       if (state.records(i) < 0 || state.records(i) >= layout.slots()) {
@@ -118,138 +112,6 @@ final class ChronicleFile {
     this.dataBytes = geometry.dataBytes();
     this.slots = geometry.segments() * geometry.entriesPerSegment();
     this.fileBytes = fileBytes;
-  }
-
-  /**
-   * Makes a file that only its owner can read. On failure nothing is left behind.
-   *
-   * @param statePath of the file that says what is known of it
-   */
-  static ChronicleFile create(Disk disk, Path path, Path statePath, Geometry geometry)
-      throws IOException {
-    try {
-      FileState state = FileState.create(disk, statePath, geometry.segments());
-      disk.create(path);
-      boolean allocated = ChronicleRuntime.allocatesDisk();
-      ChronicleFile file = map(disk, path, geometry, state, new LongAdder());
-      try {
-        if (!allocated) {
-          Holes.rewrite(disk, path);
-        }
-        state.describe(path, file.fileBytes, Math.toIntExact(file.layout.headersOffset()));
-        return file;
-      } catch (IOException | RuntimeException | Error e) {
-        // A file that is deleted while it is mapped keeps its disk.
-        file.close();
-        throw e;
-      }
-    } catch (IOException | RuntimeException | Error e) {
-      deleteAfter(e, disk, path);
-      deleteAfter(e, disk, statePath);
-      throw e;
-    }
-  }
-
-  private static void deleteAfter(Throwable failure, Disk disk, Path path) {
-    try {
-      disk.delete(path);
-    } catch (IOException e) {
-      failure.addSuppressed(e);
-    }
-  }
-
-  private static ChronicleFile map(
-      Disk disk, Path path, Geometry geometry, FileState state, LongAdder damaged)
-      throws IOException {
-    disk.mapping(path);
-    ChronicleMap<byte[], byte[]> map = builder(geometry).createPersistedTo(path.toFile());
-    try {
-      // Chronicle-Map rounds what it maps up to a page.
-      long size = disk.size(path);
-      if (size < ((VanillaChronicleHash<?, ?, ?, ?>) map).dataStoreSize()) {
-        // To touch memory beyond the end of its file is a fault.
-        throw new IOException("the file was cut off at " + size + " bytes");
-      }
-      return new ChronicleFile(
-          map,
-          geometry,
-          state,
-          disk,
-          path,
-          disk.open(path, Set.of(StandardOpenOption.READ)),
-          size,
-          damaged);
-    } catch (IOException | RuntimeException | Error e) {
-      map.close();
-      throw e;
-    }
-  }
-
-  /** Loads the classes that an open file needs, which takes longer than to open one. */
-  static void warmUp() throws DamagedEntryException {
-    Geometry geometry =
-        Geometry.forFileOf(Geometry.MIN_FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
-    ChronicleFile file =
-        new ChronicleFile(
-            builder(geometry).create(),
-            geometry,
-            FileState.inMemory(geometry.segments()),
-            Disk.REAL,
-            null,
-            null,
-            0,
-            new LongAdder());
-    try {
-      byte[] key = StoredKey.ofValue(new byte[1]);
-      var unusedSize = file.put(key, Envelope.wrap(key, Envelope.WHOLE, 0, new byte[0], 0, 0));
-      var unused = file.read(key);
-    } finally {
-      file.close();
-    }
-  }
-
-  /**
-   * Opens a file.
-   *
-   * @param state what is known of it, after {@link FileState#takeOver}
-   * @param damaged counts what is found damaged when segments are put in order
-   */
-  static ChronicleFile open(
-      Disk disk, Path path, Geometry geometry, FileState state, LongAdder damaged)
-      throws IOException {
-    checkReady(disk, path);
-    return map(disk, path, geometry, state, damaged);
-  }
-
-  /** Refuses what Chronicle-Map would wait a minute for: a header that was never finished. */
-  private static void checkReady(Disk disk, Path path) throws IOException {
-    ByteBuffer word = ByteBuffer.allocate(Integer.BYTES).order(ByteOrder.LITTLE_ENDIAN);
-    try (FileChannel channel = disk.open(path, Set.of(StandardOpenOption.READ))) {
-      if (!SegmentReader.readFully(channel, FileLayout.SIZE_WORD_IN_FILE, word)
-          || word.getInt(0) == 0
-          || (word.getInt(0) & FileLayout.NOT_READY) != 0) {
-        throw new IOException("the header of the file was never finished");
-      }
-    }
-  }
-
-  private static ChronicleMapBuilder<byte[], byte[]> builder(Geometry geometry) {
-    ChronicleRuntime.prepare();
-    return ChronicleMapBuilder.of(byte[].class, byte[].class)
-        .actualSegments(geometry.segments())
-        .actualChunkSize(geometry.chunkSize())
-        .actualChunksPerSegmentTier(geometry.chunksPerSegment())
-        .entriesPerSegment(geometry.entriesPerSegment())
-        .entries(geometry.entriesPerSegment() * geometry.segments())
-        .allowSegmentTiering(false)
-        .sparseFile(false)
-        // Our own checksum is checked on each read, not only in recovery.
-        .checksumEntries(false)
-        // Nobody wants the older value; reading it would cost a copy.
-        .putReturnsNull(true)
-        .removeReturnsNull(true)
-        // Gerrit stops the store; a second closer in a shutdown hook would unmap it under readers.
-        .skipCloseOnExitHook(true);
   }
 
   /** Bytes of payload above which a value has to be split. */
@@ -295,7 +157,7 @@ final class ChronicleFile {
     long created;
     byte[] payload;
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
-      lockForRead(query);
+      SegmentLocks.lockForRead(query);
       MapEntry<byte[], byte[]> entry = query.entry();
       if (entry == null) {
         return null;
@@ -334,36 +196,6 @@ final class ChronicleFile {
     return query;
   }
 
-  /**
-   * Takes the lock of readers. Chronicle-Map would spin for it: where the writer that has the
-   * segment is not running, because all processors are busy, that keeps it from running.
-   */
-  private static void lockForRead(ExternalMapQueryContext<byte[], byte[], ?> query) {
-    InterProcessLock lock = query.readLock();
-    for (int i = 0; i < SPINS; i++) {
-      if (lock.tryLock()) {
-        return;
-      }
-      Thread.onSpinWait();
-    }
-    await(lock::tryLock);
-  }
-
-  /** Waits for a lock; not by the clock alone: after a pause of the process it is free soon. */
-  private static void await(BooleanSupplier tryLock) {
-    long waited = 0;
-    long before = System.nanoTime();
-    while (!tryLock.getAsBoolean()) {
-      if (waited > LOCK_WAIT_NANOS) {
-        throw new StoreBusyException();
-      }
-      LockSupport.parkNanos(PAUSE_NANOS);
-      long now = System.nanoTime();
-      waited += Math.min(now - before, LONGEST_PAUSE_NANOS);
-      before = now;
-    }
-  }
-
   private int payloadLength(long size) throws DamagedEntryException {
     long length = size - Envelope.HEADER_LENGTH;
     if (length < 0 || length > maxPayload) {
@@ -375,7 +207,7 @@ final class ChronicleFile {
   /** Bytes of the stored key and record; 0 if there is none. */
   long sizeOf(byte[] storedKey) {
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
-      lockForRead(query);
+      SegmentLocks.lockForRead(query);
       MapEntry<byte[], byte[]> entry = query.entry();
       return entry == null ? 0 : storedKey.length + checkedSize(entry);
     }
@@ -389,7 +221,7 @@ final class ChronicleFile {
   /** Whether there is a record that is void. */
   boolean isVoid(byte[] storedKey) {
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
-      lockForRead(query);
+      SegmentLocks.lockForRead(query);
       MapEntry<byte[], byte[]> entry = query.entry();
       return entry != null && isVoid(entry);
     }
@@ -400,17 +232,12 @@ final class ChronicleFile {
     return Envelope.isVoid(value.bytes().readInt(value.offset() + Envelope.KIND_OFFSET));
   }
 
-  /**
-   * The record of a key, void or not, if its payload has exactly this length; null if not. A put of
-   * a small value pays for no more than the look-up.
-   */
-  byte[] headOf(byte[] storedKey, int payloadLength) {
+  /** The record of a key if it is the head of a split value, void or not; null if not. */
+  byte[] headOf(byte[] storedKey) {
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
-      lockForRead(query);
+      SegmentLocks.lockForRead(query);
       MapEntry<byte[], byte[]> entry = query.entry();
-      return entry == null || checkedSize(entry) != Envelope.HEADER_LENGTH + (long) payloadLength
-          ? null
-          : entry.value().get().clone();
+      return entry == null ? null : headOf(entry, checkedSize(entry));
     }
   }
 
@@ -422,6 +249,21 @@ final class ChronicleFile {
   }
 
   // ---- writing
+
+  /**
+   * What became of a put.
+   *
+   * @param fitted whether the record is in the file
+   * @param replaced the older record of the key, if it was the head of a split value; or else null
+   */
+  record Put(boolean fitted, byte[] replaced) {
+    private static final Put FITTED = new Put(true, null);
+    private static final Put NO_ROOM = new Put(false, null);
+
+    private static Put of(boolean fitted, byte[] replaced) {
+      return replaced != null ? new Put(fitted, replaced) : fitted ? FITTED : NO_ROOM;
+    }
+  }
 
   /**
    * The length of an entry's record, if it can be true. Chronicle-Map frees as many chunks as the
@@ -436,54 +278,28 @@ final class ChronicleFile {
     return size;
   }
 
-  /** Takes the lock of the one writer, beside which others still read. */
-  private static void lockForUpdate(ExternalMapQueryContext<byte[], byte[], ?> query) {
-    await(query.updateLock()::tryLock);
-  }
-
-  /** Keeps readers out too, once those inside have left. */
-  private static void lockForWrite(ExternalMapQueryContext<byte[], byte[], ?> query) {
-    InterProcessLock lock = query.writeLock();
-    boolean[] interrupted = {Thread.interrupted()};
-    try {
-      await(
-          () -> {
-            try {
-              return lock.tryLock(TRY_MICROS, TimeUnit.MICROSECONDS);
-            } catch (InterruptedException e) {
-              interrupted[0] = true;
-              return false;
-            }
-          });
-    } finally {
-      if (interrupted[0]) {
-        Thread.currentThread().interrupt();
-      }
-    }
-  }
-
   /**
    * Stores a record made by {@link Envelope#wrap}. If it does not fit, any older record of the key
    * is gone too, so that nobody takes it for the value.
    *
-   * @return whether it fitted
    * @throws StoreBusyException if readers did not leave the segment; then nothing has changed
    */
-  boolean put(byte[] storedKey, byte[] record) {
+  Put put(byte[] storedKey, byte[] record) {
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
-      lockForUpdate(query);
+      SegmentLocks.lockForUpdate(query);
       MapEntry<byte[], byte[]> entry = query.entry();
       long before = entry == null ? 0 : checkedSize(entry);
       if (entry != null && !isVoid(entry) && !isSame(entry, record)) {
         noteChange();
       }
+      byte[] head = entry == null ? null : headOf(entry, before);
       int segment = query.segmentIndex();
-      lockForWrite(query);
+      SegmentLocks.lockForWrite(query);
       begin(segment);
       if (entry != null && record.length <= before) {
         query.replaceValue(entry, query.wrapValueAsData(record));
         state.add(segment, 0, 0, (int) (record.length - before));
-        return true;
+        return Put.of(true, head);
       }
       if (entry != null) {
         // Not replaced: where Chronicle-Map finds no room to move a record to, it has freed and
@@ -495,11 +311,20 @@ final class ChronicleFile {
         query.insert(query.absentEntry(), query.wrapValueAsData(record));
       } catch (IllegalStateException | IllegalArgumentException e) {
         // Chronicle-Map's way to say that the segment has no free run of chunks or no free slot.
-        return false;
+        return Put.of(false, head);
       }
       count(segment, storedKey, 1, record.length);
-      return true;
+      return Put.of(true, head);
     }
+  }
+
+  /** The record of an entry if it is the head of a split value, void or not; null if not. */
+  private static byte[] headOf(MapEntry<byte[], byte[]> entry, long size) {
+    if (size != Envelope.HEADER_LENGTH + PartList.ENCODED_LENGTH) {
+      return null;
+    }
+    byte[] record = entry.value().get().clone();
+    return Envelope.kindOf(record) == Envelope.HEAD ? record : null;
   }
 
   /** Whether an entry has the value of a record, whenever that was made. */
@@ -549,14 +374,14 @@ final class ChronicleFile {
    */
   boolean remove(byte[] storedKey) {
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
-      lockForUpdate(query);
+      SegmentLocks.lockForUpdate(query);
       MapEntry<byte[], byte[]> entry = query.entry();
       if (entry == null) {
         return false;
       }
       long size = checkedSize(entry);
       int segment = query.segmentIndex();
-      lockForWrite(query);
+      SegmentLocks.lockForWrite(query);
       begin(segment);
       query.remove(entry);
       count(segment, storedKey, -1, -size);
@@ -571,7 +396,7 @@ final class ChronicleFile {
    */
   void markVoid(byte[] storedKey) throws StoreBusyException {
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
-      lockForRead(query);
+      SegmentLocks.lockForRead(query);
       // Also where there is none: one that left may be back after a crash of the machine.
       noteChange();
       MapEntry<byte[], byte[]> entry = query.entry();
@@ -639,14 +464,6 @@ final class ChronicleFile {
     return layout;
   }
 
-  private static FileLayout layout(VanillaChronicleHash<?, ?, ?, ?> hash, int maxPayload) {
-    return FileLayout.of(
-        hash,
-        hash.segmentHeadersOffset,
-        hash.sizeInBytesWithoutTiers() - hash.actualSegments * hash.tierSize,
-        maxPayload);
-  }
-
   /** A reader of this file past Chronicle-Map; to be used while nobody writes. */
   SegmentReader reader() {
     return reader(channel);
@@ -660,16 +477,27 @@ final class ChronicleFile {
     return new SegmentReader(own, layout());
   }
 
+  /** Has the system read and write no more of the file than what is asked for, from now on. */
+  void expectRandomAccess() {
+    if (advised.compareAndSet(false, true)) {
+      VanillaChronicleHash<?, ?, ?, ?> hash = (VanillaChronicleHash<?, ?, ?, ?>) map;
+      ChronicleRuntime.expectRandomAccess(hash.bsAddress(), hash.dataStoreSize());
+    }
+  }
+
   /** Unmaps the file. */
   void close() {
-    map.close();
-    headers.free();
     try {
-      if (channel != null) {
-        channel.close();
+      map.close();
+    } finally {
+      headers.free();
+      try {
+        if (channel != null) {
+          channel.close();
+        }
+      } catch (IOException e) {
+        logger.atFine().withCause(e).log("cannot close");
       }
-    } catch (IOException e) {
-      logger.atFine().withCause(e).log("cannot close");
     }
   }
 }

@@ -14,6 +14,11 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import com.google.common.flogger.FluentLogger;
+import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import net.openhft.posix.MAdviseFlag;
 import net.openhft.posix.PosixAPI;
 import net.openhft.posix.internal.PosixAPIHolder;
 
@@ -22,6 +27,8 @@ import net.openhft.posix.internal.PosixAPIHolder;
  * a Chronicle class calls {@link #prepare} first.
  */
 final class ChronicleRuntime {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
   static {
     // No call home. The jar that would do it is left out; this keeps it so if another one brings
     // it.
@@ -35,10 +42,24 @@ final class ChronicleRuntime {
 
   private static boolean nativeLoaded;
 
+  /** What is to be done by this thread between taking the disk of a file and mapping it. */
+  private static final ThreadLocal<Step> BEFORE_MAPPING = new ThreadLocal<>();
+
+  /** A step of making a file. */
+  interface Step {
+    void run() throws IOException;
+  }
+
+  /** Makes a file. */
+  interface Maker<T> {
+    T make() throws IOException;
+  }
+
   private ChronicleRuntime() {}
 
   /**
-   * Loads what takes disk when a file is made; to be called before one is.
+   * Loads what takes disk when a file is made; to be called before one is. Takes a fifth of a
+   * second of the processor the first time.
    *
    * @return whether it is there. It is native code, which can't be loaded from a temporary folder
    *     that forbids executing; Chronicle then makes sparse files without a word.
@@ -47,9 +68,74 @@ final class ChronicleRuntime {
     if (!nativeLoaded) {
       PosixAPIHolder.POSIX_API = null;
       PosixAPIHolder.loadPosixApi();
+      if (isLoaded()) {
+        PosixAPIHolder.POSIX_API = watched(PosixAPI.posix());
+      }
       nativeLoaded = true;
     }
+    return isLoaded();
+  }
+
+  private static boolean isLoaded() {
     return !PosixAPI.posix().getClass().getSimpleName().startsWith("NoOp");
+  }
+
+  /**
+   * Makes a file, and does something in between.
+   *
+   * @param beforeMapping done when the file has its length and its disk; if it fails, the file is
+   *     made even so
+   */
+  static <T> T making(Step beforeMapping, Maker<T> maker) throws IOException {
+    BEFORE_MAPPING.set(beforeMapping);
+    try {
+      return maker.make();
+    } finally {
+      BEFORE_MAPPING.remove();
+    }
+  }
+
+  /** Chronicle-Map lets nobody in between, but asks for the disk of a file by way of this. */
+  private static PosixAPI watched(PosixAPI real) {
+    return (PosixAPI)
+        Proxy.newProxyInstance(
+            PosixAPI.class.getClassLoader(),
+            new Class<?>[] {PosixAPI.class},
+            (proxy, method, arguments) -> {
+              Object result;
+              try {
+                result = method.invoke(real, arguments);
+              } catch (InvocationTargetException e) {
+                throw e.getCause();
+              }
+              if (method.getName().equals("fallocate")) {
+                runBeforeMapping();
+              }
+              return result;
+            });
+  }
+
+  private static void runBeforeMapping() {
+    Step step = BEFORE_MAPPING.get();
+    if (step != null) {
+      try {
+        step.run();
+      } catch (IOException e) {
+        logger.atFine().withCause(e).log("a file is made the slow way");
+      }
+    }
+  }
+
+  /**
+   * Tells the system that mapped memory is read and written here and there. Or else it reads what
+   * lies around each place that is touched first, and takes all of it for changed where one byte
+   * is: up to {@code read_ahead_kb} of the disk, which may be megabytes. Does nothing where that
+   * can't be told.
+   */
+  static void expectRandomAccess(long address, long bytes) {
+    if (allocatesDisk()) {
+      int unused = PosixAPI.posix().madvise(address, bytes, MAdviseFlag.MADV_RANDOM);
+    }
   }
 
   /** Makes sure that the settings are in place. */

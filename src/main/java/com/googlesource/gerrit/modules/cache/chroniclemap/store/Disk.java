@@ -81,8 +81,11 @@ interface Disk {
   /** When what a file holds was last changed; nanoseconds since the epoch. */
   long modified(Path file) throws IOException;
 
-  /** Names the time between two starts of the machine; empty if it can't be told. */
-  String bootId();
+  /**
+   * Names the time between two starts of the machine, and the device of a file in it; empty if it
+   * can't be told. At most 64 characters of ASCII.
+   */
+  String boot(Path file) throws IOException;
 
   /** Called before a file takes the disk of its holes. */
   void allocating(Path file) throws IOException;

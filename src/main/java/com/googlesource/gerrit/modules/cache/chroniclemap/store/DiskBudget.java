@@ -103,6 +103,11 @@ final class DiskBudget {
    */
   synchronized void closing() {
     closing = isBound();
+    notifyAll();
+  }
+
+  private synchronized boolean isClosing() {
+    return closing;
   }
 
   /**
@@ -166,7 +171,7 @@ final class DiskBudget {
           return size;
         }
       }
-      if (System.nanoTime() - deadline > 0 || !awaitRelease()) {
+      if (isClosing() || System.nanoTime() - deadline > 0 || !awaitRelease()) {
         return 0;
       }
     }

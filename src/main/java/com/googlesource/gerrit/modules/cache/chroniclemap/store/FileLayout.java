@@ -73,16 +73,12 @@ record FileLayout(
   static final int NOT_READY = 0x8000_0000;
 
   /** The layout of a map's file. */
-  static FileLayout of(
-      VanillaChronicleHash<?, ?, ?, ?> map,
-      long headersOffset,
-      long segmentsOffset,
-      int maxPayload) {
+  static FileLayout of(VanillaChronicleHash<?, ?, ?, ?> map, int maxPayload) {
     long freeListOffset =
         map.tierHashLookupOuterSize + VanillaChronicleHash.TIER_COUNTERS_AREA_SIZE;
     return new FileLayout(
-        headersOffset,
-        segmentsOffset,
+        map.segmentHeadersOffset,
+        map.sizeInBytesWithoutTiers() - map.actualSegments * map.tierSize,
         map.actualSegments,
         Math.toIntExact(map.tierSize),
         Math.toIntExact(map.tierHashLookupCapacity),
@@ -108,6 +104,11 @@ record FileLayout(
   /** Number of the first chunk of a slot's entry. */
   long chunkOf(long slot) {
     return (slot >>> keyBits) & mask(chunkBits);
+  }
+
+  /** Offset of a chunk in its segment, bytes. */
+  int startOf(long chunk) {
+    return Math.toIntExact(chunksOffset + chunk * chunkBytes);
   }
 
   /** What a slot has of its key's hash. */

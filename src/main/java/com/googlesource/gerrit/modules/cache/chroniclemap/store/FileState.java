@@ -55,7 +55,8 @@ import java.util.zip.CRC32C;
  *         bytes of its header (4), CRC32C of its header (4)
  *    128  closed (4), changed (4), based (4), on disk (4), checksum known (4), checksum (4),
  *         last change of the file (8)
- *    192  boot of the machine in which it was opened (64, text)
+ *    192  boot of the machine in which it was opened, and the device: see {@link Disk#boot} (64,
+ *         text)
  *    256  key of the file: see {@link Disk#fileKey} (64, text)
  *    320  numbers of the segments touched last, plus 1 (16 of 4)
  *    512  of each segment: records (4), values (4), bytes (4), unchecked (4)
@@ -220,7 +221,7 @@ final class FileState {
     buffer.putLong(FILE_BYTES_AT, fileBytes);
     buffer.putInt(HEADER_BYTES_AT, headerBytes);
     buffer.putInt(HEADER_CHECKSUM_AT, checksum);
-    putText(BOOT_AT, disk.bootId());
+    putText(BOOT_AT, disk.boot(path));
     putText(KEY_AT, disk.fileKey(store));
     buffer.putInt(CHECKSUM_AT, fixedChecksum(buffer));
     // Last: without it nothing of this counts.
@@ -245,7 +246,8 @@ final class FileState {
     if (disk.size(store) != buffer.getLong(FILE_BYTES_AT)) {
       return Verdict.LOST;
     }
-    boolean sameBoot = !disk.bootId().isEmpty() && text(BOOT_AT).equals(disk.bootId());
+    String boot = disk.boot(path);
+    boolean sameBoot = !boot.isEmpty() && text(BOOT_AT).equals(boot);
     boolean sameFile = disk.hasKey(store, text(KEY_AT));
     if (open && sameBoot && sameFile) {
       return Verdict.KILLED;
@@ -261,7 +263,9 @@ final class FileState {
         return Verdict.CLEAN;
       }
     }
-    return !changed
+    // A copy that was made while the file was open may lack a change that came after it.
+    return (sameFile || !open)
+            && !changed
             && buffer.getInt(BASED_AT) != 0
             && headerChecksum(store, buffer.getInt(HEADER_BYTES_AT))
                 == buffer.getInt(HEADER_CHECKSUM_AT)
@@ -301,10 +305,11 @@ final class FileState {
   }
 
   /** Says that the file is open, in this boot. */
-  private void putOpen() {
+  private void putOpen() throws IOException {
+    String boot = disk.boot(path);
     buffer.putInt(ON_DISK_AT, 0);
     buffer.putInt(HAS_CHECKSUM_AT, 0);
-    putText(BOOT_AT, disk.bootId());
+    putText(BOOT_AT, boot);
     // Last: who is killed in between leaves a file that says it is closed, as it still is.
     VarHandle.releaseFence();
     buffer.putInt(CLOSED_AT, 0);
@@ -331,19 +336,19 @@ final class FileState {
     }
     checkMapped();
     boolean onDisk = buffer.getInt(ON_DISK_AT) != 0;
-    putOpen();
-    if (onDisk) {
-      // Or else a crash of the machine could leave it beside a file with some of the new pages.
-      try {
+    try {
+      putOpen();
+      if (onDisk) {
+        // Or else a crash of the machine could leave it beside a file with some of the new pages.
         disk.force(path);
-      } catch (IOException e) {
-        throw new IllegalStateException("cannot note that the file is open", e);
       }
+    } catch (IOException e) {
+      throw new IllegalStateException("cannot note that the file is open", e);
     }
     open = true;
   }
 
-  /** Says that the store's file, which nobody maps any more, is in order. */
+  /** Says that the store's file, which nobody writes to any more, is in order. */
   synchronized void close(Path store) throws IOException {
     if (!open) {
       return;

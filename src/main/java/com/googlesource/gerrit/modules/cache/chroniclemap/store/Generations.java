@@ -16,6 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
  * The file of a store, and while it is rebuilt the next one too.
@@ -43,6 +45,9 @@ final class Generations {
 
   /** Of the generation that was named last. Guarded by the writer's lock. */
   private int lastNumber;
+
+  /** Given up, and not deleted yet. */
+  private final Queue<Generation> abandoned = new ConcurrentLinkedQueue<>();
 
   /** From the current generation to the next; null unless there is one. */
   private ValueCopy copy;
@@ -112,7 +117,13 @@ final class Generations {
     while (true) {
       Generation generation = current;
       Generation after = next;
-      Value value = generation.read(key);
+      Value value;
+      try {
+        value = generation.read(key);
+      } catch (IllegalStateException e) {
+        throwUnlessReplaced(generation, e);
+        continue;
+      }
       if (value == null && after != null) {
         value = after.read(key);
       }
@@ -120,6 +131,13 @@ final class Generations {
       if (value != null || generation == current) {
         return value;
       }
+    }
+  }
+
+  /** A file that was just replaced, and deleted, says nothing any more: the other one counts. */
+  private void throwUnlessReplaced(Generation generation, IllegalStateException e) {
+    if (generation == current) {
+      throw e;
     }
   }
 
@@ -134,13 +152,8 @@ final class Generations {
       Generation after = next;
       try {
         generation.markVoid(key);
-      } catch (StoreBusyException e) {
-        throw e;
-      } catch (RuntimeException e) {
-        // It was just replaced, and what is known of it deleted: the other one counts.
-        if (generation == current) {
-          throw e;
-        }
+      } catch (IllegalStateException e) {
+        throwUnlessReplaced(generation, e);
       }
       if (after != null) {
         after.markVoid(key);
@@ -231,7 +244,7 @@ final class Generations {
     usage.load();
     files.disk().delete(name.growingPath());
     ChronicleFile file =
-        ChronicleFile.create(files.disk(), name.growingPath(), name.statePath(), name.geometry());
+        ChronicleFiles.create(files.disk(), name.growingPath(), name.statePath(), name.geometry());
     return new Generation(
         files.disk(), name, new ValueFile(file, StoreOpener.maxValue(settings), usage, counters));
   }
@@ -248,13 +261,22 @@ final class Generations {
     return current.state().unchecked();
   }
 
+  /** Has the system read and write no more of the current file than what is asked for. */
+  void expectRandomAccess() {
+    current.expectRandomAccess();
+  }
+
   /** Puts a segment of the current file in order; returns false if there is none of that number. */
   boolean check(int segment) {
     Generation checked = current;
     if (segment >= checked.state().segments()) {
       return false;
     }
-    checked.check(segment);
+    try {
+      checked.check(segment);
+    } catch (IllegalStateException e) {
+      throwUnlessReplaced(checked, e);
+    }
     return true;
   }
 
@@ -267,6 +289,8 @@ final class Generations {
     if (!based.state().isBased()) {
       try {
         files.disk().force(based.name().path());
+        // No older file has this one's name after a crash of the machine.
+        files.disk().sync(based.name().path().toAbsolutePath().getParent());
         based.state().noteBased();
         files.disk().force(based.name().statePath());
       } catch (IOException | InternalError e) {
@@ -354,13 +378,20 @@ final class Generations {
     }
   }
 
-  /** Gives the next generation up. */
+  /** Gives the next generation up; {@link #discardAbandoned} is to follow, without the lock. */
   void abandonRebuild() {
-    Generation abandoned = next;
-    if (abandoned != null) {
+    Generation given = next;
+    if (given != null) {
       next = null;
       copy = null;
-      discard(abandoned);
+      abandoned.add(given);
+    }
+  }
+
+  /** Unmaps and deletes the generations that were given up: large ones take a second or more. */
+  void discardAbandoned() {
+    for (Generation given = abandoned.poll(); given != null; given = abandoned.poll()) {
+      discard(given);
     }
   }
 
@@ -376,13 +407,14 @@ final class Generations {
     }
   }
 
-  /** Unmaps all; what is on disk then counts as crashed. */
+  /** Unmaps all; what is on disk then counts as crashed. When nobody writes any more. */
   void unmap() {
-    current.unmap();
     abandonRebuild();
+    current.unmap();
+    discardAbandoned();
   }
 
-  /** Closes the current generation properly. */
+  /** Closes the current generation properly; what was to be the next one is given up. */
   void closeCleanly() throws IOException {
     abandonRebuild();
     current.closeCleanly();

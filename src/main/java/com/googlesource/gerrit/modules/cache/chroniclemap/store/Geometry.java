@@ -46,7 +46,9 @@ record Geometry(int segments, int chunkSize, long chunksPerSegment, long entries
   private static final int MAX_PAYLOAD = 16 << 10;
 
   private static final long SEGMENT_BYTES = 1 << 20;
-  private static final int MAX_SEGMENTS = 1024;
+
+  /** For files of up to half a terabyte: what is kept of each segment takes 80 bytes of memory. */
+  private static final int MAX_SEGMENTS = 1 << 18;
 
   /**
    * Chronicle-Map's header, global state, the rounding to pages, and the {@link FileState} beside

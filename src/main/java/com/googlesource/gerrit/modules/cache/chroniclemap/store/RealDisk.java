@@ -181,8 +181,8 @@ final class RealDisk implements Disk {
   }
 
   @Override
-  public String bootId() {
-    return BOOT_ID;
+  public String boot(Path file) throws IOException {
+    return BOOT_ID.isEmpty() ? "" : BOOT_ID + " " + Files.getAttribute(file, "unix:dev");
   }
 
   private static String readBootId() {

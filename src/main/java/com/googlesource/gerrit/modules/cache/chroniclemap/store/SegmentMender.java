@@ -19,18 +19,16 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * Puts the segments of a mapped file in order that a kill or a crash of the machine may have left
  * otherwise, each before it is first used: nobody is inside meanwhile, since all look whether it
- * was checked before they enter. Takes one read of the segment: 1 to 2 MB, and of a file of more
- * than 2 GB one part in 1,024.
+ * was checked before they enter. Takes one read of the segment: 1 to 2 MB, however large the file.
  *
  * <p>Who is killed in the middle of this leaves a segment that still counts as unchecked.
  *
@@ -41,8 +39,6 @@ final class SegmentMender {
 
   /** So many segments are put in order at a time, each with as much heap as it has bytes. */
   private static final int STRIPES = 4;
-
-  private static final long PAUSE_NANOS = 1_000_000;
 
   private final Disk disk;
   private final Path path;
@@ -81,7 +77,8 @@ final class SegmentMender {
   /**
    * Puts a segment in order, unless that was done.
    *
-   * @throws IllegalStateException if the file can't be read or written
+   * @throws IllegalStateException if the file can't be read or written, or was deleted
+   * @throws StoreBusyException if there is too little memory
    */
   void mend(int segment) {
     synchronized (stripes[segment % STRIPES]) {
@@ -101,12 +98,14 @@ final class SegmentMender {
             // Once more.
           }
         }
-      } catch (NoSuchFileException e) {
-        // Another one has taken its place since this thread chose it.
-        LockSupport.parkNanos(PAUSE_NANOS);
-        throw new StoreBusyException();
       } catch (IOException e) {
+        // It may have been replaced since this thread chose it: the caller knows.
         throw new IllegalStateException("cannot put a segment in order", e);
+      } catch (OutOfMemoryError e) {
+        // The file is as it was.
+        logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.MINUTES).log(
+            "no memory to put a segment of %s in order", path);
+        throw new StoreBusyException();
       } finally {
         if (interrupted) {
           Thread.currentThread().interrupt();

@@ -18,11 +18,12 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
+import java.util.Arrays;
 
 /**
  * Reads the records of a file in use past Chronicle-Map, to check or copy them.
  *
- * <p>The file is read segment by segment into a buffer, every length is checked against it, and
+ * <p>What is in use of a segment is read into a buffer, every length is checked against it, and
  * what comes out has the right checksum over key and record. Locks do not matter; the writer has to
  * wait meanwhile, or a record that moves may be missed or come twice.
  *
@@ -31,6 +32,9 @@ import java.nio.channels.FileChannel;
 final class SegmentReader {
   /** Bytes that are read at once: the runtime reads by way of a buffer of that size. */
   private static final int MOST = 256 << 10;
+
+  /** So many unused chunks are read rather than left out: to read twice takes longer. */
+  private static final int MOST_UNUSED = 256;
 
   /** What records are handed to. */
   interface Sink {
@@ -61,13 +65,53 @@ final class SegmentReader {
     this.buffer = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
   }
 
-  /** Reads a segment; returns how many slots led to no valid record. */
+  /**
+   * Reads a segment, or what of it is in use: of one that is empty its slots. Returns how many
+   * slots led to no valid record.
+   */
   long read(int segment, Sink sink) throws IOException {
     long offset = layout.segmentsOffset() + (long) segment * layout.segmentBytes();
-    if (!readFully(channel, offset, buffer.clear())) {
-      throw new IOException("the file was cut off at " + (offset + buffer.position()));
+    read(offset, 0, layout.chunksOffset());
+    int end = layout.chunksOffset();
+    for (int chunk = nextUsed(0); chunk < layout.chunks(); ) {
+      int last = chunk;
+      for (int next = nextUsed(chunk + 1);
+          next < layout.chunks() && next - last <= MOST_UNUSED;
+          next = nextUsed(next + 1)) {
+        last = next;
+      }
+      int start = layout.startOf(chunk);
+      // Or else what was read of another segment would be there, with the right checksum.
+      Arrays.fill(bytes, end, start, (byte) 0);
+      end = layout.startOf(last + 1);
+      read(offset, start, end);
+      chunk = nextUsed(last + 1);
     }
-    return readSlots(buffer.flip(), sink);
+    Arrays.fill(bytes, end, bytes.length, (byte) 0);
+    buffer.clear();
+    return readSlots(sink);
+  }
+
+  private void read(long segmentOffset, int start, int end) throws IOException {
+    buffer.clear().position(start).limit(end);
+    if (!readFully(channel, segmentOffset, buffer)) {
+      throw new IOException("the file was cut off at " + (segmentOffset + buffer.position()));
+    }
+  }
+
+  /** The first chunk from this one on that is in use, or the number of chunks. */
+  private int nextUsed(int chunk) {
+    int words = layout.freeListBytes() / Long.BYTES;
+    for (int word = chunk >>> 6; word < words; word++) {
+      long used = buffer.getLong(layout.freeListOffset() + word * Long.BYTES);
+      if (word == chunk >>> 6) {
+        used &= -1L << chunk;
+      }
+      if (used != 0) {
+        return Math.min(layout.chunks(), (word << 6) + Long.numberOfTrailingZeros(used));
+      }
+    }
+    return layout.chunks();
   }
 
   /** Reads until the buffer is full, or returns false if the file ends before that. */
@@ -84,26 +128,24 @@ final class SegmentReader {
     return true;
   }
 
-  private long readSlots(ByteBuffer segment, Sink sink) {
+  private long readSlots(Sink sink) {
     long damaged = 0;
     for (int i = 0; i < layout.slots(); i++) {
       int offset = i * layout.slotBytes();
-      long slot = layout.slot(segment, offset);
-      if (slot != 0 && !readEntry(segment, slot, sink)) {
+      long slot = layout.slot(buffer, offset);
+      if (slot != 0 && !readEntry(slot, sink)) {
         damaged++;
       }
     }
     return damaged;
   }
 
-  private boolean readEntry(ByteBuffer segment, long slot, Sink sink) {
+  private boolean readEntry(long slot, Sink sink) {
     long chunk = layout.chunkOf(slot);
     if (chunk >= layout.chunks()) {
       return false;
     }
-    long start = layout.chunksOffset() + chunk * layout.chunkBytes();
-    if (start >= segment.limit()
-        || !record.parse(bytes, (int) start, segment.limit(), layout.maxRecord())) {
+    if (!record.parse(bytes, layout.startOf(chunk), bytes.length, layout.maxRecord())) {
       return false;
     }
     if (!record.isVoid()) {

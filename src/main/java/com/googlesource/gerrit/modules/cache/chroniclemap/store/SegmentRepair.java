@@ -141,7 +141,7 @@ final class SegmentRepair {
   private Taken take(long slot, int index) {
     long chunk = layout.chunkOf(slot);
     if (chunk >= layout.chunks()
-        || !record.parse(bytes, startOf(chunk), bytes.length, layout.maxRecord())
+        || !record.parse(bytes, layout.startOf(chunk), bytes.length, layout.maxRecord())
         || !isPlace(slot, index)
         || !isWhatItsKeySays()) {
       damaged++;
@@ -161,7 +161,7 @@ final class SegmentRepair {
       }
       at = (at + step) & (slots.capacity() - 1);
     }
-    if (!takeChunks(chunk, record.end() - startOf(chunk)) || entries + 1 >= layout.slots()) {
+    if (!takeChunks(chunk, record.end() - layout.startOf(chunk)) || entries + 1 >= layout.slots()) {
       return Taken.CONFLICT;
     }
     if (step == Integer.BYTES) {
@@ -184,10 +184,6 @@ final class SegmentRepair {
     };
   }
 
-  private int startOf(long chunk) {
-    return Math.toIntExact(layout.chunksOffset() + chunk * layout.chunkBytes());
-  }
-
   private boolean isPlace(long slot, int index) {
     int at = record.keyAt();
     int length = record.keyLength();
@@ -196,7 +192,8 @@ final class SegmentRepair {
   }
 
   private boolean isSameKey(long slot) {
-    return other.parse(bytes, startOf(layout.chunkOf(slot)), bytes.length, layout.maxRecord())
+    return other.parse(
+            bytes, layout.startOf(layout.chunkOf(slot)), bytes.length, layout.maxRecord())
         && Arrays.equals(
             bytes,
             record.keyAt(),

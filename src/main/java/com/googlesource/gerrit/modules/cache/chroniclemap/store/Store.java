@@ -75,7 +75,7 @@ public final class Store {
       DiskBudget budget,
       LongSupplier clock) {
     // Noted before anyone could ask for it in this run.
-    boolean discarded = files.disk().exists(files.discardMarker());
+    boolean discarded = files.isMarkedAtStart();
     WriterLock lock = new WriterLock();
     MaxAge maxAge = new MaxAge(settings.maxAge(), clock);
     this.settings = settings;
@@ -263,8 +263,13 @@ public final class Store {
    * changed here from then on is changed there.
    */
   void closeFor(Store other) {
-    changes.forwardTo(other.changes);
+    forwardTo(other);
     closeAndRelease();
+  }
+
+  /** What is changed here once this is closed is changed in another store of the same files. */
+  void forwardTo(Store other) {
+    changes.forwardTo(other.changes);
   }
 
   // ---- upkeep

@@ -84,51 +84,93 @@ final class StoreChanges {
     return change(new HashedKey(keyBytes), PendingWrite.remove());
   }
 
-  private long change(HashedKey key, PendingWrite write) {
-    file.awaitOpenBriefly();
-    boolean roomLeft = writer.hasRoom();
-    boolean early = file.isOpening();
-    PendingWrite waiting = write;
-    if (write.value() != null && (!fits(key.bytes, write.value()) || (early && !roomLeft))) {
-      writer.notStored(write.value().length);
-      waiting = PendingWrite.remove();
+  /** What a change has come to when the key is free again, and so what is left to do. */
+  private enum Outcome {
+    /** It is in the file. */
+    WRITTEN,
+    /** It waits, and the older value is void. */
+    WAITS,
+    /** It waits, and the disk kept the older value from being made void. */
+    BUSY,
+    /** It waits for the file to be opened, which may hold an older value. */
+    EARLY,
+    /** There is no file any more: nothing was noted. */
+    OVER
+  }
+
+  /** A change of one key, which is one step with respect to others of that key. */
+  private final class Change {
+    private final PendingWrite write;
+    private long ticket;
+    private Outcome outcome;
+
+    Change(PendingWrite write) {
+      this.write = write;
     }
-    PendingWrite stored = waiting;
-    long[] ticket = new long[1];
-    boolean[] isVoid = new boolean[1];
-    boolean[] isOver = new boolean[1];
-    try {
-      pending.change(
-          key,
-          (k, before) -> {
-            ticket[0] = tickets.begin(k.hash);
-            isVoid[0] = markVoid(k);
-            // Asked here, and after that: a file that came or went since is seen.
-            isOver[0] = file.isOver();
-            // What was left waiting when a file failed must not be found in the next one.
-            return isOver[0] ? null : stored;
-          });
-    } finally {
-      if (ticket[0] != 0) {
-        tickets.end(ticket[0]);
+
+    void make(HashedKey key) {
+      // Who could not have the lock at once would wait for others' writes.
+      boolean mayWrite = lock.tryLock();
+      try {
+        pending.change(key, (k, before) -> makeAlone(k, mayWrite));
+      } finally {
+        if (mayWrite) {
+          lock.unlock();
+        }
+        if (ticket != 0) {
+          tickets.end(ticket);
+        }
       }
     }
-    if (isOver[0]) {
+
+    /** Returns what waits for the key from now on. */
+    private PendingWrite makeAlone(HashedKey key, boolean mayWrite) {
+      ticket = tickets.begin(key.hash);
+      Generations generations = file.generations();
+      if (mayWrite && generations != null && writer.writeAsItIs(generations, key, write)) {
+        outcome = Outcome.WRITTEN;
+      } else {
+        outcome = generations == null ? Outcome.EARLY : makeOlderVoid(generations, key);
+      }
+      // Asked here, and after that: a file that came or went since is seen.
+      if (file.isOver()) {
+        outcome = Outcome.OVER;
+      }
+      // What was left waiting when a file failed must not be found in the next one.
+      return outcome == Outcome.OVER || outcome == Outcome.WRITTEN ? null : write;
+    }
+  }
+
+  private long change(HashedKey key, PendingWrite write) {
+    file.awaitOpenBriefly();
+    boolean hasRoom = writer.hasRoom();
+    PendingWrite fitting = write;
+    if (write.value() != null
+        && (!fits(key.bytes, write.value()) || (file.isOpening() && !hasRoom))) {
+      writer.notStored(write.value().length);
+      fitting = PendingWrite.remove();
+    }
+    Change change = new Change(fitting);
+    change.make(key);
+    switch (change.outcome) {
+      case WRITTEN, OVER -> {}
+      case WAITS -> writeLater(key, hasRoom);
+      case BUSY -> takeAway(key);
+      case EARLY -> forgetOlderAfterCrash(key);
+    }
+    boolean olderMayBeThere = change.outcome == Outcome.BUSY || change.outcome == Outcome.EARLY;
+    if (change.outcome == Outcome.OVER || (olderMayBeThere && file.isOver())) {
       changeElsewhere(key, write);
-    } else if (early) {
-      forgetOlderAfterCrash(key);
-    } else if (!isVoid[0]) {
-      takeAway(key);
-    } else if (roomLeft) {
-      writer.writeSoon(key);
+    }
+    return change.ticket;
+  }
+
+  private void writeLater(HashedKey key, boolean hasRoom) {
+    if (hasRoom) {
+      writer.writeSoon();
     } else {
       var unused = writer.writeNow(key);
     }
-    if (!isOver[0] && !isVoid[0] && file.isOver()) {
-      // Closed since, perhaps with the older value in it.
-      changeElsewhere(key, write);
-    }
-    return ticket[0];
   }
 
   /**
@@ -156,46 +198,53 @@ final class StoreChanges {
     }
   }
 
-  /** Makes the value of a key void in the file; returns false if that has to be done otherwise. */
-  private boolean markVoid(HashedKey key) {
-    Generations generations = file.generations();
+  private Outcome makeOlderVoid(Generations generations, HashedKey key) {
     try {
-      if (generations != null) {
-        generations.markVoid(key.bytes);
-      }
-      return true;
+      generations.markVoid(key.bytes);
+      return Outcome.WAITS;
     } catch (StoreBusyException e) {
-      return false;
+      return Outcome.BUSY;
     } catch (RuntimeException | InternalError e) {
       file.fail(generations, e);
-      return true;
+      return Outcome.WAITS;
     }
   }
 
   /** Stores a value unless its key was changed since the ticket was taken. */
   void putIfCurrent(byte[] keyBytes, byte[] value, long created, long ticket) {
-    boolean roomLeft = writer.hasRoom();
-    boolean early = file.isOpening();
+    boolean hasRoom = writer.hasRoom();
     if (file.isOver()) {
       return;
     }
-    if (!fits(keyBytes, value) || (early && !roomLeft)) {
+    if (!fits(keyBytes, value) || (file.isOpening() && !hasRoom)) {
       writer.notStored(value.length);
       return;
     }
     HashedKey key = new HashedKey(keyBytes);
-    pending.change(
-        key,
-        (k, before) ->
+    boolean mayWrite = lock.tryLock();
+    try {
+      pending.change(
+          key,
+          (k, before) -> {
+            if (!tickets.isCurrent(ticket)) {
+              return before;
+            }
             // In place of a put or removal that waits, it must not become void: what that one was
             // to take away from the file would stay there.
-            tickets.isCurrent(ticket)
-                ? new PendingWrite(value, created, before == null || before.conditional(), ticket)
-                : before);
-    if (roomLeft) {
-      writer.writeSoon(key);
-    } else {
-      var unused = writer.writeNow(key);
+            boolean conditional = before == null || before.conditional();
+            PendingWrite write = new PendingWrite(value, created, conditional, ticket);
+            Generations generations = file.generations();
+            return mayWrite && generations != null && writer.writeAsItIs(generations, k, write)
+                ? null
+                : write;
+          });
+    } finally {
+      if (mayWrite) {
+        lock.unlock();
+      }
+    }
+    if (!pending.isEmpty()) {
+      writeLater(key, hasRoom);
     }
   }
 
@@ -205,9 +254,10 @@ final class StoreChanges {
     counters.invalidated.increment();
     StoreChanges next = null;
     Generation cleared = null;
+    Generations generations = null;
     lock.lock();
     try {
-      Generations generations = file.generations();
+      generations = file.generations();
       if (generations != null) {
         cleared = growth.clear(generations);
       } else if (file.isOpening()) {
@@ -227,7 +277,7 @@ final class StoreChanges {
       lock.unlock();
     }
     if (cleared != null) {
-      growth.unmap(cleared);
+      growth.unmapLater(generations, cleared);
     }
     if (next != null) {
       next.clear();
@@ -242,12 +292,12 @@ final class StoreChanges {
     lock.lock();
     try {
       if (file.isOpening()) {
-        file.markForDiscard();
-      } else {
-        var unused = writer.writeNow(key);
+        file.markEarly();
+        return;
       }
     } finally {
       lock.unlock();
     }
+    takeAway(key);
   }
 }

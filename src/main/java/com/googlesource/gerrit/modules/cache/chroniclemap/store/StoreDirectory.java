@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import com.google.common.flogger.FluentLogger;
 import com.google.common.util.concurrent.Uninterruptibles;
 import java.io.IOException;
+import java.lang.ref.WeakReference;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -55,13 +56,19 @@ public final class StoreDirectory implements AutoCloseable {
 
   private final Path path;
   private final DirectoryLock lock;
-  private final Disk disk;
+  private final FolderDisk disk;
   private final LongSupplier clock;
   private final DiskBudget budget;
   private final StoreThreads threads = new StoreThreads();
 
   /** Open stores, each with the number of its users. Guarded by this. */
   private final Map<StoreSettings, Shared> stores = new HashMap<>();
+
+  /**
+   * The last store that was made, by name and version. Once it is closed, who still uses it changes
+   * what the next store of the same files reads. Guarded by this.
+   */
+  private final Map<String, WeakReference<Store>> last = new HashMap<>();
 
   /** Guarded by this. */
   private boolean closed;
@@ -76,7 +83,7 @@ public final class StoreDirectory implements AutoCloseable {
   }
 
   private StoreDirectory(
-      Path path, DirectoryLock lock, long totalBytes, Disk disk, LongSupplier clock) {
+      Path path, DirectoryLock lock, long totalBytes, FolderDisk disk, LongSupplier clock) {
     this.path = path;
     this.lock = lock;
     this.disk = disk;
@@ -153,7 +160,8 @@ public final class StoreDirectory implements AutoCloseable {
   private static StoreDirectory open(
       Path path, DirectoryLock lock, long totalBytes, Disk disk, LongSupplier clock)
       throws IOException {
-    StoreDirectory directory = new StoreDirectory(path, lock, totalBytes, disk, clock);
+    StoreDirectory directory =
+        new StoreDirectory(path, lock, totalBytes, new FolderDisk(disk), clock);
     try {
       directory.countFiles();
       return directory;
@@ -211,11 +219,20 @@ public final class StoreDirectory implements AutoCloseable {
     StoreFiles files = new StoreFiles(disk, path, lock, settings);
     Store store = new Store(settings, files, threads, budget, clock);
     other.ifPresent(old -> old.closeFor(store));
+    WeakReference<Store> before = last.put(filesOf(settings), new WeakReference<>(store));
+    Store closedOne = before == null ? null : before.get();
+    if (closedOne != null) {
+      closedOne.forwardTo(store);
+    }
     Runnable opening = () -> onOpened.accept(store.open());
     if (!threads.write(opening)) {
       var unused = store.open();
     }
     return store;
+  }
+
+  private static String filesOf(StoreSettings settings) {
+    return settings.name() + " " + settings.version();
   }
 
   /** Opens a store as above, for a caller who does not mind how its file was found. */
@@ -295,6 +312,7 @@ public final class StoreDirectory implements AutoCloseable {
       }
       threads.stop();
     } finally {
+      disk.giveBack();
       lock.close();
     }
   }

@@ -154,9 +154,14 @@ final class StoreFile {
    * @param emptyBytes of the empty file that takes its place, if all values were removed meanwhile
    */
   void use(Generations opening, StartReport report, long emptyBytes) throws IOException {
-    if (clearWhenOpen) {
+    // An earlier user may have been told of a change since this one began to open the file.
+    boolean marked = files.isMarkedForDiscard();
+    if (clearWhenOpen || marked) {
       try {
         opening.clear(emptyBytes).unmap();
+        if (marked) {
+          files.unmarkForDiscard();
+        }
       } catch (IOException | RuntimeException | Error e) {
         opening.unmap();
         throw e;
@@ -248,7 +253,7 @@ final class StoreFile {
   /** Has all values removed when the file is open, or before. Under the writer's lock. */
   void clearWhenOpen() {
     clearWhenOpen = true;
-    markForDiscard();
+    markEarly();
   }
 
   /** What is changed after the store was closed is in its file as it was. */
@@ -273,12 +278,24 @@ final class StoreFile {
     }
   }
 
-  /** What was removed before the file was open is removed: it may be used again. */
-  void removeDiscardMarker() {
+  /**
+   * Makes sure that the next start does not use what the files hold now, unless this store brings
+   * its changes into them first.
+   */
+  void markEarly() {
     try {
-      files.unmarkForDiscard();
+      files.markEarly();
     } catch (IOException e) {
-      faults.warn(e, "will start empty: cannot delete", files.discardMarker());
+      mayComeBack(e);
+    }
+  }
+
+  /** What this store removed before the file was open is removed: the file may be used again. */
+  void removeEarlyMarker() {
+    try {
+      files.unmarkEarly();
+    } catch (IOException e) {
+      faults.warn(e, "will start empty: cannot delete", files.earlyMarker());
     }
   }
 

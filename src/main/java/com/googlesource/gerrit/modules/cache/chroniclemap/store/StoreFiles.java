@@ -26,6 +26,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.zip.CRC32C;
@@ -36,9 +39,10 @@ import java.util.zip.CRC32C;
  * <pre>
  *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm           a generation
  *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.state     what is known of it: {@link FileState}
- *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.growing   it is being filled, and means nothing
+ *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.N.growing it is being filled, and means nothing
  *   NAME-vVERSION.use                                          how often keys were asked for: {@link Usage}
  *   NAME-vVERSION.discard                                      see {@link #discardMarker}
+ *   NAME-vVERSION.discard.early                                see {@link #earlyMarker}
  * </pre>
  *
  * <p>BYTES and SLOT (bytes per slot) fix the geometry. The fingerprint is 8 hexadecimal digits over
@@ -53,9 +57,11 @@ final class StoreFiles {
       Pattern.compile("-g(\\d{1,9})-(\\d{1,15})-(\\d{1,6})-([0-9a-f]{8})\\.chm");
 
   private static final Pattern CACHE =
-      Pattern.compile("([-_.%0-9A-Za-z]+)-v-?\\d{1,10}-g[-0-9a-f]+\\.chm(\\.growing)?");
+      Pattern.compile("([-_.%0-9A-Za-z]+)-v-?\\d{1,10}-g[-0-9a-f]+\\.chm(\\.\\d+\\.growing)?");
 
   private static final Pattern STORE = Pattern.compile("[-_.%0-9A-Za-z]+-v-?\\d{1,10}");
+
+  private static final AtomicInteger MADE = new AtomicInteger();
 
   private final Disk disk;
   private final Path directory;
@@ -63,6 +69,9 @@ final class StoreFiles {
   private final String prefix;
   private final String versioned;
   private final int version;
+
+  /** Markers of which this store has made sure that they stay if the machine stops. */
+  private final Set<Path> onDisk = ConcurrentHashMap.newKeySet();
 
   /** Where to note a store that can't be marked for being discarded. */
   interface LastResort {
@@ -89,15 +98,17 @@ final class StoreFiles {
    * @param number counts up with each generation
    * @param bytes the most its file may take
    * @param bytesPerSlot see {@link Geometry#bytesPerSlot}
+   * @param made differs for any two that this process makes: one that is still being made when its
+   *     folder is given back has nothing in common with the next of its number
    */
-  record GenerationFile(Path path, int number, long bytes, int bytesPerSlot) {
+  record GenerationFile(Path path, int number, long bytes, int bytesPerSlot, int made) {
     Geometry geometry() {
       return Geometry.forFileOf(bytes, bytesPerSlot);
     }
 
     /** Where the generation is made before it is whole. */
     Path growingPath() {
-      return path.resolveSibling(path.getFileName() + ".growing");
+      return path.resolveSibling(path.getFileName() + "." + made + ".growing");
     }
 
     /** Where it stands what is known of the generation, whole or not. */
@@ -110,7 +121,8 @@ final class StoreFiles {
     String name =
         "%s-g%d-%d-%d-%08x.chm"
             .formatted(versioned, number, bytes, bytesPerSlot, fingerprint(bytes, bytesPerSlot));
-    return new GenerationFile(directory.resolve(name), number, bytes, bytesPerSlot);
+    return new GenerationFile(
+        directory.resolve(name), number, bytes, bytesPerSlot, MADE.incrementAndGet());
   }
 
   private int fingerprint(long bytes, int bytesPerSlot) {
@@ -155,6 +167,21 @@ final class StoreFiles {
     return discardMarker(directory, versioned);
   }
 
+  /** As above, for a user who was changing something before it had opened the files. */
+  Path earlyMarker() {
+    return discardMarker().resolveSibling(versioned + ".discard.early");
+  }
+
+  /** Whether what the store holds must not be used. */
+  boolean isMarkedForDiscard() {
+    return disk.exists(discardMarker());
+  }
+
+  /** Whether a start must not use what the store holds. */
+  boolean isMarkedAtStart() {
+    return isMarkedForDiscard() || disk.exists(earlyMarker());
+  }
+
   /** What is known of the use of the store's values. */
   Path usage() {
     return directory.resolve(versioned + ".use");
@@ -166,8 +193,18 @@ final class StoreFiles {
 
   /** Makes sure that the next start does not use what the store holds now. */
   void markForDiscard() throws IOException {
+    mark(discardMarker());
+  }
+
+  /** As above, until {@link #unmarkEarly}. */
+  void markEarly() throws IOException {
+    mark(earlyMarker());
+  }
+
+  private void mark(Path marker) throws IOException {
     try {
-      mark(disk, discardMarker());
+      mark(disk, marker, onDisk.contains(marker));
+      onDisk.add(marker);
     } catch (IOException e) {
       try {
         lastResort.discard(versioned);
@@ -178,22 +215,35 @@ final class StoreFiles {
     }
   }
 
-  private static void mark(Disk disk, Path marker) throws IOException {
+  private static void mark(Disk disk, Path marker, boolean onDisk) throws IOException {
     try {
       disk.create(marker);
     } catch (FileAlreadyExistsException e) {
-      // All the better.
-      return;
+      if (onDisk) {
+        return;
+      }
+      // Whoever made it may not have got any further.
     }
     disk.sync(marker.toAbsolutePath().getParent());
   }
 
   /** What the store holds may be used again. */
   void unmarkForDiscard() throws IOException {
-    if (disk.exists(discardMarker())) {
-      disk.delete(discardMarker());
-    }
+    unmark(discardMarker());
+    unmarkEarly();
+  }
+
+  /** Takes {@link #markEarly} back. */
+  void unmarkEarly() throws IOException {
+    unmark(earlyMarker());
     lastResort.keep(versioned);
+  }
+
+  private void unmark(Path marker) throws IOException {
+    onDisk.remove(marker);
+    if (disk.exists(marker)) {
+      disk.delete(marker);
+    }
   }
 
   /**
@@ -261,10 +311,7 @@ final class StoreFiles {
     String state = kept.statePath().getFileName().toString();
     for (Path file : list()) {
       String other = file.getFileName().toString();
-      if (other.equals(name)
-          || other.equals(state)
-          || file.equals(usage())
-          || file.equals(discardMarker())) {
+      if (other.equals(name) || other.equals(state) || file.equals(usage()) || isMarker(file)) {
         continue;
       }
       others.add(file);
@@ -297,14 +344,26 @@ final class StoreFiles {
     for (String store : stores) {
       // Anything else is a line that was half written.
       if (STORE.matcher(store).matches()) {
-        mark(disk, discardMarker(directory, store));
+        mark(disk, discardMarker(directory, store), /* onDisk= */ false);
       }
     }
+  }
+
+  private boolean isMarker(Path file) {
+    return file.equals(discardMarker()) || file.equals(earlyMarker());
   }
 
   /** Deletes all files of the cache. */
   void deleteAll() throws IOException {
     deleteEach(list());
+    unmarkAfterDeletion();
+  }
+
+  private void unmarkAfterDeletion() throws IOException {
+    if (isMarkedAtStart()) {
+      // Or else a crash of the machine might take the deletions back, but not this one.
+      disk.sync(directory);
+    }
     unmarkForDiscard();
   }
 
@@ -314,14 +373,14 @@ final class StoreFiles {
         list().stream()
             .filter(file -> file.getFileName().toString().startsWith(versioned + "-g"))
             .toList());
-    unmarkForDiscard();
+    unmarkAfterDeletion();
   }
 
   /** Deletes all but the marker, which goes last: while any generation is there, it counts. */
   private void deleteEach(List<Path> doomed) throws IOException {
     IOException failed = null;
     for (Path file : doomed) {
-      if (file.equals(discardMarker())) {
+      if (isMarker(file)) {
         continue;
       }
       try {

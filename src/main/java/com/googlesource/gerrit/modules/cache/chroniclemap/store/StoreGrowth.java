@@ -113,12 +113,17 @@ final class StoreGrowth implements DiskBudget.Owner {
     run.get().done.join();
   }
 
-  /** Gives a growth up that has not begun, and waits for one that has to make its file, at most. */
-  void end() {
+  /** Gives a growth up that has not begun, so that nobody waits for it. */
+  void giveUp() {
     Run last = run.get();
     if (last.begun.compareAndSet(false, true)) {
       last.done.complete(false);
     }
+  }
+
+  /** As above, and waits for one that has, which has to make its file at most. */
+  void end() {
+    giveUp();
     await();
   }
 
@@ -363,21 +368,25 @@ final class StoreGrowth implements DiskBudget.Owner {
     } finally {
       lock.unlock();
     }
+    generations.discardAbandoned();
   }
 
   private boolean take(Generations generations, Generation made) {
+    boolean taken = false;
     lock.lock();
     try {
       // All values may have been removed meanwhile, by way of a file that is newer than this one.
-      if (!file.uses(generations) || made.name().number() < generations.current().name().number()) {
-        generations.discard(made);
-        return false;
+      if (file.uses(generations) && made.name().number() > generations.current().name().number()) {
+        generations.beginRebuild(made);
+        taken = true;
       }
-      generations.beginRebuild(made);
-      return true;
     } finally {
       lock.unlock();
+      if (!taken) {
+        generations.discard(made);
+      }
     }
+    return taken;
   }
 
   private void copy(Generations generations, int segment) throws IOException {
@@ -406,6 +415,18 @@ final class StoreGrowth implements DiskBudget.Owner {
     // Waits for readers; writers need not.
     unmap(old);
     return true;
+  }
+
+  /** As below, by another thread: to give a large file back takes the system a second or more. */
+  void unmapLater(Generations generations, Generation old) {
+    Runnable unmapping =
+        () -> {
+          unmap(old);
+          generations.discardAbandoned();
+        };
+    if (!threads.maintain(unmapping)) {
+      unmapping.run();
+    }
   }
 
   /** Unmaps a file that is not in use any more, whatever comes of it. */

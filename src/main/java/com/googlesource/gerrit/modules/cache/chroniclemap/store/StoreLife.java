@@ -112,7 +112,7 @@ final class StoreLife {
       // Applied before anyone else writes: after that the marker is not needed any more.
       boolean all = writer.writeAllNow();
       if (all && file.state() == StoreState.READY) {
-        file.removeDiscardMarker();
+        file.removeEarlyMarker();
       }
     } finally {
       lock.unlock();
@@ -185,11 +185,14 @@ final class StoreLife {
       if (file.isOver()) {
         pending.clear();
       }
+    } finally {
+      lock.unlock();
+    }
+    // Who writes holds the lock and has seen by now that this file is in use no more.
+    try {
       generations.unmap();
     } catch (RuntimeException | InternalError e) {
       faults.warn(e, "cannot unmap its file");
-    } finally {
-      lock.unlock();
     }
   }
 
@@ -265,6 +268,8 @@ final class StoreLife {
       faults.warn(e, "could not be closed properly and will be recovered at the next start");
     } finally {
       lock.unlock();
+      // The threads are stopped next, perhaps before one came to it.
+      growth.giveUp();
       growth.leaveDisk();
     }
   }

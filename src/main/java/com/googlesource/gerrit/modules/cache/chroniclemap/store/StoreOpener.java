@@ -125,20 +125,28 @@ final class StoreOpener {
 
   private Opened open(StoreFiles.GenerationFile found, FileState state, long bytes)
       throws IOException {
-    FileState.Verdict verdict = state.judge(found.path());
-    if (verdict == FileState.Verdict.LOST) {
-      return replace(
-          "it may lack its last changes: the machine stopped before it was closed and on disk, or"
-              + " it is a copy");
+    FileState.Verdict verdict;
+    Generation generation;
+    try {
+      verdict = state.judge(found.path());
+      if (verdict == FileState.Verdict.LOST) {
+        state.release();
+        return replace(
+            "it may lack its last changes: the machine stopped before it was closed and on disk, or"
+                + " it is a copy");
+      }
+      if (!state.isSameFile(found.path())) {
+        Holes.fill(disk, found.path());
+      }
+      state.takeOver(found.path(), verdict);
+      generation =
+          generation(
+              found,
+              ChronicleFiles.open(disk, found.path(), found.geometry(), state, counters.damaged));
+    } catch (IOException | RuntimeException | Error e) {
+      state.release();
+      throw e;
     }
-    if (!state.isSameFile(found.path())) {
-      Holes.fill(disk, found.path());
-    }
-    state.takeOver(found.path(), verdict);
-    Generation generation =
-        generation(
-            found,
-            ChronicleFile.open(disk, found.path(), found.geometry(), state, counters.damaged));
     long entries = generation.values().entries();
     if (bytes < found.bytes()) {
       return opened(
@@ -185,7 +193,7 @@ final class StoreOpener {
     long bytes = take(budget.first(new GrowthPlan(settings.maxBytes()).first()));
     StoreFiles.GenerationFile first = files.generation(1, bytes, Geometry.DEFAULT_BYTES_PER_SLOT);
     ChronicleFile file =
-        ChronicleFile.create(disk, first.path(), first.statePath(), first.geometry());
+        ChronicleFiles.create(disk, first.path(), first.statePath(), first.geometry());
     return opened(generation(first, file), report(kind, detail, 0), bytes);
   }
 

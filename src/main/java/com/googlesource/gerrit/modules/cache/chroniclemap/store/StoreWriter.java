@@ -36,6 +36,18 @@ final class StoreWriter {
   /** Heap that waiting writes of one store may take; beyond it, putters write themselves. */
   private static final long MAX_PENDING_BYTES = 16 << 20;
 
+  private static final long RETRY_SECONDS = 1;
+
+  /** Where a value that does not fit the file as it is may find room. */
+  private enum Room {
+    /** Nowhere. */
+    AS_IT_IS,
+    /** In a larger file, which is waited for; if there can't be one, in the place of others. */
+    AFTER_GROWTH,
+    /** In the place of values of less use. */
+    BY_EVICTION
+  }
+
   private final StoreSettings settings;
   private final StoreFile file;
   private final PendingWrites pending;
@@ -80,38 +92,20 @@ final class StoreWriter {
     }
   }
 
-  /**
-   * Sees to it that what waits for a key is written soon. If it is all that waits, the caller does
-   * it: to wake a thread up takes longer than the write.
-   */
-  void writeSoon(HashedKey key) {
-    if (pending.count() == 1 && lock.tryLock()) {
-      boolean applied;
-      try {
-        applied = write(key, /* mayWait= */ true);
-      } finally {
-        lock.unlock();
-      }
-      if (applied && pending.isEmpty()) {
-        return;
-      }
-    }
-    writeSoon();
-  }
-
   /** Writes what waits, until nothing does. One thread at a time; others come in between. */
   private void drain() {
-    boolean again;
+    boolean all;
     do {
-      boolean all;
       try {
         all = writeAll();
       } finally {
         draining.set(false);
       }
-      // What waits for the file to grow is written when it has.
-      again = all || !growth.isRunning();
-    } while (again && !pending.isEmpty() && draining.compareAndSet(false, true));
+    } while (all && !pending.isEmpty() && draining.compareAndSet(false, true));
+    if (!all) {
+      // What waits for the file to grow is written when it has; what the disk keeps waiting, then.
+      threads.later(this::writeSoon, RETRY_SECONDS);
+    }
   }
 
   /** Writes what waited when this was called; returns when it is in the file. */
@@ -123,19 +117,19 @@ final class StoreWriter {
 
   /** Writes what waits; returns false if some of it has to wait. */
   boolean writeAll() {
-    return writeAll(/* mayWait= */ true);
+    return writeAll(Room.AFTER_GROWTH);
   }
 
   /** As above, but what would wait for the file to grow takes the place of values of less use. */
   boolean writeAllNow() {
-    return writeAll(/* mayWait= */ false);
+    return writeAll(Room.BY_EVICTION);
   }
 
-  private boolean writeAll(boolean mayWait) {
+  private boolean writeAll(Room room) {
     boolean all = true;
     for (HashedKey key : pending.keys()) {
       lock.giveWay();
-      all &= write(key, mayWait);
+      all &= write(key, room);
     }
     return all;
   }
@@ -147,11 +141,11 @@ final class StoreWriter {
    * @return false if the disk keeps it waiting
    */
   boolean writeNow(HashedKey key) {
-    return write(key, /* mayWait= */ false);
+    return write(key, Room.BY_EVICTION);
   }
 
   /** Returns false if the write has to wait, for the file to grow or for the disk. */
-  private boolean write(HashedKey key, boolean mayWait) {
+  private boolean write(HashedKey key, Room room) {
     lock.lock();
     try {
       Generations generations = file.generations();
@@ -163,7 +157,7 @@ final class StoreWriter {
           key,
           (k, write) -> {
             if (write != null && !write.isVoid(tickets)) {
-              applied[0] = apply(generations, k, write, mayWait);
+              applied[0] = apply(generations, k, write, room);
             }
             return applied[0] ? null : write;
           });
@@ -173,9 +167,18 @@ final class StoreWriter {
     }
   }
 
+  /**
+   * Brings a change into the file if that takes no more than to write it: nothing leaves for it.
+   * Under the writer's lock, in the middle of a {@link PendingWrites#change}.
+   *
+   * @return false if it has to wait; then the older value may be in the file as before
+   */
+  boolean writeAsItIs(Generations generations, HashedKey key, PendingWrite write) {
+    return apply(generations, key, write, Room.AS_IT_IS);
+  }
+
   /** Returns false if the write has to wait. */
-  private boolean apply(
-      Generations generations, HashedKey key, PendingWrite write, boolean mayWait) {
+  private boolean apply(Generations generations, HashedKey key, PendingWrite write, Room room) {
     try {
       if (write.value() == null) {
         generations.remove(key.bytes);
@@ -184,7 +187,6 @@ final class StoreWriter {
       if (!write.conditional()) {
         generations.noteChange();
       }
-      int length = write.value().length;
       if (generations.put(key.bytes, write.value(), write.created(), /* evict= */ false)) {
         counters.puts.increment();
         if (generations.isFilling() && !growth.request(generations, 0)) {
@@ -192,8 +194,9 @@ final class StoreWriter {
         }
         return true;
       }
+      int length = write.value().length;
       boolean grows = growth.request(generations, length);
-      if (grows && mayWait) {
+      if (room == Room.AS_IT_IS || (room == Room.AFTER_GROWTH && grows)) {
         return false;
       }
       if (generations.put(key.bytes, write.value(), write.created(), /* evict= */ true)) {

@@ -45,6 +45,9 @@ final class ValueCopy {
    */
   long copySegment(int segment, long minCreated) throws IOException {
     source.file().check(segment);
+    if (source.file().state().records(segment) == 0) {
+      return 0;
+    }
     List<byte[]> heads = new ArrayList<>();
     long[] lost = {0};
     long damaged =

@@ -62,6 +62,9 @@ final class ValueFile {
 
   private boolean writingParts;
 
+  /** The parts of the value that the last put has replaced; null if it had none. */
+  private PartList replaced;
+
   /**
    * Takes over an open file.
    *
@@ -176,11 +179,12 @@ final class ValueFile {
    * @return false if there was no room; then the older one is gone as well
    */
   boolean put(byte[] key, byte[] value, long created, boolean evict) {
-    PartList oldParts = partListOf(key);
+    replaced = null;
     if (putOnce(key, value, created, evict)) {
-      removeParts(key, oldParts);
+      removeParts(key, replaced);
       return true;
     }
+    PartList oldParts = replaced != null ? replaced : partListOf(key);
     // The old value's room may be what the new one lacks.
     if (contains(key)) {
       markVoid(key);
@@ -319,7 +323,7 @@ final class ValueFile {
    * @return false if there was no room; then any older record of the key is gone as well
    */
   boolean putRecord(byte[] storedKey, byte[] record, boolean evict) {
-    if (file.put(storedKey, record)) {
+    if (putAsItIs(storedKey, record)) {
       return true;
     }
     if (!evict) {
@@ -328,12 +332,20 @@ final class ValueFile {
     int segment = file.segmentOf(storedKey);
     double share = EVICTED_SHARE;
     while (evict(segment, share)) {
-      if (file.put(storedKey, record)) {
+      if (putAsItIs(storedKey, record)) {
         return true;
       }
       share = Math.min(1, share * 2);
     }
     return false;
+  }
+
+  private boolean putAsItIs(byte[] storedKey, byte[] record) {
+    ChronicleFile.Put put = file.put(storedKey, record);
+    if (put.replaced() != null) {
+      replaced = partList(storedKey, put.replaced());
+    }
+    return put.fitted();
   }
 
   /** Returns whether anything went, or may go when more of the segment should. */
@@ -384,17 +396,14 @@ final class ValueFile {
   /** The parts of the stored value of a key, void or not; null if it has none. */
   private PartList partListOf(byte[] key) {
     byte[] storedKey = StoredKey.ofValue(key);
-    byte[] record = file.headOf(storedKey, PartList.ENCODED_LENGTH);
-    return record != null
-            && Envelope.isValid(storedKey, record)
-            && Envelope.kindOf(record) == Envelope.HEAD
-        ? partList(record)
-        : null;
+    byte[] head = file.headOf(storedKey);
+    return head == null ? null : partList(storedKey, head);
   }
 
-  private static PartList partList(byte[] headRecord) {
-    return PartList.decode(
-        Arrays.copyOfRange(headRecord, Envelope.HEADER_LENGTH, headRecord.length));
+  private static PartList partList(byte[] storedKey, byte[] head) {
+    return Envelope.isValid(storedKey, head)
+        ? PartList.decode(Arrays.copyOfRange(head, Envelope.HEADER_LENGTH, head.length))
+        : null;
   }
 
   private static PartList partList(StoredValue head) {

@@ -44,7 +44,7 @@ public final class WarmUp {
 
   private static void run() {
     try {
-      ChronicleFile.warmUp();
+      ChronicleFiles.warmUp();
     } catch (DamagedEntryException | RuntimeException | Error e) {
       // The stores will say what is wrong, if it is.
       logger.atFine().withCause(e).log("warm-up failed");

@@ -71,10 +71,7 @@ final class CrashingDisk extends ForwardingDisk {
   }
 
   @Override
-  void called() {}
-
-  @Override
-  public String bootId() {
+  public String boot(Path file) {
     return boot;
   }
 

@@ -341,8 +341,8 @@ final class FaultyDisk implements Disk {
   }
 
   @Override
-  public String bootId() {
-    return REAL.bootId();
+  public String boot(Path file) throws IOException {
+    return call(Kind.READ, file, () -> REAL.boot(file));
   }
 
   @Override

@@ -214,7 +214,7 @@ class MachineCrashTest {
         }
       }
       CrashingDisk disk =
-          new CrashingDisk(folder, temp.resolve("shadow" + seed), Disk.REAL.bootId());
+          new CrashingDisk(folder, temp.resolve("shadow" + seed), Disk.REAL.boot(folder));
       Map<Integer, Integer> versions = new HashMap<>();
       try (StoreDirectory directory = open(folder, disk)) {
         Store store = TestStores.open(directory, settings(8 << 20));

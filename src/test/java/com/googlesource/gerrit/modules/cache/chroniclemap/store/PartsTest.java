@@ -383,7 +383,7 @@ class PartsTest {
     try {
       assertThrows(
           IOException.class,
-          () -> ChronicleFile.create(full, path, FileState.pathOf(path), geometry));
+          () -> ChronicleFiles.create(full, path, FileState.pathOf(path), geometry));
     } finally {
       PosixAPIHolder.POSIX_API = null;
       PosixAPIHolder.loadPosixApi();

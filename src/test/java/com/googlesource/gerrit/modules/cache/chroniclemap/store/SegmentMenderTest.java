@@ -86,7 +86,7 @@ class SegmentMenderTest {
       random.nextBytes(value);
       byte[] record = Envelope.wrap(key(number), Envelope.WHOLE, round, value, 0, value.length);
       model.remove(number);
-      if (file.put(key(number), record)) {
+      if (file.put(key(number), record).fitted()) {
         model.put(number, value);
       }
     }
@@ -97,7 +97,7 @@ class SegmentMenderTest {
     FileState state =
         FileState.open(Disk.REAL, FileState.pathOf(path), geometry.segments()).orElseThrow();
     state.takeOver(path, FileState.Verdict.UNSURE);
-    return ChronicleFile.open(Disk.REAL, path, geometry, state, damaged);
+    return ChronicleFiles.open(Disk.REAL, path, geometry, state, damaged);
   }
 
   /** Puts all segments in order; returns how many slots led to no valid record. */

@@ -206,6 +206,10 @@ class StoreTest {
     byte[] value = random(10_000, 1);
     for (int i = 0; i < 6000; i++) {
       store.put(bytes("k" + i), value, now());
+      if (i % 100 == 0) {
+        // Who puts faster than the file can grow has values leave that would have room.
+        store.flush();
+      }
     }
     store.flush();
     int found = 0;
@@ -466,13 +470,11 @@ class StoreTest {
     Disk disk =
         new ForwardingDisk(Disk.REAL) {
           @Override
-          void called() {}
-
-          @Override
-          public void touching() {
-            if (failing.get()) {
+          public long size(Path file) throws IOException {
+            if (failing.get() && file.getFileName().toString().startsWith("cache3-")) {
               throw new OutOfMemoryError("a test");
             }
+            return super.size(file);
           }
         };
     directory =
@@ -487,10 +489,6 @@ class StoreTest {
       stores.add(each);
     }
     failing.set(true);
-    Store bad = stores.get(3);
-    assertThrows(
-        OutOfMemoryError.class,
-        () -> bad.putIfCurrent(bytes("l"), bytes("w"), now(), bad.ticket(bytes("l"))));
     directory.close();
     failing.set(false);
     for (Store each : stores) {

@@ -38,7 +38,7 @@ final class TestStores {
 
   /** A file with what is known of it beside it. */
   static ChronicleFile file(Path path, Geometry geometry) throws IOException {
-    return ChronicleFile.create(Disk.REAL, path, FileState.pathOf(path), geometry);
+    return ChronicleFiles.create(Disk.REAL, path, FileState.pathOf(path), geometry);
   }
 
   /** Has the stores of a folder, which were closed, look as if their user had been killed. */
@@ -54,10 +54,7 @@ final class TestStores {
   static Disk anotherBoot() {
     return new ForwardingDisk(Disk.REAL) {
       @Override
-      void called() {}
-
-      @Override
-      public String bootId() {
+      public String boot(Path file) {
         return "another-boot";
       }
     };

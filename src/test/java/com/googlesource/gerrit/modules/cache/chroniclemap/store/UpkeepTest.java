@@ -22,12 +22,14 @@ import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
@@ -376,7 +378,13 @@ class UpkeepTest {
     Store gone = store("gone", 16 * MB);
     for (int i = 0; i < 12_000; i++) {
       put(gone, i, 1000);
+      if (i % 100 == 0) {
+        // Or else values leave for those that come faster than the file can grow.
+        gone.flush();
+      }
     }
+    gone.flush();
+    TestStores.awaitRebuilt(gone);
     directory.closeStore(gone);
     long left = blocks();
     assertThat(left).isGreaterThan(10 * MB);
@@ -653,6 +661,93 @@ class UpkeepTest {
     assertThat(budget.resize(second, 20)).isTrue();
     // One that is still being opened has a file to keep.
     assertThat(budget.take(owner(), 50, 1)).isEqualTo(50);
+  }
+
+  @Test
+  void compactionAfterACrashOfTheMachineKeepsAll() throws Exception {
+    Store store = store("crashed", 64 * MB);
+    int keys = 6000;
+    for (int i = 0; i < keys; i++) {
+      // What was put over another value would begin empty.
+      store.putIfCurrent(key(i), value(i, 3000), clock.get(), store.ticket(key(i)));
+      if (i % 200 == 0) {
+        store.flush();
+      }
+    }
+    store.flush();
+    TestStores.awaitRebuilt(store);
+    directory.close();
+    TestStores.leaveOpen(temp.resolve("stores"));
+
+    directory =
+        StoreDirectory.open(
+            temp.resolve("stores"), OptionalLong.empty(), TestStores.anotherBoot(), clock::get);
+    store = store("crashed", 64 * MB);
+    assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.RECOVERED);
+    CompactReport unused = store.compact(Progress.NONE);
+    for (int i = 0; i < keys; i++) {
+      assertWithMessage("key %s", i).that(store.read(key(i)).bytes()).isEqualTo(value(i, 3000));
+    }
+  }
+
+  @Test
+  void nobodyWaitsForACompactionThatNeverBegan() throws Exception {
+    List<Store> stores = List.of(store("a", 16 * MB), store("b", 16 * MB), store("c", 16 * MB));
+    for (Store store : stores) {
+      for (int i = 0; i < 4000; i++) {
+        put(store, i, 2000);
+      }
+      store.flush();
+      TestStores.awaitRebuilt(store);
+      for (int i = 0; i < 4000; i++) {
+        var unused = store.remove(key(i));
+      }
+      store.flush();
+    }
+    // There are two threads for them.
+    CountDownLatch running = new CountDownLatch(2);
+    Progress stuck =
+        new Progress() {
+          @Override
+          public void step(int done, int total) {
+            running.countDown();
+            try {
+              new CountDownLatch(1).await();
+            } catch (InterruptedException e) {
+              Thread.currentThread().interrupt();
+            }
+          }
+
+          @Override
+          public boolean isCancelled() {
+            return false;
+          }
+        };
+    List<Thread> callers = new ArrayList<>();
+    for (Store store : stores) {
+      Thread caller =
+          new Thread(
+              () -> {
+                try {
+                  CompactReport unused = store.compact(stuck);
+                } catch (InterruptedException e) {
+                  Thread.currentThread().interrupt();
+                }
+              });
+      caller.start();
+      callers.add(caller);
+      if (callers.size() == 2) {
+        running.await();
+      }
+    }
+    while (callers.get(2).getState() != Thread.State.WAITING) {
+      Thread.onSpinWait();
+    }
+    directory.close();
+    for (Thread caller : callers) {
+      caller.join(30_000);
+      assertThat(caller.isAlive()).isFalse();
+    }
   }
 
   private static DiskBudget.Owner owner() {

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 final class WarmUpTest {
   @Test
   void usesAFileInMemory() throws Exception {
-    ChronicleFile.warmUp();
+    ChronicleFiles.warmUp();
   }
 
   @Test
