@@ -101,6 +101,28 @@ class ArchitectureTest {
   }
 
   @Test
+  void importsWithinTheStoreRunDownwards() {
+    String store = ROOT + ".store";
+    layeredArchitecture()
+        .consideringOnlyDependenciesInAnyPackage(ROOT + "..")
+        .layer("store")
+        .definedBy(store)
+        .layer("pending")
+        .definedBy(store + ".pending")
+        .layer("engine")
+        .definedBy(store + ".engine")
+        .layer("disk")
+        .definedBy(store + ".disk")
+        .whereLayer("pending")
+        .mayOnlyBeAccessedByLayers("store")
+        .whereLayer("engine")
+        .mayOnlyBeAccessedByLayers("store")
+        .whereLayer("disk")
+        .mayOnlyBeAccessedByLayers("store", "engine")
+        .check(MAIN);
+  }
+
+  @Test
   void theRefsKnowNoGerritCache() {
     noClasses()
         .that()
@@ -112,12 +134,12 @@ class ArchitectureTest {
   }
 
   @Test
-  void onlyTheStoreKnowsChronicle() {
+  void onlyTheEngineOfTheStoreKnowsChronicle() {
     noClasses()
         .that()
         .resideInAPackage(ROOT + "..")
         .and()
-        .resideOutsideOfPackage(ROOT + ".store..")
+        .resideOutsideOfPackage(ROOT + ".store.engine..")
         .should()
         .dependOnClassesThat()
         .resideInAPackage("net.openhft..")

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.base.Splitter;
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.TreeMap;

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFile;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

@@ -15,6 +15,12 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFiles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
 import java.io.IOException;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;

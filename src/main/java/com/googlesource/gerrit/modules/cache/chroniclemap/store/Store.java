@@ -14,6 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.Tickets;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
 

@@ -16,6 +16,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import com.google.common.util.concurrent.Uninterruptibles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.nio.file.Files;

@@ -17,6 +17,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 
 import com.google.common.util.concurrent.Uninterruptibles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
 import java.io.IOException;
 import java.util.Optional;
 import java.util.OptionalLong;

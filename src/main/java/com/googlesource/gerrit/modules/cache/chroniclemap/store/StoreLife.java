@@ -15,6 +15,10 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrite;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
 import java.io.IOException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;

@@ -15,6 +15,12 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFiles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Holes;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;

@@ -15,6 +15,12 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrite;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.Tickets;
 import java.util.concurrent.TimeUnit;
 
 /**

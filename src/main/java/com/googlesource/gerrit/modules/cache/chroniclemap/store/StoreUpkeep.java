@@ -15,6 +15,8 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.util.Optional;

@@ -15,6 +15,10 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -36,9 +40,6 @@ import java.util.function.LongSupplier;
  */
 final class Usage {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
-
-  /** Share of a store's disk that may be taken by what is saved. */
-  static final int SAVED_SHARE = 128;
 
   /** For so many values memory is made in less than a millisecond. */
   private static final long FEW = 100_000;
@@ -165,7 +166,7 @@ final class Usage {
    * @param storeBytes that the store takes
    */
   synchronized void save(long storeBytes) {
-    long maxSavedBytes = storeBytes / SAVED_SHARE;
+    long maxSavedBytes = storeBytes / Geometry.SAVED_SHARE;
     Frequencies counts = frequencies;
     try {
       if (counts == null) {

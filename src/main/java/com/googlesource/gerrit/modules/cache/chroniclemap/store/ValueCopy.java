@@ -14,6 +14,10 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

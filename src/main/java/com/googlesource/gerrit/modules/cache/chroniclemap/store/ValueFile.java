@@ -14,6 +14,14 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.PartList;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;

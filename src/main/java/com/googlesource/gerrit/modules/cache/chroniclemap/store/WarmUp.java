@@ -15,6 +15,8 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFiles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**

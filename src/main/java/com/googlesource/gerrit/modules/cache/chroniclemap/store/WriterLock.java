@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 

@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -19,6 +19,11 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.primitives.Bytes;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFiles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.channels.FileChannel;

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.truth.Truth.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

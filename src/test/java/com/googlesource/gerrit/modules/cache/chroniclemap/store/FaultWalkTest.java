@@ -21,6 +21,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.google.common.base.Throwables;
 import com.google.common.collect.Iterables;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.FaultyDisk.Fault;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;

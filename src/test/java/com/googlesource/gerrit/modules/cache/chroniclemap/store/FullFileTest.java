@@ -17,6 +17,12 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;

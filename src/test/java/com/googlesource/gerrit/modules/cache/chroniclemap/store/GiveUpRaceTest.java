@@ -17,6 +17,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.truth.Truth.assertThat;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -58,7 +60,7 @@ class GiveUpRaceTest {
     }
 
     @Override
-    void called() {}
+    protected void called() {}
 
     @Override
     public void move(Path from, Path to) throws IOException {
@@ -124,7 +126,7 @@ class GiveUpRaceTest {
     }
 
     @Override
-    void called() {}
+    protected void called() {}
 
     @Override
     public void touching() {

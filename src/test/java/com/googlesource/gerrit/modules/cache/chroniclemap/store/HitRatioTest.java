@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertWithMessage;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Arrays;

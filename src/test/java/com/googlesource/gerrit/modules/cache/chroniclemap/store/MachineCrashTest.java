@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;

@@ -19,6 +19,17 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.collect.Range;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFiles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleRuntime;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.PartList;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.Tickets;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -281,7 +292,7 @@ class PartsTest {
     }
 
     @Override
-    void called() {}
+    protected void called() {}
 
     @Override
     public void create(Path file) throws IOException {
@@ -365,7 +376,7 @@ class PartsTest {
     Disk full =
         new ForwardingDisk(Disk.REAL) {
           @Override
-          void called() {}
+          protected void called() {}
 
           @Override
           public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {

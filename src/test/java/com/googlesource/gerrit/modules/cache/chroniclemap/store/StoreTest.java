@@ -20,6 +20,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.util.concurrent.Uninterruptibles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -621,7 +623,7 @@ class StoreTest {
     Disk disk =
         new ForwardingDisk(Disk.REAL) {
           @Override
-          void called() {}
+          protected void called() {}
 
           @Override
           public void mapping(Path file) throws IOException {

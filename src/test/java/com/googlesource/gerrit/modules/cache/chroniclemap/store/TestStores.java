@@ -14,13 +14,19 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFiles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.stream.Stream;
 
 /** Stores for tests that must not depend on how fast the machine is. */
-final class TestStores {
+public final class TestStores {
   private TestStores() {}
 
   /** Opens a store and waits until that is done, however long it takes. */
@@ -37,7 +43,7 @@ final class TestStores {
   }
 
   /** A file with what is known of it beside it. */
-  static ChronicleFile file(Path path, Geometry geometry) throws IOException {
+  public static ChronicleFile file(Path path, Geometry geometry) throws IOException {
     return ChronicleFiles.create(Disk.REAL, path, FileState.pathOf(path), geometry);
   }
 

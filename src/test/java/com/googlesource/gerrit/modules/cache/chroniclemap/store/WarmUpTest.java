@@ -16,6 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFiles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleRuntime;
 import org.junit.jupiter.api.Test;
 
 final class WarmUpTest {

@@ -1,0 +1,204 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.disk;
+
+import com.google.common.flogger.FluentLogger;
+import java.io.IOException;
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import java.nio.ByteBuffer;
+import java.nio.MappedByteBuffer;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.FileChannel;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.OpenOption;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+
+/** The disk of this machine. */
+final class RealDisk implements Disk {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+  private static final String BOOT_ID = readBootId();
+
+  /** The only way that Java 21 has to unmap a buffer; null if this runtime has it no more. */
+  private static final Method CLEANER;
+
+  private static final Object UNSAFE;
+
+  static {
+    Method cleaner = null;
+    Object unsafe = null;
+    try {
+      Class<?> type = Class.forName("sun.misc.Unsafe");
+      Field instance = type.getDeclaredField("theUnsafe");
+      instance.setAccessible(true);
+      unsafe = instance.get(null);
+      cleaner = type.getMethod("invokeCleaner", ByteBuffer.class);
+    } catch (ReflectiveOperationException | RuntimeException e) {
+      logger.atFine().withCause(e).log("mapped files are unmapped as garbage only");
+    }
+    CLEANER = cleaner;
+    UNSAFE = unsafe;
+  }
+
+  @Override
+  public boolean exists(Path file) {
+    return !Files.notExists(file);
+  }
+
+  @Override
+  public long size(Path file) throws IOException {
+    return Files.size(file);
+  }
+
+  @Override
+  public void create(Path file) throws IOException {
+    Files.createFile(
+        file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+  }
+
+  @Override
+  public void delete(Path file) throws IOException {
+    Files.deleteIfExists(file);
+  }
+
+  @Override
+  public void move(Path from, Path to) throws IOException {
+    Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  @Override
+  public void sync(Path folder) throws IOException {
+    force(folder, StandardOpenOption.READ);
+  }
+
+  @Override
+  public void force(Path file) throws IOException {
+    force(file, StandardOpenOption.WRITE);
+  }
+
+  private static void force(Path path, OpenOption option) throws IOException {
+    boolean interrupted = false;
+    try {
+      while (true) {
+        interrupted |= Thread.interrupted();
+        try (FileChannel channel = FileChannel.open(path, option)) {
+          channel.force(true);
+          return;
+        } catch (ClosedByInterruptException e) {
+          // Once more.
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  @Override
+  public List<Path> list(Path folder) throws IOException {
+    List<Path> found = new ArrayList<>();
+    try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
+      files.forEach(found::add);
+    } catch (DirectoryIteratorException e) {
+      throw e.getCause();
+    }
+    return found;
+  }
+
+  @Override
+  public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
+    return FileChannel.open(file, options);
+  }
+
+  @Override
+  public void write(Path file, byte[] bytes) throws IOException {
+    Files.write(file, bytes);
+  }
+
+  @Override
+  public MappedByteBuffer map(Path file) throws IOException {
+    try (FileChannel channel =
+        FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+      return channel.map(FileChannel.MapMode.READ_WRITE, 0, channel.size());
+    }
+  }
+
+  @Override
+  public void unmap(MappedByteBuffer mapped) {
+    if (CLEANER != null) {
+      try {
+        CLEANER.invoke(UNSAFE, mapped);
+      } catch (ReflectiveOperationException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+    // Otherwise it is unmapped when it is collected as garbage.
+  }
+
+  @Override
+  public String fileKey(Path file) throws IOException {
+    Map<String, Object> attributes = Files.readAttributes(file, "unix:ino,creationTime");
+    return attributes.get("ino") + " " + attributes.get("creationTime");
+  }
+
+  @Override
+  public boolean hasKey(Path file, String key) throws IOException {
+    Map<String, Object> attributes =
+        Files.readAttributes(file, "unix:ino,creationTime,lastModifiedTime");
+    Object made = attributes.get("creationTime");
+    // Java gives the time of the last change where the file system does not know better.
+    boolean known = !made.equals(attributes.get("lastModifiedTime"));
+    String number = attributes.get("ino") + " ";
+    return key.startsWith(number) && (!known || key.equals(number + made));
+  }
+
+  @Override
+  public long modified(Path file) throws IOException {
+    return Files.getLastModifiedTime(file).to(TimeUnit.NANOSECONDS);
+  }
+
+  @Override
+  public String boot(Path file) throws IOException {
+    return BOOT_ID.isEmpty() ? "" : BOOT_ID + " " + Files.getAttribute(file, "unix:dev");
+  }
+
+  private static String readBootId() {
+    try {
+      return Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).trim();
+    } catch (IOException e) {
+      return "";
+    }
+  }
+
+  @Override
+  public void allocating(Path file) {}
+
+  @Override
+  public void mapping(Path file) {}
+
+  @Override
+  public void touching() {}
+}

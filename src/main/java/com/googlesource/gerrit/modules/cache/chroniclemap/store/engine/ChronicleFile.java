@@ -1,0 +1,504 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
+
+import static java.util.Objects.checkIndex;
+
+import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.LongAdder;
+import net.openhft.chronicle.bytes.RandomDataInput;
+import net.openhft.chronicle.bytes.RandomDataOutput;
+import net.openhft.chronicle.hash.Data;
+import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
+import net.openhft.chronicle.map.ChronicleMap;
+import net.openhft.chronicle.map.ExternalMapQueryContext;
+import net.openhft.chronicle.map.MapEntry;
+import net.openhft.chronicle.map.MapSegmentContext;
+
+/**
+ * One Chronicle-Map file of byte strings, and what is known of it in the {@link FileState} beside.
+ *
+ * <p>All blocks of the file are taken when it is made, so that a disk that fills up later can't
+ * kill the process through a mapped hole. The file never grows.
+ *
+ * <p>The locks and counts of the segments, which Chronicle-Map keeps in the file, are in plain
+ * memory while it is mapped. So a read writes nothing into the file, a user who is killed leaves no
+ * lock behind, and no reader waits for a disk that can't be written to just now. The counts are
+ * those of the state file.
+ *
+ * <p>A segment that may not be in order (see {@link FileState.Verdict}) is put in order when it is
+ * first used: one segment is read for that, however large the file is.
+ *
+ * <p>Reads may run in any number of threads, and together with one writer. Writes are for one
+ * thread at a time. Nothing may be called after {@link #close}; {@link Gate} sees to that. {@link
+ * ChronicleFiles} makes and opens them.
+ */
+public final class ChronicleFile {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  private final ChronicleMap<byte[], byte[]> map;
+  private final FileState state;
+  private final SegmentHeaders headers;
+
+  /** Null if the file is in memory only. */
+  private final SegmentMender mender;
+
+  /** Noted while the file is mapped for sure: Chronicle-Map reads a part of it from the file. */
+  private final FileLayout layout;
+
+  private final int maxPayload;
+  private final long dataBytes;
+  private final long slots;
+  private final long fileBytes;
+  private final Disk disk;
+
+  /** Whether the system knows how the file is used. */
+  private final AtomicBoolean advised = new AtomicBoolean();
+
+  /** For reading past the mapping; null if the file is in memory only. */
+  private final FileChannel channel;
+
+  /**
+   * Takes over a map that nobody uses yet.
+   *
+   * @param path null if it is in memory only
+   * @param channel to read the file with, which is closed with it; null if it is in memory only
+   * @param damaged counts what is found damaged when segments are put in order
+   */
+  ChronicleFile(
+      ChronicleMap<byte[], byte[]> map,
+      Geometry geometry,
+      FileState state,
+      Disk disk,
+      Path path,
+      FileChannel channel,
+      long fileBytes,
+      LongAdder damaged) {
+    this.disk = disk;
+    this.channel = channel;
+    this.map = map;
+    this.state = state;
+    VanillaChronicleHash<?, ?, ?, ?> hash = (VanillaChronicleHash<?, ?, ?, ?>) map;
+    this.layout = FileLayout.of(hash, geometry.maxPayload());
+    this.headers = SegmentHeaders.takeOver(hash);
+    for (int i = 0; i < layout.segments(); i++) {
+      if (state.records(i) < 0 || state.records(i) >= layout.slots()) {
+        state.mark(i);
+      }
+      headers.setEntries(i, state.isUnchecked(i) ? 0 : state.records(i));
+    }
+    this.mender =
+        path == null
+            ? null
+            : new SegmentMender(disk, path, layout, KeyPlaces.of(hash), state, headers, damaged);
+    this.maxPayload = geometry.maxPayload();
+    this.dataBytes = geometry.dataBytes();
+    this.slots = geometry.segments() * geometry.entriesPerSegment();
+    this.fileBytes = fileBytes;
+  }
+
+  /** Bytes of payload above which a value has to be split. */
+  public int maxPayload() {
+    return maxPayload;
+  }
+
+  /** Bytes that records can take. */
+  public long dataBytes() {
+    return dataBytes;
+  }
+
+  /** Records for which slots are laid out. */
+  public long slots() {
+    return slots;
+  }
+
+  /** Bytes of the file, all of them allocated. */
+  public long fileBytes() {
+    return fileBytes;
+  }
+
+  public int segments() {
+    return layout.segments();
+  }
+
+  /** What is known of the file, the counts of what it holds among it. */
+  public FileState state() {
+    return state;
+  }
+
+  // ---- reading
+
+  /**
+   * Reads a record, with one copy. Nothing of the file is written.
+   *
+   * @return null if there is none; {@link StoredValue#VOID} if it is void
+   * @throws DamagedEntryException if its bytes are not those that were stored
+   */
+  public StoredValue read(byte[] storedKey) throws DamagedEntryException {
+    int kind;
+    int crc;
+    long created;
+    byte[] payload;
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
+      SegmentLocks.lockForRead(query);
+      MapEntry<byte[], byte[]> entry = query.entry();
+      if (entry == null) {
+        return null;
+      }
+      Data<byte[]> value = entry.value();
+      RandomDataInput in = value.bytes();
+      long offset = value.offset();
+      kind = in.readInt(offset + Envelope.KIND_OFFSET);
+      if (Envelope.isVoid(kind)) {
+        return StoredValue.VOID;
+      }
+      payload = new byte[payloadLength(value.size())];
+      crc = in.readInt(offset + Envelope.CRC_OFFSET);
+      created = in.readLong(offset + Envelope.CREATED_OFFSET);
+      in.read(offset + Envelope.HEADER_LENGTH, payload, 0, payload.length);
+    }
+    if (crc != Envelope.checksum(storedKey, kind, created, payload, 0, payload.length)) {
+      throw new DamagedEntryException("checksum differs");
+    }
+    return new StoredValue(kind, created, payload);
+  }
+
+  /** Looks for a key, in a segment that is in order. */
+  private ExternalMapQueryContext<byte[], byte[], ?> query(byte[] storedKey) {
+    disk.touching();
+    ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey);
+    int segment = query.segmentIndex();
+    if (state.isUnchecked(segment)) {
+      try {
+        mender.mend(segment);
+      } catch (RuntimeException | Error e) {
+        query.close();
+        throw e;
+      }
+    }
+    return query;
+  }
+
+  private int payloadLength(long size) throws DamagedEntryException {
+    long length = size - Envelope.HEADER_LENGTH;
+    if (length < 0 || length > maxPayload) {
+      throw new DamagedEntryException("length of " + size + " bytes");
+    }
+    return (int) length;
+  }
+
+  /** Bytes of the stored key and record; 0 if there is none. */
+  long sizeOf(byte[] storedKey) {
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
+      SegmentLocks.lockForRead(query);
+      MapEntry<byte[], byte[]> entry = query.entry();
+      return entry == null ? 0 : storedKey.length + checkedSize(entry);
+    }
+  }
+
+  /** Whether there is a record. */
+  public boolean contains(byte[] storedKey) {
+    return sizeOf(storedKey) > 0;
+  }
+
+  /** Whether there is a record that is void. */
+  public boolean isVoid(byte[] storedKey) {
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
+      SegmentLocks.lockForRead(query);
+      MapEntry<byte[], byte[]> entry = query.entry();
+      return entry != null && isVoid(entry);
+    }
+  }
+
+  private static boolean isVoid(MapEntry<byte[], byte[]> entry) {
+    Data<byte[]> value = entry.value();
+    return Envelope.isVoid(value.bytes().readInt(value.offset() + Envelope.KIND_OFFSET));
+  }
+
+  /** The record of a key if it is the head of a split value, void or not; null if not. */
+  public byte[] headOf(byte[] storedKey) {
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
+      SegmentLocks.lockForRead(query);
+      MapEntry<byte[], byte[]> entry = query.entry();
+      return entry == null ? null : headOf(entry, checkedSize(entry));
+    }
+  }
+
+  /** The segment in which the record of a key lies, if there is one. */
+  public int segmentOf(byte[] storedKey) {
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
+      return query.segmentIndex();
+    }
+  }
+
+  // ---- writing
+
+  /**
+   * What became of a put.
+   *
+   * @param fitted whether the record is in the file
+   * @param replaced the older record of the key, if it was the head of a split value; or else null
+   */
+  public record Put(boolean fitted, byte[] replaced) {
+    private static final Put FITTED = new Put(true, null);
+    private static final Put NO_ROOM = new Put(false, null);
+
+    private static Put of(boolean fitted, byte[] replaced) {
+      return replaced != null ? new Put(fitted, replaced) : fitted ? FITTED : NO_ROOM;
+    }
+  }
+
+  /**
+   * The length of an entry's record, if it can be true. Chronicle-Map frees as many chunks as the
+   * length says when the entry is removed or replaced, wherever they are; so a file in which a
+   * length is wrong can't be written to any more.
+   */
+  private long checkedSize(MapEntry<byte[], byte[]> entry) {
+    long size = entry.value().size();
+    if (size < Envelope.HEADER_LENGTH || size > Envelope.HEADER_LENGTH + (long) maxPayload) {
+      throw new IllegalStateException("the file is damaged: a record of " + size + " bytes");
+    }
+    return size;
+  }
+
+  /**
+   * Stores a record made by {@link Envelope#wrap}. If it does not fit, any older record of the key
+   * is gone too, so that nobody takes it for the value.
+   *
+   * @throws StoreBusyException if readers did not leave the segment; then nothing has changed
+   */
+  public Put put(byte[] storedKey, byte[] record) {
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
+      SegmentLocks.lockForUpdate(query);
+      MapEntry<byte[], byte[]> entry = query.entry();
+      long before = entry == null ? 0 : checkedSize(entry);
+      if (entry != null && !isVoid(entry) && !isSame(entry, record)) {
+        noteChange();
+      }
+      byte[] head = entry == null ? null : headOf(entry, before);
+      int segment = query.segmentIndex();
+      SegmentLocks.lockForWrite(query);
+      begin(segment);
+      if (entry != null && record.length <= before) {
+        query.replaceValue(entry, query.wrapValueAsData(record));
+        state.add(segment, 0, 0, (int) (record.length - before));
+        return Put.of(true, head);
+      }
+      if (entry != null) {
+        // Not replaced: where Chronicle-Map finds no room to move a record to, it has freed and
+        // uncounted it but left it in the index.
+        query.remove(entry);
+        count(segment, storedKey, -1, -before);
+      }
+      try {
+        query.insert(query.absentEntry(), query.wrapValueAsData(record));
+      } catch (IllegalStateException | IllegalArgumentException e) {
+        // Chronicle-Map's way to say that the segment has no free run of chunks or no free slot.
+        return Put.of(false, head);
+      }
+      count(segment, storedKey, 1, record.length);
+      return Put.of(true, head);
+    }
+  }
+
+  /** The record of an entry if it is the head of a split value, void or not; null if not. */
+  private static byte[] headOf(MapEntry<byte[], byte[]> entry, long size) {
+    if (size != Envelope.HEADER_LENGTH + PartList.ENCODED_LENGTH) {
+      return null;
+    }
+    byte[] record = entry.value().get().clone();
+    return Envelope.kindOf(record) == Envelope.HEAD ? record : null;
+  }
+
+  /** Whether an entry has the value of a record, whenever that was made. */
+  private boolean isSame(MapEntry<byte[], byte[]> entry, byte[] record) {
+    if (state.isNoted()) {
+      return true; // it makes no difference any more
+    }
+    byte[] present = entry.value().get();
+    return Envelope.kindOf(present) == Envelope.WHOLE
+        && Envelope.kindOf(record) == Envelope.WHOLE
+        && Arrays.equals(
+            present,
+            Envelope.HEADER_LENGTH,
+            present.length,
+            record,
+            Envelope.HEADER_LENGTH,
+            record.length);
+  }
+
+  private void noteChange() {
+    try {
+      state.noteChange();
+    } catch (IOException e) {
+      // Or else the older value might be back after a crash of the machine.
+      throw new IllegalStateException("cannot note that a value was replaced", e);
+    }
+  }
+
+  private void begin(int segment) {
+    state.beforeWrite();
+    state.begin(segment);
+  }
+
+  private void count(int segment, byte[] storedKey, int more, long recordBytes) {
+    state.add(
+        segment,
+        more,
+        StoredKey.isPart(storedKey) ? 0 : more,
+        (int) (recordBytes + (long) more * storedKey.length));
+  }
+
+  /**
+   * Removes a record, for whatever reason but that its value must not be found again: that is for
+   * {@link #markVoid} to say. Returns whether there was one.
+   *
+   * @throws StoreBusyException if readers did not leave the segment; then nothing has changed
+   */
+  public boolean remove(byte[] storedKey) {
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
+      SegmentLocks.lockForUpdate(query);
+      MapEntry<byte[], byte[]> entry = query.entry();
+      if (entry == null) {
+        return false;
+      }
+      long size = checkedSize(entry);
+      int segment = query.segmentIndex();
+      SegmentLocks.lockForWrite(query);
+      begin(segment);
+      query.remove(entry);
+      count(segment, storedKey, -1, -size);
+      return true;
+    }
+  }
+
+  /**
+   * Makes a record void, if there is one. May be called by any thread, also while another one
+   * writes: the lock of readers keeps the record where it is. Waits for the disk if it is the first
+   * record of the file that is made void or replaced.
+   */
+  public void markVoid(byte[] storedKey) throws StoreBusyException {
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
+      SegmentLocks.lockForRead(query);
+      // Also where there is none: one that left may be back after a crash of the machine.
+      noteChange();
+      MapEntry<byte[], byte[]> entry = query.entry();
+      if (entry != null && !isVoid(entry)) {
+        var unused = checkedSize(entry);
+        RandomDataInput in = entry.value().bytes();
+        long offset = entry.value().offset() + Envelope.VOID_OFFSET;
+        ((RandomDataOutput<?>) in)
+            .writeByte(offset, (byte) (in.readByte(offset) | Envelope.VOID_BYTE));
+      }
+    }
+  }
+
+  // ---- whole segments
+
+  /** Sees to it that a segment is in order. */
+  public void check(int segment) {
+    checkIndex(segment, segments());
+    if (state.isUnchecked(segment)) {
+      mender.mend(segment);
+    }
+  }
+
+  /** What {@link #scanSegment} tells of each record. */
+  public interface Scan {
+    /**
+     * Looks at a record.
+     *
+     * @param storedKey valid during the call only
+     * @param created milliseconds since the epoch
+     * @param bytes of the key and the record
+     */
+    void record(byte[] storedKey, long created, int bytes);
+  }
+
+  /**
+   * Tells of each record of a segment, in the same order as long as nothing is written. Readers go
+   * on meanwhile.
+   */
+  public void scanSegment(int index, Scan scan) {
+    // Chronicle-Map does not look, and what lies beyond the last segment is not mapped.
+    check(index);
+    disk.touching();
+    try (MapSegmentContext<byte[], byte[], ?> segment = map.segmentContext(index)) {
+      segment.forEachSegmentEntry(
+          entry -> {
+            int bytes = Math.toIntExact(checkedKeySize(entry) + checkedSize(entry));
+            Data<byte[]> value = entry.value();
+            long created = value.bytes().readLong(value.offset() + Envelope.CREATED_OFFSET);
+            scan.record(entry.key().get(), created, bytes);
+          });
+    }
+  }
+
+  private long checkedKeySize(MapEntry<byte[], byte[]> entry) {
+    long size = entry.key().size();
+    if (size < 0 || size > dataBytes) {
+      throw new IllegalStateException("the file is damaged: a key of " + size + " bytes");
+    }
+    return size;
+  }
+
+  /** Where things are in this file, and in any other of the same geometry. */
+  FileLayout layout() {
+    return layout;
+  }
+
+  /** A reader of this file past Chronicle-Map; to be used while nobody writes. */
+  public SegmentReader reader() {
+    return reader(channel);
+  }
+
+  /**
+   * As {@link #reader()}, with a channel of the caller's own: one that may be closed by an
+   * interrupt.
+   */
+  public SegmentReader reader(FileChannel own) {
+    return new SegmentReader(own, layout());
+  }
+
+  /** Has the system read and write no more of the file than what is asked for, from now on. */
+  public void expectRandomAccess() {
+    if (advised.compareAndSet(false, true)) {
+      VanillaChronicleHash<?, ?, ?, ?> hash = (VanillaChronicleHash<?, ?, ?, ?>) map;
+      ChronicleRuntime.expectRandomAccess(hash.bsAddress(), hash.dataStoreSize());
+    }
+  }
+
+  /** Unmaps the file. */
+  public void close() {
+    try {
+      map.close();
+    } finally {
+      headers.free();
+      try {
+        if (channel != null) {
+          channel.close();
+        }
+      } catch (IOException e) {
+        logger.atFine().withCause(e).log("cannot close");
+      }
+    }
+  }
+}

@@ -1,0 +1,206 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Set;
+import java.util.concurrent.atomic.LongAdder;
+import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
+import net.openhft.chronicle.map.ChronicleMap;
+import net.openhft.chronicle.map.ChronicleMapBuilder;
+
+/** Makes and opens each {@link ChronicleFile}. */
+public final class ChronicleFiles {
+  /** Files with fewer are made in a moment, whatever is done. */
+  private static final int MANY_SEGMENTS = 64;
+
+  private ChronicleFiles() {}
+
+  /**
+   * Makes a file that only its owner can read. On failure nothing is left behind.
+   *
+   * @param statePath of the file that says what is known of it
+   */
+  public static ChronicleFile create(Disk disk, Path path, Path statePath, Geometry geometry)
+      throws IOException {
+    try {
+      FileState state = FileState.create(disk, statePath, geometry.segments());
+      disk.create(path);
+      boolean allocated = ChronicleRuntime.allocatesDisk();
+      ChronicleFile file =
+          ChronicleRuntime.making(
+              () -> writeIndexes(disk, path, geometry),
+              () -> map(disk, path, geometry, state, new LongAdder()));
+      try {
+        file.expectRandomAccess();
+        if (!allocated) {
+          Holes.rewrite(disk, path);
+        }
+        state.describe(path, file.fileBytes(), Math.toIntExact(file.layout().headersOffset()));
+        return file;
+      } catch (IOException | RuntimeException | Error e) {
+        // A file that is deleted while it is mapped keeps its disk.
+        file.close();
+        throw e;
+      }
+    } catch (IOException | RuntimeException | Error e) {
+      deleteAfter(e, disk, path);
+      deleteAfter(e, disk, statePath);
+      throw e;
+    }
+  }
+
+  /**
+   * Writes the zeros that a segment begins with into a file that is about to be mapped.
+   * Chronicle-Map does that too, by way of the mapping; but where the system reads megabytes around
+   * each page that is touched first, that takes a second for each gigabyte, and has it write half
+   * of the file.
+   */
+  private static void writeIndexes(Disk disk, Path path, Geometry geometry) throws IOException {
+    if (geometry.segments() < MANY_SEGMENTS) {
+      return;
+    }
+    FileLayout one = layoutOfOne(geometry);
+    ByteBuffer zeros = ByteBuffer.allocateDirect(one.chunksOffset());
+    long first = disk.size(path) - (long) geometry.segments() * one.segmentBytes();
+    try (FileChannel channel = disk.open(path, Set.of(StandardOpenOption.WRITE))) {
+      for (int i = 0; i < geometry.segments(); i++) {
+        long at = first + (long) i * one.segmentBytes();
+        zeros.clear();
+        while (zeros.hasRemaining()) {
+          at += channel.write(zeros, at);
+        }
+      }
+    }
+  }
+
+  /** The layout of a file with one of the segments that a geometry has. */
+  private static FileLayout layoutOfOne(Geometry geometry) {
+    Geometry one =
+        new Geometry(
+            1, geometry.chunkSize(), geometry.chunksPerSegment(), geometry.entriesPerSegment());
+    try (ChronicleMap<byte[], byte[]> map = builder(one).create()) {
+      return FileLayout.of((VanillaChronicleHash<?, ?, ?, ?>) map, one.maxPayload());
+    }
+  }
+
+  private static void deleteAfter(Throwable failure, Disk disk, Path path) {
+    try {
+      disk.delete(path);
+    } catch (IOException e) {
+      failure.addSuppressed(e);
+    }
+  }
+
+  private static ChronicleFile map(
+      Disk disk, Path path, Geometry geometry, FileState state, LongAdder damaged)
+      throws IOException {
+    disk.mapping(path);
+    ChronicleMap<byte[], byte[]> map = builder(geometry).createPersistedTo(path.toFile());
+    try {
+      // Chronicle-Map rounds what it maps up to a page.
+      long size = disk.size(path);
+      if (size < ((VanillaChronicleHash<?, ?, ?, ?>) map).dataStoreSize()) {
+        // To touch memory beyond the end of its file is a fault.
+        throw new IOException("the file was cut off at " + size + " bytes");
+      }
+      return new ChronicleFile(
+          map,
+          geometry,
+          state,
+          disk,
+          path,
+          disk.open(path, Set.of(StandardOpenOption.READ)),
+          size,
+          damaged);
+    } catch (IOException | RuntimeException | Error e) {
+      map.close();
+      throw e;
+    }
+  }
+
+  /** Loads the classes that an open file needs, which takes longer than to open one. */
+  public static void warmUp() throws DamagedEntryException {
+    Geometry geometry =
+        Geometry.forFileOf(Geometry.MIN_FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
+    ChronicleFile file =
+        new ChronicleFile(
+            builder(geometry).create(),
+            geometry,
+            FileState.inMemory(geometry.segments()),
+            Disk.REAL,
+            null,
+            null,
+            0,
+            new LongAdder());
+    try {
+      byte[] key = StoredKey.ofValue(new byte[1]);
+      var unusedSize = file.put(key, Envelope.wrap(key, Envelope.WHOLE, 0, new byte[0], 0, 0));
+      var unused = file.read(key);
+    } finally {
+      file.close();
+    }
+  }
+
+  /**
+   * Opens a file.
+   *
+   * @param state what is known of it, after {@link FileState#takeOver}
+   * @param damaged counts what is found damaged when segments are put in order
+   */
+  public static ChronicleFile open(
+      Disk disk, Path path, Geometry geometry, FileState state, LongAdder damaged)
+      throws IOException {
+    checkReady(disk, path);
+    return map(disk, path, geometry, state, damaged);
+  }
+
+  /** Refuses what Chronicle-Map would wait a minute for: a header that was never finished. */
+  private static void checkReady(Disk disk, Path path) throws IOException {
+    ByteBuffer word = ByteBuffer.allocate(Integer.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+    try (FileChannel channel = disk.open(path, Set.of(StandardOpenOption.READ))) {
+      if (!SegmentReader.readFully(channel, FileLayout.SIZE_WORD_IN_FILE, word)
+          || word.getInt(0) == 0
+          || (word.getInt(0) & FileLayout.NOT_READY) != 0) {
+        throw new IOException("the header of the file was never finished");
+      }
+    }
+  }
+
+  private static ChronicleMapBuilder<byte[], byte[]> builder(Geometry geometry) {
+    ChronicleRuntime.prepare();
+    return ChronicleMapBuilder.of(byte[].class, byte[].class)
+        .actualSegments(geometry.segments())
+        .actualChunkSize(geometry.chunkSize())
+        .actualChunksPerSegmentTier(geometry.chunksPerSegment())
+        .entriesPerSegment(geometry.entriesPerSegment())
+        .entries(geometry.entriesPerSegment() * geometry.segments())
+        .allowSegmentTiering(false)
+        .sparseFile(false)
+        // Our own checksum is checked on each read, not only in recovery.
+        .checksumEntries(false)
+        // Nobody wants the older value; reading it would cost a copy.
+        .putReturnsNull(true)
+        .removeReturnsNull(true)
+        // Gerrit stops the store; a second closer in a shutdown hook would unmap it under readers.
+        .skipCloseOnExitHook(true);
+  }
+}

@@ -1,0 +1,170 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+import java.util.zip.CRC32C;
+
+/**
+ * The bytes stored for one key: a header of {@value #HEADER_LENGTH} bytes, then the payload.
+ *
+ * <pre>
+ *    0        8     12    16
+ *   +--------+-----+-----+---------------+
+ *   |created | crc |kind | payload ...   |
+ *   +--------+-----+-----+---------------+
+ * </pre>
+ *
+ * <ul>
+ *   <li>created: milliseconds since the epoch at which the value was made
+ *   <li>crc: CRC32C of the key as stored, created, kind and payload. The key is part of it so that
+ *       a damaged index, which leads a reader to another key's bytes, is noticed too
+ *   <li>kind: {@link #WHOLE}, {@link #HEAD} or {@link #PART}. Its top bit says that the record is
+ *       void: the key was put again or removed, and the record is to be taken away. That is how a
+ *       value is invalidated at once, by any thread, in the one byte at {@link #VOID_OFFSET}; the
+ *       checksum is over the kind without it
+ * </ul>
+ *
+ * All numbers are little endian, as Chronicle-Map's own on every processor it runs on.
+ */
+public final class Envelope {
+  static final int CREATED_OFFSET = 0;
+  static final int CRC_OFFSET = 8;
+  static final int KIND_OFFSET = 12;
+  public static final int HEADER_LENGTH = 16;
+
+  /** The byte of the kind whose top bit makes a record void. */
+  public static final int VOID_OFFSET = KIND_OFFSET + 3;
+
+  static final int VOID_BYTE = 0x80;
+
+  private static final int VOID_BIT = 0x8000_0000;
+
+  /** The payload is the value. */
+  public static final int WHOLE = 0;
+
+  /** The payload is the {@link PartList} of a value too large for one entry. */
+  public static final int HEAD = 1;
+
+  /** The payload is a part of a value. */
+  public static final int PART = 2;
+
+  private static final VarHandle LONG =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final VarHandle INT =
+      MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
+
+  private Envelope() {}
+
+  /** Wraps {@code payload[offset, offset + length)} for storing under {@code storedKey}. */
+  public static byte[] wrap(
+      byte[] storedKey, int kind, long created, byte[] payload, int offset, int length) {
+    byte[] out = new byte[HEADER_LENGTH + length];
+    LONG.set(out, CREATED_OFFSET, created);
+    INT.set(out, KIND_OFFSET, kind);
+    System.arraycopy(payload, offset, out, HEADER_LENGTH, length);
+    INT.set(out, CRC_OFFSET, checksum(storedKey, kind, created, payload, offset, length));
+    return out;
+  }
+
+  /** Whether a kind as it stands in the file says that the record is void. */
+  public static boolean isVoid(int storedKind) {
+    return (storedKind & VOID_BIT) != 0;
+  }
+
+  /** The kind itself, of a void record too. */
+  static int kind(int storedKind) {
+    return storedKind & ~VOID_BIT;
+  }
+
+  /** Whether a record is void. */
+  public static boolean isVoid(byte[] record) {
+    return isVoid((int) INT.get(record, KIND_OFFSET));
+  }
+
+  /** The kind of a record; -1 if it is too short to be one. */
+  static int kindOf(byte[] record) {
+    return record.length < HEADER_LENGTH ? -1 : kind((int) INT.get(record, KIND_OFFSET));
+  }
+
+  public static long createdOf(byte[] record) {
+    return createdOf(record, 0);
+  }
+
+  public static long createdOf(byte[] bytes, int recordOffset) {
+    return (long) LONG.get(bytes, recordOffset + CREATED_OFFSET);
+  }
+
+  /** The kind of a record among other bytes, as it stands in the file. */
+  static int storedKindOf(byte[] bytes, int recordOffset) {
+    return (int) INT.get(bytes, recordOffset + KIND_OFFSET);
+  }
+
+  /** Whether these bytes are a record that was stored under this key. */
+  public static boolean isValid(byte[] storedKey, byte[] record) {
+    return record.length >= HEADER_LENGTH
+        && (int) INT.get(record, CRC_OFFSET)
+            == checksum(
+                storedKey,
+                kindOf(record),
+                (long) LONG.get(record, CREATED_OFFSET),
+                record,
+                HEADER_LENGTH,
+                record.length - HEADER_LENGTH);
+  }
+
+  /** As {@link #isValid(byte[], byte[])}, of a key and a record that stand among other bytes. */
+  public static boolean isValid(
+      byte[] bytes, int keyOffset, int keyLength, int recordOffset, int recordLength) {
+    return recordLength >= HEADER_LENGTH
+        && (int) INT.get(bytes, recordOffset + CRC_OFFSET)
+            == checksum(
+                bytes,
+                keyOffset,
+                keyLength,
+                kind(storedKindOf(bytes, recordOffset)),
+                (long) LONG.get(bytes, recordOffset + CREATED_OFFSET),
+                bytes,
+                recordOffset + HEADER_LENGTH,
+                recordLength - HEADER_LENGTH);
+  }
+
+  /** The checksum of a record; equal to the stored one unless a bit of it has changed. */
+  static int checksum(
+      byte[] storedKey, int kind, long created, byte[] payload, int offset, int length) {
+    return checksum(storedKey, 0, storedKey.length, kind, created, payload, offset, length);
+  }
+
+  private static int checksum(
+      byte[] key,
+      int keyOffset,
+      int keyLength,
+      int kind,
+      long created,
+      byte[] payload,
+      int offset,
+      int length) {
+    byte[] fields = new byte[12];
+    LONG.set(fields, 0, created);
+    INT.set(fields, 8, kind);
+    CRC32C crc = new CRC32C();
+    crc.update(key, keyOffset, keyLength);
+    crc.update(fields, 0, fields.length);
+    crc.update(payload, offset, length);
+    return (int) crc.getValue();
+  }
+}

@@ -1,0 +1,128 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
+
+import java.nio.ByteBuffer;
+import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
+
+/**
+ * Where things are in a Chronicle-Map file of one geometry, as far as {@link SegmentReader} and
+ * {@link SegmentRepair} need it.
+ *
+ * <pre>
+ *   file      header and global state | segment headers | segment 0 | segment 1 | ...
+ *   segment   hash slots | counters | bit set of used chunks | chunks
+ *   header    unused, see {@link SegmentHeaders}
+ *   slot      key hash (low keyBits) and number of the entry's first chunk (the bits above); 0: unused
+ *   entry     key length | key | record length | record; lengths are stop bit encoded
+ * </pre>
+ *
+ * <p>Source: net.openhft.chronicle.hash.impl.VanillaChronicleHash and CompactOffHeapLinearHashTable
+ * of Chronicle-Map 2026.1, and its published data store specification. All numbers are little
+ * endian.
+ *
+ * @param headersOffset offset of the first segment's header in the file, bytes; nothing before it
+ *     ever changes
+ * @param segmentsOffset offset of the first segment in the file, bytes
+ * @param segments number of segments
+ * @param segmentBytes distance from one segment to the next, bytes
+ * @param slots number of slots of a segment
+ * @param slotBytes 4 or 8
+ * @param keyBits bits of a slot that hold a part of the key's hash
+ * @param chunkBits bits of a slot that hold the number of a chunk
+ * @param countersOffset offset of the counters in a segment, bytes
+ * @param freeListOffset offset of the bit set in a segment, bytes
+ * @param freeListBytes bytes of the bit set, a multiple of 8
+ * @param chunksOffset offset of the chunks in a segment, bytes
+ * @param chunks number of chunks of a segment
+ * @param chunkBytes bytes of a chunk
+ * @param maxRecord bytes of the longest record
+ */
+record FileLayout(
+    long headersOffset,
+    long segmentsOffset,
+    int segments,
+    int segmentBytes,
+    int slots,
+    int slotBytes,
+    int keyBits,
+    int chunkBits,
+    int countersOffset,
+    int freeListOffset,
+    int freeListBytes,
+    int chunksOffset,
+    int chunks,
+    int chunkBytes,
+    int maxRecord) {
+  /** Offset in the file of a word that says how long its header is and whether it is ready. */
+  static final int SIZE_WORD_IN_FILE = 8;
+
+  /** A bit of that word: the header was never finished. */
+  static final int NOT_READY = 0x8000_0000;
+
+  /** The layout of a map's file. */
+  static FileLayout of(VanillaChronicleHash<?, ?, ?, ?> map, int maxPayload) {
+    long freeListOffset =
+        map.tierHashLookupOuterSize + VanillaChronicleHash.TIER_COUNTERS_AREA_SIZE;
+    return new FileLayout(
+        map.segmentHeadersOffset,
+        map.sizeInBytesWithoutTiers() - map.actualSegments * map.tierSize,
+        map.actualSegments,
+        Math.toIntExact(map.tierSize),
+        Math.toIntExact(map.tierHashLookupCapacity),
+        map.tierHashLookupSlotSize,
+        map.tierHashLookupKeyBits,
+        map.tierHashLookupValueBits,
+        Math.toIntExact(map.tierHashLookupOuterSize),
+        Math.toIntExact(freeListOffset),
+        Math.toIntExact(map.tierFreeListInnerSize),
+        Math.toIntExact(freeListOffset + map.tierFreeListOuterSize),
+        Math.toIntExact(map.actualChunksPerSegmentTier),
+        Math.toIntExact(map.chunkSize),
+        Envelope.HEADER_LENGTH + maxPayload);
+  }
+
+  /** The slot at an offset of a segment. */
+  long slot(ByteBuffer segment, int offset) {
+    return slotBytes == Integer.BYTES
+        ? segment.getInt(offset) & 0xFFFF_FFFFL
+        : segment.getLong(offset);
+  }
+
+  /** Number of the first chunk of a slot's entry. */
+  long chunkOf(long slot) {
+    return (slot >>> keyBits) & mask(chunkBits);
+  }
+
+  /** Offset of a chunk in its segment, bytes. */
+  int startOf(long chunk) {
+    return Math.toIntExact(chunksOffset + chunk * chunkBytes);
+  }
+
+  /** What a slot has of its key's hash. */
+  long keyOf(long slot) {
+    return slot & mask(keyBits);
+  }
+
+  /** What a slot would have of this hash; never 0, which is an unused slot. */
+  long keyOfHash(long segmentHash) {
+    long key = keyOf(segmentHash);
+    return key == 0 ? mask(keyBits) : key;
+  }
+
+  private static long mask(int bits) {
+    return (1L << bits) - 1;
+  }
+}

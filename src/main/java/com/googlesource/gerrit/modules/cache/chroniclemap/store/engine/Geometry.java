@@ -1,0 +1,109 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
+
+/**
+ * How a file of a given size is divided: the four numbers that fix a Chronicle-Map file's length.
+ *
+ * <p>A file is a row of equal segments, each with its own lock, hash slots, bit set of used chunks
+ * and chunks. An entry lies in consecutive chunks of the one segment its key hashes to.
+ *
+ * <p>The sizes of a cache's entries are not known before it is used, so the first file serves any:
+ * chunks are small (an entry wastes half of one), and there is a slot for each 128 bytes (3 to 7 %
+ * of the file). A later generation has slots for the sizes really seen. Segments are 1 to 2 MiB,
+ * because a slot then takes 4 bytes rather than 8 and because a lock is held for a part of the data
+ * only.
+ *
+ * @param segments a power of two
+ * @param chunkSize bytes
+ * @param chunksPerSegment chunks of one segment
+ * @param entriesPerSegment entries for which one segment's slots are laid out
+ */
+public record Geometry(int segments, int chunkSize, long chunksPerSegment, long entriesPerSegment) {
+  /** The smallest file that is any use, bytes. */
+  public static final long MIN_FILE_BYTES = 64 << 10;
+
+  /** Bytes of a file per slot where nothing is known of the entries. */
+  public static final int DEFAULT_BYTES_PER_SLOT = 128;
+
+  /** Share of a store's disk that may be taken by what is saved of the use of its values. */
+  public static final int SAVED_SHARE = 128;
+
+  private static final int CHUNK_SIZE = 64;
+  private static final int MIN_BYTES_PER_SLOT = 64;
+  private static final int MAX_BYTES_PER_SLOT = 1024;
+
+  /** Bytes of payload above which a value is split, in a file of more than one segment. */
+  private static final int MAX_PAYLOAD = 16 << 10;
+
+  private static final long SEGMENT_BYTES = 1 << 20;
+
+  /** For files of up to half a terabyte: what is kept of each segment takes 80 bytes of memory. */
+  private static final int MAX_SEGMENTS = 1 << 18;
+
+  /**
+   * Chronicle-Map's header, global state, the rounding to pages, and the {@link FileState} beside
+   * the file.
+   */
+  private static final long FILE_OVERHEAD = 24 << 10;
+
+  /** Segment header, counters and the rounding of each area to cache lines. */
+  private static final long SEGMENT_OVERHEAD = 512;
+
+  private static final double SLOT_LOAD = 0.6;
+
+  /**
+   * The geometry of a file of at most {@code maxBytes}, and not much less.
+   *
+   * @param bytesPerSlot bytes of the file per hash slot, see {@link #bytesPerSlot}
+   */
+  public static Geometry forFileOf(long maxBytes, int bytesPerSlot) {
+    if (maxBytes < MIN_FILE_BYTES) {
+      throw new IllegalArgumentException(
+          "a store needs at least " + MIN_FILE_BYTES + " bytes: maxBytes=" + maxBytes);
+    }
+    int segments =
+        (int) Math.min(MAX_SEGMENTS, Long.highestOneBit(Math.max(1, maxBytes / SEGMENT_BYTES)));
+    long fileBytes = maxBytes - FILE_OVERHEAD - maxBytes / SAVED_SHARE;
+    long segmentBytes = fileBytes / segments - SEGMENT_OVERHEAD;
+    long slots = Math.max(64, Long.highestOneBit(segmentBytes / bytesPerSlot));
+    int slotBytes = segmentBytes <= 2 * SEGMENT_BYTES ? 4 : 8;
+    long chunkAndBit = CHUNK_SIZE * 8 + 1;
+    long chunks = (segmentBytes - slots * slotBytes) * 8 / chunkAndBit;
+    long entries = Math.min(chunks, (long) (slots * SLOT_LOAD));
+    return new Geometry(segments, CHUNK_SIZE, chunks, entries);
+  }
+
+  /** The bytes per slot that suit records of this size on average: a power of two. */
+  public static int bytesPerSlot(long averageRecordBytes) {
+    long suitable = Long.highestOneBit(Math.max(1, averageRecordBytes / 2));
+    return Math.clamp(suitable, MIN_BYTES_PER_SLOT, MAX_BYTES_PER_SLOT);
+  }
+
+  /** Bytes of all chunks. */
+  public long dataBytes() {
+    return segments * chunksPerSegment * chunkSize;
+  }
+
+  /**
+   * Bytes of payload above which a value is split: a sixteenth of a segment at most, and small
+   * beside one, so that a segment in which an eighth was evicted here and there has a free run of
+   * that length, and the parts spread evenly over the segments. The same for all files of more than
+   * one segment, so that a record of one generation fits the next.
+   */
+  public int maxPayload() {
+    return (int) Math.min(MAX_PAYLOAD, chunksPerSegment * chunkSize / 16);
+  }
+}

@@ -1,0 +1,65 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Set;
+import net.openhft.chronicle.hash.impl.util.jna.PosixFallocate;
+
+/**
+ * Parts of a file that take no disk yet. A disk that fills up later would kill the process through
+ * one that is mapped, so they are filled before.
+ */
+public final class Holes {
+  private static final int ALLOCATE_BYTES = 1 << 20;
+
+  private Holes() {}
+
+  /**
+   * Takes the disk of the holes of a file that nobody maps: a copy of it may have some where it is
+   * full of zeros.
+   */
+  public static void fill(Disk disk, Path path) throws IOException {
+    disk.allocating(path);
+    if (!ChronicleRuntime.allocatesDisk()) {
+      rewrite(disk, path);
+      return;
+    }
+    try (RandomAccessFile file = new RandomAccessFile(path.toFile(), "rw")) {
+      PosixFallocate.fallocate(file.getFD(), 0, file.length());
+    }
+  }
+
+  /** Takes the disk of a sparse file by writing what it holds, before anyone else writes to it. */
+  static void rewrite(Disk disk, Path path) throws IOException {
+    ByteBuffer buffer = ByteBuffer.allocateDirect(ALLOCATE_BYTES);
+    try (FileChannel channel =
+        disk.open(path, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE))) {
+      long position = 0;
+      while (channel.read(buffer.clear(), position) > 0) {
+        buffer.flip();
+        while (buffer.hasRemaining()) {
+          position += channel.write(buffer, position);
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,38 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
+
+import net.openhft.chronicle.algo.hashing.LongHashFunction;
+import net.openhft.chronicle.hash.impl.HashSplitting;
+import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
+
+/** Where Chronicle-Map keeps a key, by its hash. */
+record KeyPlaces(HashSplitting splitting) {
+  /** As ChronicleMapBuilder of Chronicle-Map 2026.1 sets it for keys of bytes. */
+  private static final LongHashFunction HASH = LongHashFunction.xx_r39();
+
+  static KeyPlaces of(VanillaChronicleHash<?, ?, ?, ?> map) {
+    return new KeyPlaces(map.hashSplitting);
+  }
+
+  int segment(byte[] bytes, int offset, int length) {
+    return splitting.segmentIndex(HASH.hashBytes(bytes, offset, length));
+  }
+
+  /** The hash of which a slot has a part. */
+  long segmentHash(byte[] bytes, int offset, int length) {
+    return splitting.segmentHash(HASH.hashBytes(bytes, offset, length));
+  }
+}

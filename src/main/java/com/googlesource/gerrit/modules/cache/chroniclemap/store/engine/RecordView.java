@@ -1,0 +1,123 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
+
+import java.util.Arrays;
+
+/**
+ * An entry of a Chronicle-Map file where it lies in a copy of its segment: key and record. Used
+ * again and again, so that reading a whole file makes no garbage.
+ *
+ * <p>For one thread.
+ */
+public final class RecordView {
+  private static final int MAX_STOP_BIT_BYTES = 5;
+
+  private byte[] bytes;
+  private int keyAt;
+  private int keyLength;
+  private int recordAt;
+  private int recordLength;
+
+  // Of the number that was read last.
+  private int numberEnd;
+
+  /**
+   * Looks at an entry.
+   *
+   * @param start of the entry
+   * @param limit end of what was read of the segment
+   * @return whether there is a record with the right checksum
+   */
+  boolean parse(byte[] segment, int start, int limit, int maxRecord) {
+    bytes = segment;
+    keyLength = length(start, limit, limit);
+    if (keyLength < 0) {
+      return false;
+    }
+    keyAt = numberEnd;
+    recordLength = length(keyAt + keyLength, limit, maxRecord);
+    recordAt = numberEnd;
+    return recordLength >= 0 && Envelope.isValid(bytes, keyAt, keyLength, recordAt, recordLength);
+  }
+
+  /** Reads a length that so many bytes follow; returns -1 if it makes no sense. */
+  private int length(int start, int limit, int most) {
+    long length = 0;
+    for (int i = 0; i < MAX_STOP_BIT_BYTES && start + i < limit; i++) {
+      byte next = bytes[start + i];
+      length |= (long) (next & 0x7f) << (7 * i);
+      if (next >= 0) {
+        numberEnd = start + i + 1;
+        return length > most || length > limit - numberEnd ? -1 : (int) length;
+      }
+    }
+    return -1;
+  }
+
+  /** Where the entry ends. */
+  int end() {
+    return recordAt + recordLength;
+  }
+
+  /** Bytes of key and record. */
+  public int length() {
+    return keyLength + recordLength;
+  }
+
+  byte[] bytes() {
+    return bytes;
+  }
+
+  int keyAt() {
+    return keyAt;
+  }
+
+  int keyLength() {
+    return keyLength;
+  }
+
+  /** A copy of the key as stored. */
+  public byte[] storedKey() {
+    return Arrays.copyOfRange(bytes, keyAt, keyAt + keyLength);
+  }
+
+  /** A copy of the record. */
+  public byte[] record() {
+    return Arrays.copyOfRange(bytes, recordAt, recordAt + recordLength);
+  }
+
+  /** A copy of the record's payload. */
+  public byte[] payload() {
+    return Arrays.copyOfRange(bytes, recordAt + Envelope.HEADER_LENGTH, recordAt + recordLength);
+  }
+
+  /** Milliseconds since the epoch at which the value was made. */
+  public long created() {
+    return Envelope.createdOf(bytes, recordAt);
+  }
+
+  public boolean isPart() {
+    return StoredKey.isPart(bytes, keyAt, keyLength);
+  }
+
+  boolean isVoid() {
+    return Envelope.isVoid(Envelope.storedKindOf(bytes, recordAt));
+  }
+
+  public int kind() {
+    return Envelope.kind(Envelope.storedKindOf(bytes, recordAt));
+  }
+}

@@ -1,0 +1,72 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
+
+import java.util.concurrent.atomic.AtomicBoolean;
+import net.openhft.chronicle.core.OS;
+import net.openhft.chronicle.hash.impl.BigSegmentHeader;
+import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
+
+/**
+ * The headers of a map's segments, with their locks and counts, in plain memory: 64 to 192 bytes
+ * each. Chronicle-Map has them in the file, where each reader of a segment writes into them.
+ *
+ * <p>Source: VanillaChronicleHash and BigSegmentHeader of Chronicle-Map 2026.1, which finds the
+ * header of a segment by a public offset from where the file is mapped.
+ */
+final class SegmentHeaders {
+  private static final int ALIGNMENT = 64;
+
+  private final long memory;
+  private final long bytes;
+  private final long first;
+  private final int headerBytes;
+  private final AtomicBoolean freed = new AtomicBoolean();
+
+  private SegmentHeaders(long memory, long bytes, long first, int headerBytes) {
+    this.memory = memory;
+    this.bytes = bytes;
+    this.first = first;
+    this.headerBytes = headerBytes;
+  }
+
+  /** Has a map that nobody uses yet find its headers here, with free locks and no entries. */
+  static SegmentHeaders takeOver(VanillaChronicleHash<?, ?, ?, ?> map) {
+    // They stand before the segments.
+    long segmentsOffset = map.sizeInBytesWithoutTiers() - map.actualSegments * map.tierSize;
+    int headerBytes = (int) ((segmentsOffset - map.segmentHeadersOffset) / map.actualSegments);
+    long bytes = (long) map.actualSegments * headerBytes + ALIGNMENT;
+    long memory = OS.memory().allocate(bytes);
+    OS.memory().setMemory(memory, bytes, (byte) 0);
+    long first = (memory + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    map.segmentHeadersOffset = first - map.bsAddress();
+    return new SegmentHeaders(memory, bytes, first, headerBytes);
+  }
+
+  /** Sets how many entries a segment has; for whoever has it to themselves. */
+  void setEntries(int segment, int entries) {
+    long header = first + (long) segment * headerBytes;
+    BigSegmentHeader.INSTANCE.entries(header, entries);
+    // It is looked for from there on.
+    BigSegmentHeader.INSTANCE.lowestPossiblyFreeChunk(header, 0);
+  }
+
+  /** Gives the memory back, once the map is closed; to do so again does nothing. */
+  void free() {
+    if (freed.compareAndSet(false, true)) {
+      OS.memory().freeMemory(memory, bytes);
+    }
+  }
+}

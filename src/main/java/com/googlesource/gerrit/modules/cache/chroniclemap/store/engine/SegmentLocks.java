@@ -1,0 +1,95 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
+
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import net.openhft.chronicle.hash.locks.InterProcessLock;
+import net.openhft.chronicle.map.ExternalMapQueryContext;
+
+/**
+ * Takes the locks of a Chronicle-Map file's segments without spinning for long. Who has one may
+ * wait for the disk, so nobody waits for it for more than a second.
+ */
+final class SegmentLocks {
+  private static final int SPINS = 50;
+  private static final long PAUSE_NANOS = 20_000;
+  private static final long LOCK_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  /** How long a writer that waits for readers keeps further ones out, each time it tries. */
+  private static final long TRY_MICROS = 50;
+
+  /** What one pause counts for at most, however long it really took. */
+  private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+
+  private SegmentLocks() {}
+
+  /**
+   * Takes the lock of readers. Chronicle-Map would spin for it: where the writer that has the
+   * segment is not running, because all processors are busy, that keeps it from running.
+   */
+  static void lockForRead(ExternalMapQueryContext<byte[], byte[], ?> query) {
+    InterProcessLock lock = query.readLock();
+    for (int i = 0; i < SPINS; i++) {
+      if (lock.tryLock()) {
+        return;
+      }
+      Thread.onSpinWait();
+    }
+    await(lock::tryLock);
+  }
+
+  /** Waits for a lock; not by the clock alone: after a pause of the process it is free soon. */
+  private static void await(BooleanSupplier tryLock) {
+    long waited = 0;
+    long before = System.nanoTime();
+    while (!tryLock.getAsBoolean()) {
+      if (waited > LOCK_WAIT_NANOS) {
+        throw new StoreBusyException();
+      }
+      LockSupport.parkNanos(PAUSE_NANOS);
+      long now = System.nanoTime();
+      waited += Math.min(now - before, LONGEST_PAUSE_NANOS);
+      before = now;
+    }
+  }
+
+  /** Takes the lock of the one writer, beside which others still read. */
+  static void lockForUpdate(ExternalMapQueryContext<byte[], byte[], ?> query) {
+    await(query.updateLock()::tryLock);
+  }
+
+  /** Keeps readers out too, once those inside have left. */
+  static void lockForWrite(ExternalMapQueryContext<byte[], byte[], ?> query) {
+    InterProcessLock lock = query.writeLock();
+    boolean[] interrupted = {Thread.interrupted()};
+    try {
+      await(
+          () -> {
+            try {
+              return lock.tryLock(TRY_MICROS, TimeUnit.MICROSECONDS);
+            } catch (InterruptedException e) {
+              interrupted[0] = true;
+              return false;
+            }
+          });
+    } finally {
+      if (interrupted[0]) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+}

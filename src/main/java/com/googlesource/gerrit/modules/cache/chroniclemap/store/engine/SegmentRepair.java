@@ -1,0 +1,269 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+
+/**
+ * Puts a copy of one segment in order whose last user died: what its slots lead to is kept if it is
+ * valid, and slots, bit set and count are made to fit that. The entries stay where they are.
+ *
+ * <p>A user who dies in the middle of a change leaves a slot whose record is half written, an entry
+ * in two slots while others move up, or chunks that are taken for nothing. A crash of the machine
+ * may leave any mixture of older and newer pages; of entries that do not fit together then, none is
+ * trusted, and the segment is emptied. Nothing of it is trusted to be right.
+ *
+ * <p>For one thread.
+ */
+final class SegmentRepair {
+  private final FileLayout layout;
+  private final KeyPlaces places;
+  private final byte[] bytes;
+  private final ByteBuffer segment;
+  private final ByteBuffer slots;
+  private final long[] used;
+  private final RecordView record = new RecordView();
+  private final RecordView other = new RecordView();
+
+  private int entries;
+  private int values;
+  private int recordBytes;
+  private int damaged;
+  private boolean slotsChange;
+
+  SegmentRepair(FileLayout layout, KeyPlaces places) {
+    this.layout = layout;
+    this.places = places;
+    bytes = new byte[layout.segmentBytes()];
+    segment = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+    slots = ByteBuffer.allocate(layout.slots() * layout.slotBytes()).order(ByteOrder.LITTLE_ENDIAN);
+    used = new long[layout.freeListBytes() / Long.BYTES];
+  }
+
+  /** The copy to be filled before {@link #run}, from 0 to its capacity. */
+  ByteBuffer segment() {
+    return segment;
+  }
+
+  /** Entries of the last segment. */
+  int entries() {
+    return entries;
+  }
+
+  /** Values of the last segment: entries that are no parts of values. */
+  int values() {
+    return values;
+  }
+
+  /** Bytes of keys and records of the last segment. */
+  int bytes() {
+    return recordBytes;
+  }
+
+  /** Slots of the last segment that led to no valid record. */
+  int damaged() {
+    return damaged;
+  }
+
+  /** End of what {@link #run} may change in the segment. */
+  int endOfIndex() {
+    return layout.freeListOffset() + layout.freeListBytes();
+  }
+
+  /**
+   * Puts the copy in order.
+   *
+   * @return whether the bytes before {@link #endOfIndex} have changed
+   */
+  boolean run(int index) {
+    damaged = 0;
+    empty();
+    slotsChange = false;
+    int taken = 0;
+    for (int at = 0; at < slots.capacity(); at += layout.slotBytes()) {
+      long slot = layout.slot(segment, at);
+      if (slot == 0) {
+        continue;
+      }
+      taken++;
+      switch (take(slot, index)) {
+        case KEPT -> {}
+        case LEFT -> slotsChange = true;
+        case CONFLICT -> {
+          empty();
+          slotsChange = true;
+          damaged = taken;
+          at = slots.capacity();
+        }
+      }
+    }
+    boolean changed = slotsChange || !allReachable();
+    if (changed) {
+      segment.put(0, slots, 0, slots.capacity());
+    }
+    changed |= writeCounters();
+    changed |= writeFreeList();
+    return changed;
+  }
+
+  private void empty() {
+    entries = 0;
+    values = 0;
+    recordBytes = 0;
+    Arrays.fill(slots.array(), (byte) 0);
+    Arrays.fill(used, 0);
+  }
+
+  private enum Taken {
+    /** The slot leads to a record that counts. */
+    KEPT,
+    /** It does not. */
+    LEFT,
+    /** It leads to one that can't be beside those that were kept. */
+    CONFLICT
+  }
+
+  /** Takes a slot over if it leads to a record that counts. */
+  private Taken take(long slot, int index) {
+    long chunk = layout.chunkOf(slot);
+    if (chunk >= layout.chunks()
+        || !record.parse(bytes, layout.startOf(chunk), bytes.length, layout.maxRecord())
+        || !isPlace(slot, index)
+        || !isWhatItsKeySays()) {
+      damaged++;
+      return Taken.LEFT;
+    }
+    if (record.isVoid()) {
+      return Taken.LEFT;
+    }
+    int step = layout.slotBytes();
+    int at = home(slot);
+    for (long there = layout.slot(slots, at); there != 0; there = layout.slot(slots, at)) {
+      if (there == slot) {
+        return Taken.LEFT; // it was being moved
+      }
+      if (layout.keyOf(there) == layout.keyOf(slot) && isSameKey(there)) {
+        return Taken.CONFLICT; // the key stands twice
+      }
+      at = (at + step) & (slots.capacity() - 1);
+    }
+    if (!takeChunks(chunk, record.end() - layout.startOf(chunk)) || entries + 1 >= layout.slots()) {
+      return Taken.CONFLICT;
+    }
+    if (step == Integer.BYTES) {
+      slots.putInt(at, (int) slot);
+    } else {
+      slots.putLong(at, slot);
+    }
+    entries++;
+    values += record.isPart() ? 0 : 1;
+    recordBytes += record.length();
+    return Taken.KEPT;
+  }
+
+  private boolean isWhatItsKeySays() {
+    return switch (record.kind()) {
+      case Envelope.WHOLE -> !record.isPart();
+      case Envelope.HEAD -> !record.isPart() && PartList.decode(record.payload()) != null;
+      case Envelope.PART -> record.isPart();
+      default -> false;
+    };
+  }
+
+  private boolean isPlace(long slot, int index) {
+    int at = record.keyAt();
+    int length = record.keyLength();
+    return places.segment(bytes, at, length) == index
+        && layout.keyOfHash(places.segmentHash(bytes, at, length)) == layout.keyOf(slot);
+  }
+
+  private boolean isSameKey(long slot) {
+    return other.parse(
+            bytes, layout.startOf(layout.chunkOf(slot)), bytes.length, layout.maxRecord())
+        && Arrays.equals(
+            bytes,
+            record.keyAt(),
+            record.keyAt() + record.keyLength(),
+            bytes,
+            other.keyAt(),
+            other.keyAt() + other.keyLength());
+  }
+
+  /** Notes the chunks of an entry as used; returns false if they can't be. */
+  private boolean takeChunks(long chunk, int length) {
+    long end = chunk + (length + layout.chunkBytes() - 1) / layout.chunkBytes();
+    if (end > layout.chunks()) {
+      return false; // it leaves the segment
+    }
+    for (long i = chunk; i < end; i++) {
+      int word = (int) (i >>> 6);
+      long bit = 1L << i;
+      if ((used[word] & bit) != 0) {
+        return false; // another one's
+      }
+      used[word] |= bit;
+    }
+    return true;
+  }
+
+  private int home(long slot) {
+    return (int) (layout.keyOf(slot) & (layout.slots() - 1)) * layout.slotBytes();
+  }
+
+  /** Whether from where a key is looked for first to its slot no slot of the segment is free. */
+  private boolean allReachable() {
+    int step = layout.slotBytes();
+    int mask = slots.capacity() - 1;
+    // The slots of a run that goes on from the last to the first are met in the second round.
+    int free = -1;
+    for (int i = 0; i < 2 * layout.slots(); i++) {
+      int at = (i * step) & mask;
+      long slot = layout.slot(segment, at);
+      if (slot == 0) {
+        free = i;
+      } else if (free >= 0 && (((at - home(slot)) & mask) / step) >= i - free) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Those of a segment's first and only tier are zero. */
+  private boolean writeCounters() {
+    boolean changed = false;
+    for (int at = layout.countersOffset(); at < layout.freeListOffset(); at += Long.BYTES) {
+      changed |= write(at, 0);
+    }
+    return changed;
+  }
+
+  private boolean writeFreeList() {
+    boolean changed = false;
+    for (int i = 0; i < used.length; i++) {
+      changed |= write(layout.freeListOffset() + i * Long.BYTES, used[i]);
+    }
+    return changed;
+  }
+
+  private boolean write(int at, long word) {
+    if (segment.getLong(at) == word) {
+      return false;
+    }
+    segment.putLong(at, word);
+    return true;
+  }
+}

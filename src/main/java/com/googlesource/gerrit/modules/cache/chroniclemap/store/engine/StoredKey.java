@@ -1,0 +1,80 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+
+/**
+ * The keys as they stand in the file. The last byte says what the record is, so that no key a cache
+ * chooses can be taken for a part of another key's value:
+ *
+ * <pre>
+ *   value or head   key 00
+ *   part            key id(8) index(4) 01
+ * </pre>
+ */
+public final class StoredKey {
+  private static final byte VALUE_MARK = 0;
+  private static final byte PART_MARK = 1;
+  private static final int PART_SUFFIX_LENGTH = 8 + 4 + 1;
+
+  private static final VarHandle LONG =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final VarHandle INT =
+      MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
+
+  private StoredKey() {}
+
+  public static byte[] ofValue(byte[] key) {
+    byte[] out = Arrays.copyOf(key, key.length + 1);
+    out[key.length] = VALUE_MARK;
+    return out;
+  }
+
+  public static byte[] ofPart(byte[] key, long id, int index) {
+    byte[] out = Arrays.copyOf(key, key.length + PART_SUFFIX_LENGTH);
+    LONG.set(out, key.length, id);
+    INT.set(out, key.length + 8, index);
+    out[out.length - 1] = PART_MARK;
+    return out;
+  }
+
+  public static boolean isPart(byte[] storedKey) {
+    return isPart(storedKey, 0, storedKey.length);
+  }
+
+  /** As {@link #isPart(byte[])}, of a key that stands among other bytes. */
+  public static boolean isPart(byte[] bytes, int offset, int length) {
+    return length >= PART_SUFFIX_LENGTH && bytes[offset + length - 1] == PART_MARK;
+  }
+
+  /** The key whose value {@code storedKey} is, or is a part of. */
+  public static byte[] keyOf(byte[] storedKey) {
+    return Arrays.copyOf(storedKey, keyLength(storedKey));
+  }
+
+  /** Bytes of the key with which {@code storedKey} begins. */
+  public static int keyLength(byte[] storedKey) {
+    return storedKey.length - (isPart(storedKey) ? PART_SUFFIX_LENGTH : 1);
+  }
+
+  /** The id of the value that a part belongs to. */
+  public static long partId(byte[] storedKey) {
+    return (long) LONG.get(storedKey, storedKey.length - PART_SUFFIX_LENGTH);
+  }
+}

@@ -1,0 +1,25 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
+
+/** A record read from a file, its checksum found right. The payload belongs to the reader. */
+public record StoredValue(int kind, long created, byte[] payload) {
+  /** Stands for a record that is void. */
+  static final StoredValue VOID = new StoredValue(-1, 0, new byte[0]);
+
+  public boolean isVoid() {
+    return payload == VOID.payload;
+  }
+}

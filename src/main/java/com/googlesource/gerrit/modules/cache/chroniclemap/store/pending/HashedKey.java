@@ -1,0 +1,42 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.pending;
+
+import java.util.Arrays;
+
+/** A key with the hash by which it is found in {@link PendingWrites} and {@link Tickets}. */
+public final class HashedKey {
+  public final byte[] bytes;
+  public final int hash;
+
+  public HashedKey(byte[] bytes) {
+    this.bytes = bytes;
+    this.hash = hashOf(bytes);
+  }
+
+  public static int hashOf(byte[] key) {
+    return Arrays.hashCode(key);
+  }
+
+  @Override
+  public int hashCode() {
+    return hash;
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof HashedKey key && Arrays.equals(bytes, key.bytes);
+  }
+}
