@@ -26,6 +26,7 @@ import com.google.common.collect.ImmutableSet;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cache.PersistentCache;
 import com.google.inject.TypeLiteral;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.HeldLoader.Ask;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
@@ -49,15 +50,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * can't be viewed as a map.
  */
 final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implements PersistentCache {
-  private interface HeapRead<T> {
+  /** Reads from disk or computes what the heap tier does not have. */
+  private interface Load<V> {
     @Nullable
-    T read() throws ExecutionException;
-  }
-
-  /** Reads from disk or computes, not before a time of {@link System#nanoTime}. */
-  private interface FreshLoad<T> {
-    @Nullable
-    T loadSince(long since) throws Exception;
+    Held<V> load(Ask ask) throws Exception;
   }
 
   private final String name;
@@ -95,7 +91,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   @Override
   public V get(K key) throws ExecutionException {
     LoadingCache<K, Held<V>> loading = loading();
-    Held<V> held = obtain(key, () -> loading.get(key), since -> loader.loadSince(key, since));
+    Held<V> held = obtain(key, ask -> loader.load(key, ask));
     if (disk.needsRefresh(held)) {
       loading.refresh(key);
     }
@@ -105,31 +101,32 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   @Override
   public V get(K key, Callable<? extends V> source) throws ExecutionException {
     requireNonNull(source);
-    Callable<Held<V>> load = () -> HeldLoader.load(disk, key, source);
-    return obtain(key, () -> heap.get(key, load), since -> load.call()).value;
+    Load<V> load =
+        ask -> {
+          ask.answerIsFresh();
+          return HeldLoader.load(disk, key, source);
+        };
+    return obtain(key, load).value;
   }
 
   /**
    * Asks the heap tier, which loads, until it answers with a value that may be used. That is also
-   * one that an invalidation overtook, if it was computed after this call began: a key that is
-   * changed all the time must not make its source be asked again and again.
+   * one that an invalidation overtook, if its load began after this call did: as with Gerrit's own,
+   * one load is enough, and a key that is changed all the time must not make its source be asked
+   * again and again.
    */
-  private Held<V> obtain(K key, HeapRead<Held<V>> read, FreshLoad<Held<V>> load)
-      throws ExecutionException {
+  private Held<V> obtain(K key, Load<V> load) throws ExecutionException {
     requireNonNull(key);
-    Held<V> held = present(key, read.read());
-    boolean[] loadedNow = new boolean[1];
-    while (!loadedNow[0] && !isUsable(held)) {
+    Ask ask = new Ask();
+    Callable<Held<V>> loadAsAsked = () -> load.load(ask);
+    Held<V> held = present(key, heap.get(key, loadAsAsked));
+    while (!isUsable(held)) {
       heap.asMap().remove(key, held);
-      long since = System.nanoTime();
-      Held<V> next =
-          heap.get(
-              key,
-              () -> {
-                loadedNow[0] = true;
-                return load.loadSince(since);
-              });
-      held = present(key, next);
+      if (ask.isAnswerFresh()) {
+        return held;
+      }
+      ask.notBefore(System.nanoTime());
+      held = present(key, heap.get(key, loadAsAsked));
     }
     return held;
   }

@@ -66,28 +66,60 @@ class HeldLoader<K, V> extends CacheLoader<K, Held<V>> {
   @Override
   @Nullable
   public Held<V> load(K key) throws Exception {
+    return load(key, new Ask());
+  }
+
+  /** What a caller asks for, and what it is told of the answer. */
+  static final class Ask {
+    private boolean isBounded;
+    private long since;
+    private boolean isAnswerFresh;
+
+    /**
+     * From now on, not with a value that another caller may have begun to compute before.
+     *
+     * @param time of {@link System#nanoTime}
+     */
+    void notBefore(long time) {
+      isBounded = true;
+      since = time;
+    }
+
+    /** Says that the answer is not from before the caller asked. */
+    void answerIsFresh() {
+      isAnswerFresh = true;
+    }
+
+    boolean isAnswerFresh() {
+      return isAnswerFresh;
+    }
+  }
+
+  /** As {@link #load(Object)}, as it is asked for. */
+  @Nullable
+  Held<V> load(K key, Ask ask) throws Exception {
     if (flights == null) {
+      ask.answerIsFresh();
       return load(disk, key, () -> source.load(key));
     }
     // What is on disk is not worth waiting for another reader of it.
     byte[] keyBytes = disk.keyBytes(key);
     Held<V> found = disk.read(keyBytes);
-    return found != null ? found : flights.join(key, () -> loadAbsent(key, keyBytes));
-  }
-
-  /**
-   * As {@link #load}, but never with a value that another caller may have begun to compute before.
-   *
-   * @param since a time of {@link System#nanoTime}
-   */
-  @Nullable
-  Held<V> loadSince(K key, long since) throws Exception {
-    if (flights == null) {
-      return load(key);
+    if (found != null) {
+      ask.answerIsFresh();
+      return found;
     }
-    byte[] keyBytes = disk.keyBytes(key);
-    Held<V> found = disk.read(keyBytes);
-    return found != null ? found : flights.joinSince(key, since, () -> loadAbsent(key, keyBytes));
+    Callable<Held<V>> computation =
+        () -> {
+          ask.answerIsFresh();
+          return loadAbsent(key, keyBytes);
+        };
+    if (!ask.isBounded) {
+      return flights.join(key, computation);
+    }
+    Held<V> held = flights.joinSince(key, ask.since, computation);
+    ask.answerIsFresh();
+    return held;
   }
 
   private Held<V> loadAbsent(K key, @Nullable byte[] keyBytes) throws Exception {

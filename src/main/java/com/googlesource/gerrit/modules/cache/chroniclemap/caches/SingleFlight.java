@@ -14,24 +14,34 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.FlightWaits.Flight;
+import java.time.Duration;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
 import java.util.function.Predicate;
 
 /**
  * Lets concurrent callers of one key share one computation. Needed only where the heap tier is off:
  * Gerrit then answers with a cache that calls its loader each time.
+ *
+ * <p>A caller computes for itself, as with Gerrit's own, where it can't share: where waiting would
+ * not end (see {@link FlightWaits}), and where the computation it waited for failed, which may be
+ * for a reason of the other caller's own, such as a deadline.
  */
 final class SingleFlight<K, T> {
-  private static final class Flight<T> {
-    final CompletableFuture<T> result = new CompletableFuture<>();
-    final Thread pilot = Thread.currentThread();
-    final long begun = System.nanoTime();
-  }
+  /** One for the process: threads may wait for each other in several caches. */
+  private static final FlightWaits WAITS = new FlightWaits(Duration.ofMinutes(1));
 
   private final ConcurrentHashMap<K, Flight<T>> flights = new ConcurrentHashMap<>();
+  private final FlightWaits waits;
+
+  SingleFlight() {
+    this(WAITS);
+  }
+
+  SingleFlight(FlightWaits waits) {
+    this.waits = waits;
+  }
 
   /**
    * Computes, or waits for the caller that is computing.
@@ -60,15 +70,15 @@ final class SingleFlight<K, T> {
       if (other == null) {
         return fly(key, mine, computation);
       }
-      if (other.pilot == mine.pilot) {
-        // A loader that asks for the key it loads: waiting for itself would never end.
+      if (!waits.await(other)) {
         return computation.call();
       }
       if (isGoodEnough.test(other)) {
-        return await(other);
+        return other.result.isCompletedExceptionally()
+            ? computation.call()
+            : other.result.resultNow();
       }
-      // It is gone when it has ended, so this can't go on for ever.
-      var unused = other.result.handle((result, failure) -> true).get();
+      // It is gone, now that it has ended, so this can't go on for ever.
     }
   }
 
@@ -83,17 +93,6 @@ final class SingleFlight<K, T> {
       flights.remove(key, flight);
       flight.result.completeExceptionally(e);
       throw e;
-    }
-  }
-
-  private T await(Flight<T> flight) throws Exception {
-    try {
-      return flight.result.get();
-    } catch (ExecutionException e) {
-      if (e.getCause() instanceof Error error) {
-        throw error;
-      }
-      throw (Exception) e.getCause();
     }
   }
 }

@@ -502,6 +502,41 @@ abstract class CacheContract {
     assertThat(slow.loads).containsExactly("a");
   }
 
+  /** The load began before the invalidation, but so did the call that is answered with it. */
+  @Test
+  void anInvalidationThatOvertakesALoadDoesNotMakeItLoadAgain() throws Exception {
+    CountDownLatch loading = new CountDownLatch(1);
+    CountDownLatch goOn = new CountDownLatch(1);
+    CountingLoader held =
+        new CountingLoader() {
+          @Override
+          public String load(String key) throws Exception {
+            String value = super.load(key);
+            loading.countDown();
+            assertThat(goOn.await(30, TimeUnit.SECONDS)).isTrue();
+            return value;
+          }
+        };
+    LoadingCache<String, String> cache = site.loading(def().loader(held));
+    ExecutorService pool = Executors.newCachedThreadPool();
+    try {
+      Future<String> loaded = pool.submit(() -> cache.get("a"));
+      loading.await();
+      Thread invalidation = new Thread(() -> cache.invalidate("a"));
+      invalidation.start();
+      // It removes from disk, and then may have to wait for the load to remove from the heap.
+      while (invalidation.isAlive() && invalidation.getState() != Thread.State.BLOCKED) {
+        Thread.onSpinWait();
+      }
+      goOn.countDown();
+      assertThat(loaded.get(30, TimeUnit.SECONDS)).isEqualTo("loaded a");
+      invalidation.join();
+    } finally {
+      pool.shutdownNow();
+    }
+    assertThat(held.loads).containsExactly("a");
+  }
+
   // ---- settings
 
   @Test

@@ -23,6 +23,7 @@ import java.io.IOException;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -61,7 +62,7 @@ class SingleFlightTest {
               return task.call();
             });
     started.await();
-    while (waiter[0].getState() != Thread.State.WAITING) {
+    while (waiter[0].getState() != Thread.State.TIMED_WAITING) {
       Thread.onSpinWait();
     }
     return passenger;
@@ -167,6 +168,30 @@ class SingleFlightTest {
     assertThat(flights.join("a", this::compute)).isEqualTo("value 1");
   }
 
+  /** A failure may be of the other caller's own, such as a deadline of its request. */
+  @Test
+  void whoWaitedForAFailureComputes() throws Exception {
+    CountDownLatch begun = new CountDownLatch(1);
+    CountDownLatch goOn = new CountDownLatch(1);
+    Future<String> pilot =
+        threads.submit(
+            () ->
+                flights.join(
+                    "a",
+                    () -> {
+                      begun.countDown();
+                      goOn.await();
+                      throw new IOException();
+                    }));
+    begun.await();
+    Future<String> passenger = submitAndAwaitWaiting(() -> flights.join("a", this::compute));
+    goOn.countDown();
+    assertThat(passenger.get(30, SECONDS)).isEqualTo("value 1");
+    assertThat(assertThrows(ExecutionException.class, pilot::get))
+        .hasCauseThat()
+        .isInstanceOf(IOException.class);
+  }
+
   @Test
   void aComputationMayAskForItsOwnKey() throws Exception {
     assertThat(flights.join("a", () -> "outer " + flights.join("a", this::compute)))
@@ -240,7 +265,7 @@ class SingleFlightTest {
               return first + ", " + second;
             });
     started.await();
-    while (waiter[0].getState() != Thread.State.WAITING) {
+    while (waiter[0].getState() != Thread.State.TIMED_WAITING) {
       Thread.onSpinWait();
     }
     goOn.complete("old");
