@@ -34,6 +34,7 @@ final class DiskTier<K, V> {
 
   private final String name;
   private final Store store;
+  private final CacheTrace trace;
   private final CacheSerializer<K> keySerializer;
   private final CacheSerializer<V> valueSerializer;
   private final long maxAgeMillis;
@@ -48,6 +49,7 @@ final class DiskTier<K, V> {
       Optional<Duration> refreshAfterWrite) {
     this.name = def.name();
     this.store = store;
+    this.trace = new CacheTrace(name);
     this.keySerializer = def.keySerializer();
     this.valueSerializer = def.valueSerializer();
     this.maxAgeMillis = maxAge.map(Duration::toMillis).orElse(Long.MAX_VALUE);
@@ -56,6 +58,10 @@ final class DiskTier<K, V> {
 
   Store store() {
     return store;
+  }
+
+  CacheTrace trace() {
+    return trace;
   }
 
   long serializerErrors() {

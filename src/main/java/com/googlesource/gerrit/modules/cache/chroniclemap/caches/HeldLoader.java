@@ -20,6 +20,7 @@ import com.google.common.cache.CacheLoader;
 import com.google.common.util.concurrent.Futures;
 import com.google.common.util.concurrent.ListenableFuture;
 import com.google.gerrit.common.Nullable;
+import com.google.gerrit.server.logging.TraceContext.TraceTimer;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -98,13 +99,21 @@ class HeldLoader<K, V> extends CacheLoader<K, Held<V>> {
   /** As {@link #load(Object)}, as it is asked for. */
   @Nullable
   Held<V> load(K key, Ask ask) throws Exception {
+    TraceTimer timer = disk.trace().loading(key);
+    try (timer) {
+      return loadUntimed(key, ask);
+    }
+  }
+
+  @Nullable
+  private Held<V> loadUntimed(K key, Ask ask) throws Exception {
     if (flights == null) {
       ask.answerIsFresh();
       return load(disk, key, () -> source.load(key));
     }
     // What is on disk is not worth waiting for another reader of it.
     byte[] keyBytes = disk.keyBytes(key);
-    Held<V> found = disk.read(keyBytes);
+    Held<V> found = read(disk, keyBytes);
     if (found != null) {
       ask.answerIsFresh();
       return found;
@@ -137,8 +146,16 @@ class HeldLoader<K, V> extends CacheLoader<K, Held<V>> {
   static <K, V> Held<V> load(DiskTier<K, V> disk, K key, Callable<? extends V> source)
       throws Exception {
     byte[] keyBytes = disk.keyBytes(key);
-    Held<V> found = disk.read(keyBytes);
+    Held<V> found = read(disk, keyBytes);
     return found != null ? found : load(disk, keyBytes, source);
+  }
+
+  @Nullable
+  private static <V> Held<V> read(DiskTier<?, V> disk, @Nullable byte[] keyBytes) {
+    TraceTimer timer = disk.trace().reading();
+    try (timer) {
+      return disk.read(keyBytes);
+    }
   }
 
   @Nullable
@@ -147,7 +164,15 @@ class HeldLoader<K, V> extends CacheLoader<K, Held<V>> {
       throws Exception {
     long ticket = disk.ticket(keyBytes);
     V value = source.call();
-    return value == null ? null : disk.putLoaded(keyBytes, value, ticket);
+    return value == null ? null : store(disk, keyBytes, value, ticket);
+  }
+
+  private static <V> Held<V> store(
+      DiskTier<?, V> disk, @Nullable byte[] keyBytes, V value, long ticket) {
+    TraceTimer timer = disk.trace().storing();
+    try (timer) {
+      return disk.putLoaded(keyBytes, value, ticket);
+    }
   }
 
   @Override
@@ -175,6 +200,13 @@ class HeldLoader<K, V> extends CacheLoader<K, Held<V>> {
 
     @Override
     public Map<K, Held<V>> loadAll(Iterable<? extends K> keys) throws Exception {
+      TraceTimer timer = disk.trace().loadingAll();
+      try (timer) {
+        return loadAllUntimed(keys);
+      }
+    }
+
+    private Map<K, Held<V>> loadAllUntimed(Iterable<? extends K> keys) throws Exception {
       Map<K, Held<V>> result = new HashMap<>();
       // What is not on disk, with what to store it under.
       Map<K, Absent> absent = new LinkedHashMap<>();
