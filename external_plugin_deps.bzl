@@ -101,6 +101,12 @@ def external_plugin_deps():
         sha1 = "09f6f23763bf40ea7b56391791f574174914430a",
     )
 
+    maven_jar(
+        name = "hdrhistogram",
+        artifact = "org.hdrhistogram:HdrHistogram:2.2.2",
+        sha1 = "7959933ebcc0f05b2eaa5af0a0c8689fa257b15c",
+    )
+
     # For tests only.
     maven_jar(
         name = "archunit",

@@ -193,7 +193,7 @@ final class SoakMain {
           case REPLACED ->
               !closedBefore && start.detail().contains("invalidated just before a crash");
         };
-    if (!allowed || (closedBefore && start.damaged() > 0)) {
+    if (!allowed) {
       fail("store " + store + " closed before=" + closedBefore + " was found so: " + start);
     }
     if (start.kind() == StartReport.Kind.CLEAN

@@ -18,9 +18,12 @@ import com.google.common.collect.ImmutableList;
 import com.google.gerrit.metrics.Description;
 import com.google.gerrit.metrics.Description.Units;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latencies;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.ToLongFunction;
 
 /**
@@ -44,101 +47,110 @@ record CacheMetric(
    * pattern finds the figures of all caches and no other ones.
    */
   static final ImmutableList<CacheMetric> ALL =
-      ImmutableList.of(
-          gauge("entries", "values on disk", "entries", report -> report.disk().entries()),
-          gauge(
-              "live_bytes",
-              "bytes of the keys and values",
-              Units.BYTES,
-              report -> report.disk().liveBytes()),
-          gauge(
-              "disk_bytes",
-              "bytes that the file takes",
-              Units.BYTES,
-              report -> report.disk().diskBytes()),
-          gauge(
-              "limit_bytes",
-              "bytes that the file may take",
-              Units.BYTES,
-              report -> report.disk().maxBytes()),
-          gauge(
-              "failed",
-              "1 if the cache has no file any more and is kept in memory only",
-              "flag",
-              report -> report.disk().state() == StoreState.FAILED ? 1 : 0),
-          gauge(
-              "queued",
-              "values that wait for being written",
-              "entries",
-              report -> report.disk().queued()),
-          count(
-              "reads",
-              "reads of the disk tier",
-              "reads",
-              report -> report.disk().hits() + report.disk().misses()),
-          count("hits", "reads that found a value", "reads", report -> report.disk().hits()),
-          count("misses", "reads that found none", "reads", report -> report.disk().misses()),
-          count("puts", "values written to disk", "entries", report -> report.disk().puts()),
-          gauge(
-              "put_latency_p50",
-              "median of the time that a put kept its caller, last one to two minutes",
-              Units.MICROSECONDS,
-              report -> micros(report.puts().p50())),
-          gauge(
-              "put_latency_p99",
-              "99th percentile of the time that a put kept its caller, last one to two minutes",
-              Units.MICROSECONDS,
-              report -> micros(report.puts().p99())),
-          gauge(
-              "put_latency_max",
-              "longest time that a put kept its caller, last one to two minutes",
-              Units.MICROSECONDS,
-              report -> micros(report.puts().max())),
-          count(
-              "invalidated",
-              "keys removed on request",
-              "entries",
-              report -> report.disk().invalidated()),
-          count(
-              "evicted",
-              "values that left to make room",
-              "entries",
-              report -> report.disk().evictions()),
-          count(
-              "expired",
-              "values that became too old",
-              "entries",
-              report -> report.disk().expired()),
-          count(
-              "growths",
-              "times the file was replaced by another",
-              "files",
-              report -> report.disk().growths()),
-          count(
-              "recoveries",
-              "times the file was recovered after a crash",
-              "files",
-              report -> report.disk().start().kind() == StartReport.Kind.RECOVERED ? 1 : 0),
-          count(
-              "damaged",
-              "entries found damaged, by reads and by the last recovery",
-              "entries",
-              report -> report.disk().damaged() + report.disk().start().damaged()),
-          count(
-              "faults",
-              "times the disk failed the file, whatever came of it",
-              "faults",
-              report -> report.disk().faults()),
-          count(
-              "not_stored",
-              "values left out because there was no room",
-              "entries",
-              report -> report.disk().notStored()),
-          count(
-              "serializer_errors",
-              "keys and values that their serializer refused",
-              "entries",
-              CacheReport::serializerErrors));
+      ImmutableList.<CacheMetric>builder()
+          .add(
+              gauge("entries", "values on disk", "entries", report -> report.disk().entries()),
+              gauge(
+                  "live_bytes",
+                  "bytes of the keys and values",
+                  Units.BYTES,
+                  report -> report.disk().liveBytes()),
+              gauge(
+                  "disk_bytes",
+                  "bytes that the file takes",
+                  Units.BYTES,
+                  report -> report.disk().diskBytes()),
+              gauge(
+                  "limit_bytes",
+                  "bytes that the file may take",
+                  Units.BYTES,
+                  report -> report.disk().maxBytes()),
+              gauge(
+                  "failed",
+                  "1 if the cache has no file any more and is kept in memory only",
+                  "flag",
+                  report -> report.disk().state() == StoreState.FAILED ? 1 : 0),
+              gauge(
+                  "queued",
+                  "values that wait for being written",
+                  "entries",
+                  report -> report.disk().queued()),
+              count(
+                  "reads",
+                  "reads of the disk tier",
+                  "reads",
+                  report -> report.disk().hits() + report.disk().misses()),
+              count("hits", "reads that found a value", "reads", report -> report.disk().hits()),
+              count("misses", "reads that found none", "reads", report -> report.disk().misses()),
+              count("puts", "values written to disk", "entries", report -> report.disk().puts()))
+          .addAll(
+              latency(
+                  "put", "the time that a put kept its caller", Units.MICROSECONDS, Latencies::put))
+          .addAll(
+              latency(
+                  "read",
+                  "the time that a read from disk which found a value took, up to its bytes",
+                  Units.NANOSECONDS,
+                  Latencies::read))
+          .addAll(
+              latency(
+                  "serialize",
+                  "the time that making bytes of a value took",
+                  Units.NANOSECONDS,
+                  Latencies::serialize))
+          .addAll(
+              latency(
+                  "deserialize",
+                  "the time that making a value of its bytes took",
+                  Units.NANOSECONDS,
+                  Latencies::deserialize))
+          .add(
+              count(
+                  "invalidated",
+                  "keys removed on request",
+                  "entries",
+                  report -> report.disk().invalidated()),
+              count(
+                  "evicted",
+                  "values that left to make room",
+                  "entries",
+                  report -> report.disk().evictions()),
+              count(
+                  "expired",
+                  "values that became too old",
+                  "entries",
+                  report -> report.disk().expired()),
+              count(
+                  "growths",
+                  "times the file was replaced by another",
+                  "files",
+                  report -> report.disk().growths()),
+              count(
+                  "recoveries",
+                  "times the file was recovered after a crash",
+                  "files",
+                  report -> report.disk().start().kind() == StartReport.Kind.RECOVERED ? 1 : 0),
+              count(
+                  "damaged",
+                  "entries found damaged, by reads and when what a kill had left was put in order",
+                  "entries",
+                  report -> report.disk().damaged()),
+              count(
+                  "faults",
+                  "times the disk failed the file, whatever came of it",
+                  "faults",
+                  report -> report.disk().faults()),
+              count(
+                  "not_stored",
+                  "values left out because there was no room",
+                  "entries",
+                  report -> report.disk().notStored()),
+              count(
+                  "serializer_errors",
+                  "keys and values that their serializer refused",
+                  "entries",
+                  CacheReport::serializerErrors))
+          .build();
 
   private static CacheMetric gauge(
       String name, String meaning, String unit, ToLongFunction<CacheReport> value) {
@@ -150,8 +162,32 @@ record CacheMetric(
     return new CacheMetric("caches/chroniclemap/" + name, true, meaning, unit, value);
   }
 
-  private static long micros(long nanos) {
-    return TimeUnit.NANOSECONDS.toMicros(nanos);
+  private static ImmutableList<CacheMetric> latency(
+      String operation, String meaning, String unit, Function<Latencies, Latency> latency) {
+    long nanos = unit.equals(Units.MICROSECONDS) ? TimeUnit.MICROSECONDS.toNanos(1) : 1;
+    String name = operation + "_latency_";
+    String time = " of " + meaning + ", last one to two minutes";
+    return ImmutableList.of(
+        gauge(
+            name + "p50",
+            "median" + time,
+            unit,
+            report -> latency.apply(report.latencies()).p50() / nanos),
+        gauge(
+            name + "p99",
+            "99th percentile" + time,
+            unit,
+            report -> latency.apply(report.latencies()).p99() / nanos),
+        gauge(
+            name + "p999",
+            "99.9th percentile" + time,
+            unit,
+            report -> latency.apply(report.latencies()).p999() / nanos),
+        gauge(
+            name + "max",
+            "maximum" + time,
+            unit,
+            report -> latency.apply(report.latencies()).max() / nanos));
   }
 
   Description description() {

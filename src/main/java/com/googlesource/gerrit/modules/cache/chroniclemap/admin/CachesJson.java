@@ -19,7 +19,7 @@ import com.google.gson.GsonBuilder;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.PutLatency;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.nio.file.Path;
@@ -65,7 +65,10 @@ final class CachesJson {
     out.addProperty("evicted", stats.evictions());
     out.addProperty("queued", stats.queued());
     out.addProperty("faults", stats.faults());
-    out.add("put_latency", latency(report.puts()));
+    out.add("put_latency", inMicros(report.latencies().put()));
+    out.add("read_latency", inNanos(report.latencies().read()));
+    out.add("serialize_latency", inNanos(report.latencies().serialize()));
+    out.add("deserialize_latency", inNanos(report.latencies().deserialize()));
     out.addProperty("serializer_errors", report.serializerErrors());
     out.addProperty("heap_entries", report.heapEntries());
     out.addProperty("heap_hits", report.heap().hitCount());
@@ -74,12 +77,24 @@ final class CachesJson {
     return out;
   }
 
-  private static JsonObject latency(PutLatency puts) {
+  private static JsonObject inMicros(Latency latency) {
     JsonObject out = new JsonObject();
-    out.addProperty("count", puts.count());
-    out.addProperty("p50_micros", TimeUnit.NANOSECONDS.toMicros(puts.p50()));
-    out.addProperty("p99_micros", TimeUnit.NANOSECONDS.toMicros(puts.p99()));
-    out.addProperty("max_micros", TimeUnit.NANOSECONDS.toMicros(puts.max()));
+    out.addProperty("count", latency.count());
+    out.addProperty("p50_micros", TimeUnit.NANOSECONDS.toMicros(latency.p50()));
+    out.addProperty("p99_micros", TimeUnit.NANOSECONDS.toMicros(latency.p99()));
+    out.addProperty("p999_micros", TimeUnit.NANOSECONDS.toMicros(latency.p999()));
+    out.addProperty("max_micros", TimeUnit.NANOSECONDS.toMicros(latency.max()));
+    return out;
+  }
+
+  /** Of what mostly takes few microseconds, or less. */
+  private static JsonObject inNanos(Latency latency) {
+    JsonObject out = new JsonObject();
+    out.addProperty("count", latency.count());
+    out.addProperty("p50_nanos", latency.p50());
+    out.addProperty("p99_nanos", latency.p99());
+    out.addProperty("p999_nanos", latency.p999());
+    out.addProperty("max_nanos", latency.max());
     return out;
   }
 
@@ -88,7 +103,6 @@ final class CachesJson {
     out.addProperty("kind", lower(start.kind()));
     out.addProperty("detail", start.detail());
     out.addProperty("entries", start.entries());
-    out.addProperty("damaged", start.damaged());
     out.addProperty("millis", start.millis());
     return out;
   }

@@ -84,7 +84,7 @@ final class CachesTable {
         Units.count(reads),
         Units.percent(stats.hits(), reads),
         Units.count(stats.evictions()),
-        Units.count(stats.damaged() + stats.start().damaged()),
+        Units.count(stats.damaged()),
         Units.count(stats.notStored() + report.serializerErrors()),
         startOf(stats));
   }

@@ -75,7 +75,7 @@ final class RefsJson {
     out.addProperty("limit_bytes", stats.maxBytes());
     out.addProperty("evicted", stats.evictions());
     out.addProperty("not_stored", stats.notStored());
-    out.addProperty("damaged", stats.damaged() + stats.start().damaged());
+    out.addProperty("damaged", stats.damaged());
     return out;
   }
 

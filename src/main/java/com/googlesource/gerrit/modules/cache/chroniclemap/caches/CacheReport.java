@@ -25,7 +25,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
  * @param heap hits and misses of the heap tier and loads behind it, since the server's start
  * @param disk figures of the store
  * @param serializerErrors keys and values that their serializer refused
- * @param puts how long puts took of late
+ * @param latencies how long what it does with its disk took of late
  */
 public record CacheReport(
     String name,
@@ -33,4 +33,4 @@ public record CacheReport(
     CacheStats heap,
     StoreStats disk,
     long serializerErrors,
-    PutLatency puts) {}
+    Latencies latencies) {}

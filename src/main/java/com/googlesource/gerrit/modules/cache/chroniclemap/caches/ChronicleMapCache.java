@@ -275,7 +275,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
         heap.stats(),
         disk.store().stats(),
         disk.serializerErrors(),
-        disk.putLatency());
+        disk.latencies());
   }
 
   /** See {@link CacheInventory#verify}. */

@@ -40,7 +40,7 @@ final class DiskTier<K, V> {
   private final long maxAgeMillis;
   private final long refreshAfterMillis;
   private final LongAdder serializerErrors = new LongAdder();
-  private final PutTimes putTimes = new PutTimes(System.nanoTime());
+  private final DiskTimes times = new DiskTimes();
 
   DiskTier(
       PersistentCacheDef<K, V> def,
@@ -68,8 +68,8 @@ final class DiskTier<K, V> {
     return serializerErrors.sum();
   }
 
-  PutLatency putLatency() {
-    return putTimes.latency(System.nanoTime());
+  Latencies latencies() {
+    return times.latencies();
   }
 
   /** The stored form of a key; null if there is none. */
@@ -107,33 +107,49 @@ final class DiskTier<K, V> {
   /** Reads a value; null if there is none, or no stored key. */
   @Nullable
   Held<V> read(@Nullable byte[] keyBytes) {
-    return keyBytes == null ? null : read(keyBytes, store.ticket(keyBytes), store.read(keyBytes));
+    return read(keyBytes, false);
   }
 
   /** As {@link #read}, for a caller whose read a moment ago was counted. */
   @Nullable
   Held<V> readAgain(@Nullable byte[] keyBytes) {
-    return keyBytes == null
-        ? null
-        : read(keyBytes, store.ticket(keyBytes), store.readAgain(keyBytes));
+    return read(keyBytes, true);
   }
 
   @Nullable
-  private Held<V> read(byte[] keyBytes, long ticket, @Nullable Value stored) {
+  private Held<V> read(@Nullable byte[] keyBytes, boolean again) {
+    if (keyBytes == null) {
+      return null;
+    }
+    boolean timed = DiskTimes.isTimed();
+    long begun = timed ? System.nanoTime() : 0;
+    long ticket = store.ticket(keyBytes);
+    Value stored = again ? store.readAgain(keyBytes) : store.read(keyBytes);
     if (stored == null) {
       return null;
     }
-    try {
-      V value = valueSerializer.deserialize(stored.bytes());
-      if (value != null) {
-        return new Held<>(value, stored.created(), ticket);
-      }
-    } catch (RuntimeException | StackOverflowError | LinkageError e) {
-      count("cannot read a value", e);
+    long read = timed ? System.nanoTime() : 0;
+    V value = deserialize(stored.bytes());
+    if (timed) {
+      times.reads.add(begun, read);
+      times.deserializations.add(read, System.nanoTime());
+    }
+    if (value != null) {
+      return new Held<>(value, stored.created(), ticket);
     }
     // It was written by a serializer that was changed without a new version.
     store.remove(keyBytes);
     return null;
+  }
+
+  @Nullable
+  private V deserialize(byte[] bytes) {
+    try {
+      return valueSerializer.deserialize(bytes);
+    } catch (RuntimeException | StackOverflowError | LinkageError e) {
+      count("cannot read a value", e);
+      return null;
+    }
   }
 
   /**
@@ -147,10 +163,10 @@ final class DiskTier<K, V> {
       return Held.confirmed(value, now);
     }
     long begun = System.nanoTime();
-    byte[] bytes = valueBytes(value);
+    byte[] bytes = serialize(value, begun);
     if (bytes != null) {
       long ticket = store.put(keyBytes, bytes, now);
-      putTimes.add(begun, System.nanoTime());
+      times.puts.add(begun, System.nanoTime());
       return new Held<>(value, now, ticket);
     }
     // The value it replaces must not be found again when this one leaves the heap.
@@ -168,18 +184,22 @@ final class DiskTier<K, V> {
       return Held.confirmed(value, now);
     }
     long begun = System.nanoTime();
-    byte[] bytes = valueBytes(value);
+    byte[] bytes = serialize(value, begun);
     if (bytes != null) {
       store.putIfCurrent(keyBytes, bytes, now, ticket);
-      putTimes.add(begun, System.nanoTime());
+      times.puts.add(begun, System.nanoTime());
     }
     return new Held<>(value, now, ticket);
   }
 
   @Nullable
-  private byte[] valueBytes(V value) {
+  private byte[] serialize(V value, long begun) {
     try {
-      return valueSerializer.serialize(value);
+      byte[] bytes = valueSerializer.serialize(value);
+      if (DiskTimes.isTimed()) {
+        times.serializations.add(begun, System.nanoTime());
+      }
+      return bytes;
     } catch (RuntimeException | StackOverflowError | LinkageError e) {
       count("cannot write a value", e);
       return null;

@@ -22,7 +22,8 @@ import com.google.common.cache.CacheStats;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.PutLatency;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latencies;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
@@ -54,7 +55,12 @@ class CachesShownTest {
         new CacheStats(figure, figure, 0, 0, 0, 0),
         disk,
         figure / 2,
-        new PutLatency(figure, figure, figure, figure));
+        latencies(figure));
+  }
+
+  private static Latencies latencies(long figure) {
+    Latency latency = new Latency(figure, figure, figure, figure, figure);
+    return new Latencies(latency, latency, latency, latency);
   }
 
   private static List<CacheReport> reports(String name, String detail, long figure) {
@@ -234,8 +240,14 @@ class CachesShownTest {
     assertThat(cache.get("serializer_errors").getAsLong()).isEqualTo(3);
     JsonObject latency = cache.getAsJsonObject("put_latency");
     assertThat(latency.get("count").getAsLong()).isEqualTo(7);
-    for (String name : List.of("p50_micros", "p99_micros", "max_micros")) {
+    for (String name : List.of("p50_micros", "p99_micros", "p999_micros", "max_micros")) {
       assertWithMessage(name).that(latency.get(name).getAsLong()).isEqualTo(0);
+    }
+    for (String operation : List.of("read", "serialize", "deserialize")) {
+      latency = cache.getAsJsonObject(operation + "_latency");
+      for (String name : List.of("count", "p50_nanos", "p99_nanos", "p999_nanos", "max_nanos")) {
+        assertWithMessage(name).that(latency.get(name).getAsLong()).isEqualTo(7);
+      }
     }
     JsonObject start = cache.getAsJsonObject("last_start");
     assertThat(start.get("kind").getAsString()).isEqualTo("recovered");

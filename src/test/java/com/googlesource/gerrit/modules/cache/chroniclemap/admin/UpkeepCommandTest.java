@@ -21,7 +21,8 @@ import com.google.common.cache.CacheStats;
 import com.google.gerrit.sshd.BaseCommand.UnloggedFailure;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.PutLatency;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latencies;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
@@ -67,8 +68,14 @@ class UpkeepCommandTest {
       StoreStats stats =
           new StoreStats(
               name, StoreState.READY, start, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+      Latency none = new Latency(0, 0, 0, 0, 0);
       return new CacheReport(
-          name, 0, new CacheStats(0, 0, 0, 0, 0, 0), stats, 0, new PutLatency(0, 0, 0, 0));
+          name,
+          0,
+          new CacheStats(0, 0, 0, 0, 0, 0),
+          stats,
+          0,
+          new Latencies(none, none, none, none));
     }
 
     @Override

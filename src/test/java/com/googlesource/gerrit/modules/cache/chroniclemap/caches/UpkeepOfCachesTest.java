@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import static com.google.common.truth.Truth.assertThat;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.cache.Cache;
@@ -125,14 +126,46 @@ class UpkeepOfCachesTest {
     assertThat(inventory().verify("a", true, Progress.NONE).complete()).isTrue();
   }
 
+  private Latencies latencies() {
+    return inventory().reports().get(0).latencies();
+  }
+
   @Test
   void putsAreTimed() {
     Cache<String, String> cache = site.build(new TestCacheDef("a"));
-    assertThat(inventory().reports().get(0).puts().count()).isEqualTo(0);
+    assertThat(latencies().put().count()).isEqualTo(0);
     cache.put("k", "v");
-    PutLatency latency = inventory().reports().get(0).puts();
+    Latency latency = latencies().put();
     assertThat(latency.count()).isEqualTo(1);
     assertThat(latency.max()).isGreaterThan(0);
     assertThat(latency.p50()).isAtMost(latency.max());
+  }
+
+  /** Now and then; a reader who finds nothing is not, since that is another matter. */
+  @Test
+  void readsAndSerializersAreTimed() {
+    site.config().setInt("cache", "a", "memoryLimit", 0);
+    Cache<String, String> cache = site.build(new TestCacheDef("a"));
+    for (int i = 0; i < 1000; i++) {
+      assertThat(cache.getIfPresent("k")).isNull();
+    }
+    assertThat(latencies().read().count()).isEqualTo(0);
+    for (int i = 0; i < 1000; i++) {
+      cache.put("k", "v");
+      assertThat(((ChronicleMapCache<String, String>) cache).disk().read("k".getBytes(UTF_8)).value)
+          .isEqualTo("v");
+    }
+    Latencies latencies = latencies();
+    assertThat(latencies.put().count()).isEqualTo(1000);
+    for (Latency latency :
+        List.of(latencies.read(), latencies.serialize(), latencies.deserialize())) {
+      assertThat(latency.count()).isGreaterThan(0);
+      assertThat(latency.count()).isLessThan(1000);
+      assertThat(latency.p50()).isGreaterThan(0);
+      assertThat(latency.p50()).isAtMost(latency.p99());
+      assertThat(latency.p99()).isAtMost(latency.p999());
+      assertThat(latency.p999()).isAtMost(latency.max());
+    }
+    assertThat(latencies.read().count()).isEqualTo(latencies.deserialize().count());
   }
 }

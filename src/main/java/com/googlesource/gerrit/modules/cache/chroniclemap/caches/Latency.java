@@ -15,13 +15,13 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 /**
- * How long the puts of the last one to two minutes kept their callers: serializing the value and
- * handing it to the store, which writes it in the background. Times are in nanoseconds; quantiles
- * are right to a quarter. All are 0 if nothing was put.
+ * How long an operation took over the last one to two minutes. Times are in nanoseconds and right
+ * to a sixteenth. All are 0 if there was none.
  *
- * @param count puts that were timed
+ * @param count operations that were timed
  * @param p50 half of them took no longer
  * @param p99 99 of 100 took no longer
+ * @param p999 999 of 1000 took no longer
  * @param max the longest
  */
-public record PutLatency(long count, long p50, long p99, long max) {}
+public record Latency(long count, long p50, long p99, long p999, long max) {}
