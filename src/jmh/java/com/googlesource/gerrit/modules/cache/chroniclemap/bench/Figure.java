@@ -19,15 +19,30 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
  *
  * @param ratio more than 1 if ours is better
  */
-record Figure(String name, String unit, double ours, double peer, double ratio) {
-  Figure {
+public record Figure(String name, String unit, double ours, double peer, double ratio) {
+  /** Rounds them. */
+  public Figure {
     ours = rounded(ours);
     peer = rounded(peer);
     ratio = rounded(ratio);
   }
 
-  static Figure lessIsBetter(String name, String unit, double ours, double peer) {
+  /** A figure of which less is better. */
+  public static Figure lessIsBetter(String name, String unit, double ours, double peer) {
     return new Figure(name, unit, ours, peer, ours == 0 ? 0 : peer / ours);
+  }
+
+  /** A figure of which more is better. */
+  public static Figure moreIsBetter(String name, String unit, double ours, double peer) {
+    return new Figure(name, unit, ours, peer, peer == 0 ? 0 : ours / peer);
+  }
+
+  /** A figure that no peer has, as {@code --json} writes it. */
+  public record Alone(String name, String unit, double ours) {
+    /** Rounds it. */
+    public Alone {
+      ours = rounded(ours);
+    }
   }
 
   /** More digits would say nothing. */

@@ -21,7 +21,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /** Folders for sites, all within the one that a run deletes at its end. */
-final class Folders {
+public final class Folders {
   /** System property of a fork: the folder of the run. */
   static final String PROPERTY = "bench.folder";
 
@@ -31,7 +31,8 @@ final class Folders {
     return Files.createTempDirectory(Path.of(System.getProperty(PROPERTY)), "site");
   }
 
-  static void delete(Path folder) throws IOException {
+  /** Deletes a folder, if it is there. */
+  public static void delete(Path folder) throws IOException {
     if (Files.exists(folder)) {
       MoreFiles.deleteRecursively(folder, RecursiveDeleteOption.ALLOW_INSECURE);
     }

@@ -31,7 +31,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** Where and with what the figures are made: they mean nothing without it. */
-final class Machine {
+public final class Machine {
   private Machine() {}
 
   /**
@@ -74,7 +74,7 @@ final class Machine {
   }
 
   /** The version in the name of a jar on the class path. */
-  static String version(String artifact) {
+  public static String version(String artifact) {
     Pattern jar = Pattern.compile(".*[/\\\\]" + Pattern.quote(artifact) + "-(\\d[^/\\\\]*)\\.jar");
     return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
         .map(jar::matcher)

@@ -25,7 +25,7 @@ import java.nio.file.Path;
 import java.util.concurrent.ExecutionException;
 
 /** A persistent cache as Gerrit's daemon makes, starts and stops it. */
-final class OpenCache implements AutoCloseable {
+public final class OpenCache implements AutoCloseable {
   /** Two and a half times what the benchmarks keep. */
   private static final long DISK_LIMIT = 256 << 20;
 
@@ -41,19 +41,35 @@ final class OpenCache implements AutoCloseable {
   private final Injector injector;
   private final LoadingCache<String, byte[]> cache;
   private final LifecycleManager lifecycle = new LifecycleManager();
+  private final long begun;
 
   /** Opens the cache of a site, which is made if it is not there. */
   OpenCache(Peer peer, Path site) {
+    this(peer, site, DISK_LIMIT);
+  }
+
+  /**
+   * Opens the cache of a site as above.
+   *
+   * @param diskLimit bytes
+   */
+  public OpenCache(Peer peer, Path site, long diskLimit) {
     GerritEnvironment.configureLog();
     this.peer = peer;
     injector = Guice.createInjector(new GerritEnvironment(site), peer.module());
+    begun = System.nanoTime();
     cache =
         injector
             .getInstance(PersistentCacheFactory.class)
-            .build(DiskCacheDef.withTextKeys(DISK_LIMIT), NO_SOURCE);
+            .build(DiskCacheDef.withTextKeys(diskLimit), NO_SOURCE);
     lifecycle.add(injector);
     lifecycle.start();
     peer.awaitOpen(injector, cache);
+  }
+
+  /** When opening began, behind what Guice does; as {@link System#nanoTime} tells. */
+  public long begun() {
+    return begun;
   }
 
   /**
@@ -61,11 +77,12 @@ final class OpenCache implements AutoCloseable {
    *
    * @throws ExecutionException if it is not there
    */
-  byte[] get(String key) throws ExecutionException {
+  public byte[] get(String key) throws ExecutionException {
     return cache.get(key);
   }
 
-  void put(String key, byte[] value) {
+  /** Puts a value, which may be on its way to the disk when this returns. */
+  public void put(String key, byte[] value) {
     cache.put(key, value);
   }
 
@@ -74,11 +91,12 @@ final class OpenCache implements AutoCloseable {
   }
 
   /** Returns when all that was put is on disk. */
-  void drain() {
+  public void drain() {
     peer.drain(injector, cache);
   }
 
-  long entriesOnDisk() {
+  /** What the cache itself says that it has on disk. */
+  public long entriesOnDisk() {
     return ((PersistentCache) cache).diskStats().size();
   }
 

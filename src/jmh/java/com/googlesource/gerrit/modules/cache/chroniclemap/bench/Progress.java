@@ -23,7 +23,7 @@ import java.util.concurrent.TimeUnit;
  * Says how far a run is: on a terminal in one line that changes each second, else in a line for
  * each step.
  */
-final class Progress implements AutoCloseable {
+public final class Progress implements AutoCloseable {
   private static final String CLEAR_LINE = "\r\033[K";
 
   private final boolean terminal;
@@ -37,7 +37,7 @@ final class Progress implements AutoCloseable {
   private long remainingNanos = -1;
   private long estimated = start;
 
-  Progress(boolean terminal, int steps) {
+  public Progress(boolean terminal, int steps) {
     this.terminal = terminal;
     this.steps = steps;
     if (terminal) {
@@ -45,7 +45,8 @@ final class Progress implements AutoCloseable {
     }
   }
 
-  synchronized void begin(String name) {
+  /** Says what is done from here on. */
+  public synchronized void begin(String name) {
     step = name;
     if (terminal) {
       draw();
@@ -55,7 +56,7 @@ final class Progress implements AutoCloseable {
   }
 
   /** The step begun last has ended. */
-  synchronized void end() {
+  public synchronized void end() {
     done++;
     estimated = System.nanoTime();
     remainingNanos = (estimated - start) / done * (steps - done);

@@ -19,7 +19,7 @@ import java.util.List;
 import java.util.Locale;
 
 /** The results beside one peer, as a table of 100 columns. */
-final class ResultTable {
+public final class ResultTable {
   private static final int WIDTH = 100;
   private static final String ROW = "%-10s %6s %7s %9s %8s %7s  %7s %7s %7s  %7s %7s %7s%n";
 
@@ -77,15 +77,16 @@ final class ResultTable {
   }
 
   /** How numbers are shown to people. */
-  static final class Numbers {
+  public static final class Numbers {
     private Numbers() {}
 
-    static String whole(double number) {
+    /** Without decimals. */
+    public static String whole(double number) {
       return String.format(Locale.ROOT, "%,d", Math.round(number));
     }
 
     /** With a decimal where there are fewer than three digits before the point. */
-    static String threeDigits(double number) {
+    public static String threeDigits(double number) {
       if (number >= 99.95) {
         return whole(number);
       }

@@ -27,7 +27,7 @@ import java.util.Optional;
 import org.openjdk.jmh.runner.RunnerException;
 
 /** A run of {@code bin/bench}, which has checked its arguments. */
-final class Session {
+public final class Session {
   static final String QUICK = "--quick";
   static final String ONLY = "--only";
   private static final String JSON = "--json";
@@ -37,7 +37,7 @@ final class Session {
   private final OtherWork otherWork;
 
   /** What a run does. */
-  interface Run {
+  public interface Run {
     void run(Session session) throws RunnerException, IOException;
   }
 
@@ -54,14 +54,14 @@ final class Session {
   }
 
   /** Exits with 0, or with 1 if something could not be measured or written. */
-  static void run(String[] args, Run run) {
+  public static void run(String[] args, Run run) {
     // Several runs on one machine do disturb each other, but that is seen in the load printed.
     System.setProperty("jmh.ignoreLock", "true");
     try {
       run.run(new Session(List.of(args)));
     } catch (RunnerException | IOException e) {
       System.err.println("error: " + (e.getMessage() != null ? e.getMessage() : e));
-      System.err.println("JMH's output: " + log());
+      System.err.println("More may be in " + log());
       System.exit(1);
     }
   }
@@ -71,7 +71,7 @@ final class Session {
   }
 
   /** Where this run may write; deleted at its end. */
-  Path folder() {
+  public Path folder() {
     return folder;
   }
 
@@ -83,13 +83,13 @@ final class Session {
     return quick() ? Plan.quick() : Plan.full();
   }
 
-  Optional<String> value(String option) {
+  public Optional<String> value(String option) {
     int found = args.indexOf(option);
     return found < 0 ? Optional.empty() : Optional.of(args.get(found + 1));
   }
 
   /** Exits with 2 if no name of a scenario has the text of {@code --only}. */
-  <C> List<C> chosen(List<C> scenarios) {
+  public <C> List<C> chosen(List<C> scenarios) {
     String text = value(ONLY).orElse("");
     List<C> chosen =
         scenarios.stream().filter(scenario -> scenario.toString().contains(text)).toList();
@@ -101,7 +101,7 @@ final class Session {
   }
 
   /** Prints where and with what is measured. */
-  void printHead(String versions) throws IOException {
+  public void printHead(String versions) throws IOException {
     System.out.println("Command   " + System.getProperty("bench.command"));
     Machine.print(System.out, folder, versions);
     System.out.println();
@@ -127,7 +127,7 @@ final class Session {
   }
 
   /** Prints what disturbed the run. */
-  void printOtherWork() {
+  public void printOtherWork() {
     otherWork
         .share()
         .ifPresent(
@@ -138,8 +138,8 @@ final class Session {
                     share * 100));
   }
 
-  /** Says how good the figures are, and writes them if they are asked for. */
-  void finish(List<Figure> figures) throws IOException {
+  /** Says how good the figures are, and writes them, which are records, if they are asked for. */
+  public void finish(List<?> figures) throws IOException {
     if (quick()) {
       System.out.println("These figures are rough: --quick measures each once, and for a moment.");
     }

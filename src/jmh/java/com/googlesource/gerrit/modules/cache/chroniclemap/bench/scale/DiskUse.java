@@ -1,0 +1,58 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** What caches take of the disk. */
+final class DiskUse {
+  /** The limit of a cache, as a multiple of the bytes of its values. */
+  static final double LIMIT_FACTOR = 1.6;
+
+  /** Room that is needed, as the same: a file of half the limit beside one of all of it. */
+  static final double ROOM_FACTOR = 2.5;
+
+  /**
+   * Share of the limit that files take only while one of at most half the limit is being filled
+   * from another: two smaller ones take three eighths.
+   */
+  static final double GROWING_SHARE = 0.55;
+
+  private DiskUse() {}
+
+  /** Bytes of all files in a folder and those below. */
+  static long bytes(Path folder) throws IOException {
+    long bytes = 0;
+    for (Path file : files(folder)) {
+      try {
+        bytes += Files.size(file);
+      } catch (NoSuchFileException goneMeanwhile) {
+        // It was just replaced: it takes nothing.
+      }
+    }
+    return bytes;
+  }
+
+  static List<Path> files(Path folder) throws IOException {
+    try (Stream<Path> all = Files.walk(folder)) {
+      return all.filter(Files::isRegularFile).toList();
+    }
+  }
+}

@@ -1,0 +1,183 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Peer;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/** A cache of one size, what is done to it, and where the figures go. */
+final class MeasuredCache {
+  private static final double GIGABYTE = 1L << 30;
+  private static final int ROUNDS = 3;
+
+  /** Writes go on for so long before a stop or a kill. */
+  private static final int WRITE_MILLIS = 400;
+
+  private final Peer peer;
+  private final Path folder;
+  private final String size;
+  private final int count;
+  private final long maxBytes;
+  private final ScaleResults results;
+
+  MeasuredCache(Peer peer, Path folder, double gigabytes, ScaleResults results) {
+    this.peer = peer;
+    this.folder = folder;
+    this.size = title(gigabytes);
+    this.count = Values.countFor((long) (gigabytes * GIGABYTE));
+    this.maxBytes = (long) (gigabytes * GIGABYTE * DiskUse.LIMIT_FACTOR);
+    this.results = results;
+  }
+
+  static String title(double gigabytes) {
+    return (gigabytes == Math.rint(gigabytes)
+            ? String.format(Locale.ROOT, "%.0f", gigabytes)
+            : Double.toString(gigabytes))
+        + " GB";
+  }
+
+  Peer peer() {
+    return peer;
+  }
+
+  Path folder() {
+    return folder;
+  }
+
+  String size() {
+    return size;
+  }
+
+  /** Number of its values. */
+  int count() {
+    return count;
+  }
+
+  /** A figure of which less is better. */
+  void less(String what, String unit, double figure) {
+    results.less(peer, name(what), unit, figure);
+  }
+
+  /** A figure of which more is better. */
+  void more(String what, String unit, double figure) {
+    results.more(peer, name(what), unit, figure);
+  }
+
+  Child child() throws IOException {
+    Files.createDirectories(folder.getParent());
+    return new Child(peer, folder, maxBytes, count);
+  }
+
+  String name(String what) {
+    return what + ", " + size;
+  }
+
+  void stop(Child child, String what) throws IOException {
+    less(what, "ms", child.ask("close").figure("took"));
+  }
+
+  void waits(String during, Answer answer) {
+    for (String request : List.of("read", "put", "remove")) {
+      for (Map.Entry<String, Double> wait : answer.all(request + ".").entrySet()) {
+        results.less(
+            peer,
+            name("wait of a %s, %s, %s".formatted(request, during, wait.getKey())),
+            "us",
+            wait.getValue());
+      }
+    }
+  }
+
+  /** Has it begin to write, and returns when it is in the middle of that. */
+  static void write(Child child, String what) throws IOException {
+    var unused = child.ask(what);
+    try {
+      Thread.sleep(WRITE_MILLIS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException(e);
+    }
+  }
+
+  void writeAndKill(String writes) throws IOException {
+    try (Child child = child()) {
+      var unused = child.ask("open");
+      write(child, writes);
+      child.kill();
+    }
+  }
+
+  interface End {
+    void run() throws IOException;
+  }
+
+  /** First with the page cache emptied, and then, read once, warm. */
+  void starts(String after, End end) throws IOException {
+    boolean canBeEmptied = PageCache.canBeEmptied();
+    if (!canBeEmptied) {
+      results.remark("Starts, cold: not measured: needs root.");
+    }
+    for (int round = 0; canBeEmptied && round < ROUNDS; round++) {
+      end.run();
+      start(after, /* cold= */ true);
+    }
+    PageCache.warm(folder);
+    for (int round = 0; round < ROUNDS; round++) {
+      end.run();
+      start(after, /* cold= */ false);
+    }
+  }
+
+  /** Opens the cache, and closes it again. */
+  void start(String after, boolean cold) throws IOException {
+    try (Child child = child()) {
+      if (cold) {
+        PageCache.empty();
+      }
+      Answer open = child.ask("open");
+      String end = ", " + size + (cold ? ", cold" : ", warm");
+      results.less(peer, "start after " + after + end, "ms", open.figure("ready"));
+      results.less(peer, "first answer after " + after + end, "ms", open.figure("first"));
+      if (!cold) {
+        memory(after, child.ask("memory"));
+      }
+      more("values there after " + after, "%", 100 * open.figure("entries") / count);
+      if (peer == Peer.OURS) {
+        results.remark(name("After " + after) + " the store was " + open.word("found") + ".");
+      }
+      var unused = child.ask("close");
+    }
+  }
+
+  private void memory(String after, Answer memory) {
+    double millions = memory.figure("entries") / 1e6;
+    if (millions > 0) {
+      results.less(
+          peer,
+          name("heap for a million values, after " + after),
+          "MB",
+          Memory.megabytes(memory.figure("heap")) / millions);
+    }
+    if (memory.figure("rss") >= 0) {
+      less("RSS after " + after, "MB", memory.figure("rss"));
+      less("RSS of no file after " + after, "MB", memory.figure("rssAnon"));
+    }
+  }
+}

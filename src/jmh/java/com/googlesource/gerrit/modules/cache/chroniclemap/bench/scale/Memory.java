@@ -1,0 +1,69 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
+
+import com.google.common.base.CharMatcher;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** What this process takes of memory, and what of files it has changed. */
+final class Memory {
+  private static final double MEGABYTE = 1 << 20;
+  private static final int COLLECTIONS = 3;
+
+  private Memory() {}
+
+  /** Bytes on the heap that are in use. */
+  static long heapBytes() {
+    for (int i = 0; i < COLLECTIONS; i++) {
+      System.gc();
+    }
+    return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
+  }
+
+  /** Adds what the system says, where it does: all memory, and that which is of no file. */
+  static void addTo(Answer answer) {
+    answer.add("rss", field("/proc/self/status", "VmRSS") / 1024);
+    answer.add("rssAnon", field("/proc/self/status", "RssAnon") / 1024);
+  }
+
+  /** Bytes of pages of files that this process has made dirty; -1 if the system does not tell. */
+  static double writtenBytes() {
+    return field("/proc/self/io", "write_bytes");
+  }
+
+  static double megabytes(double bytes) {
+    return bytes / MEGABYTE;
+  }
+
+  static double megabytes(long bytes) {
+    return megabytes((double) bytes);
+  }
+
+  private static double field(String file, String name) {
+    try {
+      for (String line : Files.readAllLines(Path.of(file))) {
+        if (line.startsWith(name + ":")) {
+          return Double.parseDouble(CharMatcher.inRange('0', '9').retainFrom(line));
+        }
+      }
+    } catch (IOException e) {
+      // As below: not every system has it.
+    }
+    return -1;
+  }
+}

@@ -1,0 +1,242 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Folders;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Peer;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What is measured of one cache of one size, step by step. Each step but the last ones finds the
+ * cache filled and closed, and leaves it so.
+ */
+final class ScaleSteps {
+  /** One step. */
+  record Step(String title, boolean always, Action action) {
+    /** What it does. */
+    interface Action {
+      void run() throws IOException, InterruptedException;
+    }
+
+    @Override
+    public String toString() {
+      return title;
+    }
+  }
+
+  private static final int READS = 5000;
+  private static final int IDLE_SECONDS = 10;
+
+  private final MeasuredCache cache;
+  private final ScaleResults results;
+
+  ScaleSteps(MeasuredCache cache, ScaleResults results) {
+    this.cache = cache;
+    this.results = results;
+  }
+
+  List<Step> steps() {
+    List<Step> steps = new ArrayList<>();
+    add(steps, "fill", true, this::fill);
+    add(steps, "stop, idle", false, this::stopIdle);
+    add(steps, "start after a clean stop", false, this::startAfterCleanStop);
+    add(steps, "written for reads", false, this::writtenForReads);
+    add(steps, "stop in the middle of writes", false, this::stopInTheMiddleOfWrites);
+    if (cache.peer() == Peer.OURS) {
+      add(steps, "start after a crash of the machine", false, this::startAfterMachineCrash);
+    }
+    add(steps, "start after SIGKILL", false, this::startAfterSigkill);
+    add(steps, "requests while nothing else happens", false, this::requestsWhileIdle);
+    if (cache.peer() == Peer.OURS) {
+      add(steps, "requests during verify", false, this::requestsDuringVerify);
+      add(steps, "requests during compact", false, this::requestsDuringCompact);
+      add(steps, "requests during clear", false, this::requestsDuringClear);
+      add(steps, "start after a crash, values replaced", false, this::startAfterCrashReplaced);
+      add(steps, "stop in the middle of a growth", false, this::stopInTheMiddleOfGrowth);
+    }
+    add(steps, "delete", true, () -> Folders.delete(cache.folder()));
+    return steps;
+  }
+
+  private void add(List<Step> steps, String what, boolean always, Step.Action action) {
+    steps.add(new Step(cache.size() + ", " + cache.peer().title() + ": " + what, always, action));
+  }
+
+  // ---- the steps
+
+  /** Without a sync, as a server that is stopped right after it was busy. */
+  private void fill() throws IOException {
+    try (Child child = cache.child()) {
+      var unused = child.ask("open");
+      Answer fill = child.ask("fill");
+      double seconds = fill.figure("seconds");
+      cache.more("fill, values", "values/s", cache.count() / seconds);
+      cache.more("fill, bytes", "MB/s", Memory.megabytes(fill.figure("bytes")) / seconds);
+      cache.less("disk after the fill", "MB", Memory.megabytes(DiskUse.bytes(cache.folder())));
+      cache.more("values there after the fill", "%", 100 * fill.figure("entries") / cache.count());
+      cache.waits("fill", fill);
+      cache.stop(child, "stop right after the fill");
+    }
+  }
+
+  /** Everything is on disk before. */
+  private void stopIdle() throws IOException {
+    try (Child child = cache.child()) {
+      var unused = child.ask("open");
+      PageCache.sync();
+      cache.stop(child, "stop, idle");
+    }
+  }
+
+  private void startAfterCleanStop() throws IOException {
+    cache.starts("a clean stop", this::stopInTheMiddleOfWrites);
+  }
+
+  private void writtenForReads() throws IOException, InterruptedException {
+    Optional<DeviceWrites> device = DeviceWrites.of(cache.folder());
+    if (device.isEmpty()) {
+      results.remark("Written to the device: not measured, as Linux counts no block device here.");
+    }
+    try (Child child = cache.child()) {
+      var unused = child.ask("open");
+      PageCache.sync();
+      long before = device.isPresent() ? device.get().bytes() : 0;
+      long begun = System.nanoTime();
+      Answer reads = child.ask("read " + READS);
+      PageCache.sync();
+      if (device.isPresent()) {
+        long after = device.get().bytes();
+        long took = System.nanoTime() - begun;
+        // What others have it write meanwhile: as much as in as long a time without the reads.
+        Thread.sleep(took / 1_000_000);
+        PageCache.sync();
+        double others = (double) (device.get().bytes() - after);
+        cache.less("device writes a read", "B", (after - before) / (double) READS);
+        cache.less("device writes without reads, as long", "B", others / READS);
+      }
+      if (reads.figure("written") >= 0) {
+        cache.less("pages made dirty a read", "B", reads.figure("written") / READS);
+      }
+      cache.more("reads that found their value", "%", 100 * reads.figure("hits") / READS);
+      unused = child.ask("close");
+    }
+  }
+
+  private void stopInTheMiddleOfWrites() throws IOException {
+    try (Child child = cache.child()) {
+      var unused = child.ask("open");
+      MeasuredCache.write(child, "again");
+      cache.stop(child, "stop in the middle of writes");
+    }
+  }
+
+  private void startAfterMachineCrash() throws IOException {
+    if (!OtherBoot.canBeShown()) {
+      results.remark("Crash of the machine: not measured, as the system has no boot id.");
+      return;
+    }
+    cache.starts(
+        "a crash of the machine",
+        () -> {
+          cache.writeAndKill("again");
+          OtherBoot.show(cache.folder());
+        });
+    putInOrder();
+  }
+
+  /** What is not checked yet must not disturb the steps after this. */
+  private void putInOrder() throws IOException {
+    try (Child child = cache.child()) {
+      var unused = child.ask("open");
+      unused = child.ask("verify");
+      unused = child.ask("close");
+    }
+  }
+
+  private void startAfterSigkill() throws IOException {
+    cache.starts("SIGKILL", () -> cache.writeAndKill("replace"));
+  }
+
+  private void requestsWhileIdle() throws IOException {
+    try (Child child = cache.child()) {
+      var unused = child.ask("open");
+      cache.waits("nothing else", child.ask("idle " + IDLE_SECONDS));
+      unused = child.ask("close");
+    }
+  }
+
+  private void requestsDuringVerify() throws IOException {
+    try (Child child = cache.child()) {
+      var unused = child.ask("open");
+      Answer verify = child.ask("verify");
+      cache.less("verify", "ms", verify.figure("took"));
+      cache.waits("verify", verify);
+      unused = child.ask("close");
+    }
+  }
+
+  private void requestsDuringCompact() throws IOException {
+    try (Child child = cache.child()) {
+      var unused = child.ask("open");
+      Answer thin = child.ask("thin");
+      cache.more("remove, values", "values/s", thin.figure("perSecond"));
+      cache.waits("remove one by one", thin);
+      Answer compact = child.ask("compact");
+      cache.less("compact", "ms", compact.figure("took"));
+      cache.waits("compact", compact);
+      results.remark(
+          cache.name("compact")
+              + ": %s, from %.0f to %.0f MB"
+                  .formatted(
+                      compact.word("outcome"),
+                      Memory.megabytes(compact.figure("before")),
+                      Memory.megabytes(compact.figure("after"))));
+      unused = child.ask("close");
+    }
+  }
+
+  private void requestsDuringClear() throws IOException {
+    try (Child child = cache.child()) {
+      var unused = child.ask("open");
+      Answer clear = child.ask("clear");
+      cache.less("clear", "ms", clear.figure("took"));
+      cache.waits("clear", clear);
+      unused = child.ask("close");
+    }
+  }
+
+  /** Such a store begins empty: nobody knows whether what the disk has is the newest value. */
+  private void startAfterCrashReplaced() throws IOException {
+    if (!OtherBoot.canBeShown()) {
+      return;
+    }
+    cache.writeAndKill("replace");
+    OtherBoot.show(cache.folder());
+    cache.start("a crash of the machine, values replaced", /* cold= */ false);
+  }
+
+  /** A cache that is filled once more, for the file has its full size by now. */
+  private void stopInTheMiddleOfGrowth() throws IOException {
+    Folders.delete(cache.folder());
+    try (Child child = cache.child()) {
+      var unused = child.ask("open");
+      unused = child.ask("grow");
+      cache.stop(child, "stop in the middle of a growth");
+    }
+  }
+}

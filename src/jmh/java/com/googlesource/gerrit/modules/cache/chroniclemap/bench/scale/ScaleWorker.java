@@ -1,0 +1,290 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.common.base.Splitter;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Folders;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Peer;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
+import java.io.BufferedReader;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.SplittableRandom;
+
+/**
+ * The process of a cache. It reads what to do from its input, does it, and answers with one line.
+ * Before that it uses a small cache, so that what is measured is not the loading of classes.
+ */
+final class ScaleWorker {
+  /** Begins an answer of something that failed. */
+  static final String FAILED = "failed";
+
+  private static final long SMALL_BYTES = 16 << 20;
+  private static final int SMALL_COUNT = 3000;
+  private static final double NANOS_PER_MILLI = 1e6;
+
+  private final Peer peer;
+  private final Path folder;
+  private final long maxBytes;
+  private final int count;
+  private final Values values = new Values();
+  private final SplittableRandom random = new SplittableRandom();
+  private ScaledCache cache;
+  private Load load;
+  private long heapBefore;
+
+  private ScaleWorker(Peer peer, Path folder, long maxBytes, int count) {
+    this.peer = peer;
+    this.folder = folder;
+    this.maxBytes = maxBytes;
+    this.count = count;
+  }
+
+  /** Arguments: the peer, the folder of the cache, its limit in bytes, its number of values. */
+  public static void main(String[] args) throws Exception {
+    // Who else writes to the standard output writes to the log.
+    System.setOut(System.err);
+    BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, UTF_8));
+    PrintStream answers = new PrintStream(new FileOutputStream(FileDescriptor.out), true, UTF_8);
+    ScaleWorker worker =
+        new ScaleWorker(
+            Peer.valueOf(args[0]),
+            Path.of(args[1]),
+            Long.parseLong(args[2]),
+            Integer.parseInt(args[3]));
+    String request;
+    while ((request = requests.readLine()) != null) {
+      try {
+        answers.println(worker.answer(Splitter.on(' ').splitToList(request)));
+      } catch (Exception | Error e) {
+        e.printStackTrace();
+        answers.println(FAILED + " " + e);
+      }
+    }
+    // Whatever threads are left.
+    System.exit(0);
+  }
+
+  private Answer answer(List<String> request) throws Exception {
+    return switch (request.get(0)) {
+      case "prepare" -> prepare();
+      case "open" -> open();
+      case "fill" -> fill();
+      case "read" -> read(Integer.parseInt(request.get(1)));
+      case "idle" -> idle(Integer.parseInt(request.get(1)));
+      case "replace" -> begin(Load.Kind.REPLACE);
+      case "again" -> begin(Load.Kind.AGAIN);
+      case "grow" -> grow();
+      case "verify" -> verify();
+      case "thin" -> thin();
+      case "compact" -> compact();
+      case "clear" -> clear();
+      case "memory" -> memory();
+      case "close" -> close();
+      default -> throw new IllegalArgumentException("unknown request: " + request);
+    };
+  }
+
+  private ScaledCache open(Path where, long bytes) throws Exception {
+    return peer == Peer.OURS ? new OurCache(where, bytes) : new H2Cache(where, bytes);
+  }
+
+  private Answer prepare() throws Exception {
+    Path small = folder.resolveSibling(folder.getFileName() + "-small");
+    Files.createDirectories(folder);
+    try {
+      for (int i = 0; i < 2; i++) {
+        Files.createDirectories(small);
+        ScaledCache first = open(small, SMALL_BYTES);
+        Load warmUp = new Load(first, values, SMALL_COUNT);
+        var unused = warmUp.fill();
+        for (int number = 0; number < SMALL_COUNT; number++) {
+          Values.check(number, first.read(number));
+        }
+        first.close();
+      }
+    } finally {
+      Folders.delete(small);
+    }
+    heapBefore = Memory.heapBytes();
+    return new Answer();
+  }
+
+  /** The time until it is open, and until a value was read, both from the beginning. */
+  private Answer open() throws Exception {
+    int number = random.nextInt(count);
+    cache = open(folder, maxBytes);
+    long begun = cache.begun();
+    long opened = System.nanoTime();
+    byte[] found = cache.read(number);
+    long answered = System.nanoTime();
+    if (found != null) {
+      Values.check(number, found);
+    }
+    load = new Load(cache, values, count);
+    return new Answer()
+        .add("ready", (opened - begun) / NANOS_PER_MILLI)
+        .add("first", (answered - begun) / NANOS_PER_MILLI)
+        .add("found", cache.found())
+        .add("hit", found == null ? "no" : "yes")
+        .add("entries", cache.entries());
+  }
+
+  private Answer fill() throws Exception {
+    Requests reads = Requests.begin(cache, values, load::filled, /* puts= */ false);
+    Answer answer = load.fill();
+    reads.end(answer);
+    return answer.add("entries", cache.entries());
+  }
+
+  /** Reads of random keys one after the other, and what became dirty by them. */
+  private Answer read(int times) {
+    double before = Memory.writtenBytes();
+    Waits waits = new Waits();
+    int hits = 0;
+    for (int i = 0; i < times; i++) {
+      int number = random.nextInt(count);
+      long begun = System.nanoTime();
+      byte[] found = cache.read(number);
+      waits.add(System.nanoTime() - begun);
+      if (found != null) {
+        Values.check(number, found);
+        hits++;
+      }
+    }
+    double written = before < 0 ? -1 : Memory.writtenBytes() - before;
+    return new Answer().add("read", waits).add("hits", hits).add("written", written);
+  }
+
+  /** Requests while nothing else is done. */
+  private Answer idle(int seconds) throws Exception {
+    return meanwhile(() -> Thread.sleep(seconds * 1000L));
+  }
+
+  private interface Work {
+    void run() throws Exception;
+  }
+
+  private Answer meanwhile(Work work) throws Exception {
+    Requests requests = Requests.begin(cache, values, () -> count, /* puts= */ true);
+    Answer answer = new Answer();
+    try {
+      long begun = System.nanoTime();
+      work.run();
+      answer.add("took", (System.nanoTime() - begun) / NANOS_PER_MILLI);
+    } finally {
+      requests.end(answer);
+    }
+    return answer;
+  }
+
+  /** Begins to write, and goes on with that until it is killed or told to close. */
+  private Answer begin(Load.Kind kind) throws InterruptedException {
+    load.begin(kind);
+    return new Answer();
+  }
+
+  /** Fills until the file is being replaced by one of the size that holds nearly all. */
+  private Answer grow() throws IOException, InterruptedException {
+    load.begin(Load.Kind.FILL);
+    while (DiskUse.bytes(folder) < DiskUse.GROWING_SHARE * maxBytes) {
+      load.checkRunning();
+      Thread.sleep(1);
+    }
+    return new Answer();
+  }
+
+  private OurCache ours() {
+    return (OurCache) cache;
+  }
+
+  private Answer verify() throws Exception {
+    VerifyReport[] report = new VerifyReport[1];
+    Answer answer = meanwhile(() -> report[0] = ours().store().verify(false, Progress.NONE));
+    if (!report[0].complete() || report[0].damaged() > 0) {
+      throw new IllegalStateException(report[0].toString());
+    }
+    return answer;
+  }
+
+  /** Removes seven of ten, so that there is something to be compacted. */
+  private Answer thin() {
+    Waits waits = new Waits();
+    long all = System.nanoTime();
+    int removed = 0;
+    for (int number = 0; number < count; number++) {
+      if (number % 10 < 7) {
+        byte[] key = Values.keyBytes(number);
+        long begun = System.nanoTime();
+        var unused = ours().store().remove(key);
+        waits.add(System.nanoTime() - begun);
+        removed++;
+      }
+    }
+    cache.drain();
+    double seconds = (System.nanoTime() - all) / 1e9;
+    return new Answer().add("remove", waits).add("perSecond", removed / seconds);
+  }
+
+  private Answer compact() throws Exception {
+    CompactReport[] report = new CompactReport[1];
+    Answer answer = meanwhile(() -> report[0] = ours().store().compact(Progress.NONE));
+    return answer
+        .add("outcome", report[0].outcome().name())
+        .add("before", report[0].bytesBefore())
+        .add("after", report[0].bytesAfter());
+  }
+
+  private Answer clear() throws Exception {
+    double[] took = new double[1];
+    Answer answer =
+        meanwhile(
+            () -> {
+              // Some requests before and after, or else there are none meanwhile.
+              Thread.sleep(500);
+              long begun = System.nanoTime();
+              ours().store().clear();
+              took[0] = (System.nanoTime() - begun) / NANOS_PER_MILLI;
+              Thread.sleep(2000);
+            });
+    return answer.add("took", took[0]);
+  }
+
+  private Answer memory() {
+    Answer answer = new Answer();
+    Memory.addTo(answer);
+    // The system's figures first: a collection makes the heap's pages used.
+    return answer.add("heap", Memory.heapBytes() - heapBefore).add("entries", cache.entries());
+  }
+
+  /** Closes while whatever was begun goes on. */
+  private Answer close() throws InterruptedException {
+    long begun = System.nanoTime();
+    cache.close();
+    long closed = System.nanoTime();
+    load.end();
+    return new Answer().add("took", (closed - begun) / NANOS_PER_MILLI);
+  }
+}
