@@ -126,7 +126,7 @@ public final class ScaleBench {
 
   /** Roughly, on two processors. */
   private static double minutes(Peer peer, double gigabytes) {
-    return peer == Peer.OURS ? 2 + 2 * gigabytes : 1.5 + 4 * gigabytes;
+    return peer == Peer.OURS ? 2 + 2 * gigabytes : 3 + 5 * gigabytes;
   }
 
   private static void checkRoom(Path folder, double gigabytes) throws IOException {
