@@ -29,6 +29,9 @@ final class DiskUse {
   /** Room that is needed, as the same: a file of half the limit beside one of all of it. */
   static final double ROOM_FACTOR = 2.5;
 
+  /** Room for a file of H2, which gives room back late. */
+  static final double H2_ROOM_FACTOR = 5;
+
   /**
    * Share of the limit that files take only while one of at most half the limit is being filled
    * from another: two smaller ones take three eighths.

@@ -55,24 +55,26 @@ public final class ScaleBench {
             .sorted()
             .toList();
     double mostH2 = Double.parseDouble(session.value(H2_GIGABYTES).orElse(DEFAULT_H2_GIGABYTES));
-    checkRoom(session.folder(), sizes.getLast());
-    Child.beginLog();
     ScaleResults results = new ScaleResults();
-    List<ScaleSteps.Step> all = new ArrayList<>();
+    List<List<ScaleSteps.Step>> caches = new ArrayList<>();
     double minutes = 0;
+    double room = 0;
     for (double size : sizes) {
       for (Peer peer : List.of(Peer.OURS, Peer.H2)) {
         if (peer == Peer.OURS || size <= mostH2) {
           Path folder = session.folder().resolve(peer.name());
-          all.addAll(
+          caches.add(
               new ScaleSteps(new MeasuredCache(peer, folder, size, results), results).steps());
           minutes += minutes(peer, size);
+          room =
+              Math.max(
+                  room, size * (peer == Peer.OURS ? DiskUse.ROOM_FACTOR : DiskUse.H2_ROOM_FACTOR));
         }
       }
     }
-    List<ScaleSteps.Step> chosen = session.chosen(all);
-    List<ScaleSteps.Step> steps =
-        all.stream().filter(step -> step.always() || chosen.contains(step)).toList();
+    checkRoom(session.folder(), room);
+    Child.beginLog();
+    List<ScaleSteps.Step> steps = chosen(session, caches);
     session.printHead("H2 of Gerrit " + Machine.version("gerrit-acceptance-framework"));
     System.out.printf(
         Locale.ROOT,
@@ -83,7 +85,7 @@ public final class ScaleBench {
         Locale.ROOT,
         "Takes     about %.0f minutes if all is measured, and %.1f GB of disk, which it gives back%n%n",
         Math.ceil(minutes),
-        sizes.getLast() * DiskUse.ROOM_FACTOR);
+        room);
     int failed = measure(steps);
     results.print(System.out);
     session.printOtherWork();
@@ -92,6 +94,16 @@ public final class ScaleBench {
       throw new IOException(
           "%d of %d steps failed: see above what came of them".formatted(failed, steps.size()));
     }
+  }
+
+  /** The steps that were asked for, and what they need. */
+  private static List<ScaleSteps.Step> chosen(Session session, List<List<ScaleSteps.Step>> caches) {
+    List<ScaleSteps.Step> chosen = session.chosen(caches.stream().flatMap(List::stream).toList());
+    return caches.stream()
+        .filter(steps -> steps.stream().anyMatch(chosen::contains))
+        .flatMap(List::stream)
+        .filter(step -> step.always() || chosen.contains(step))
+        .toList();
   }
 
   /**
@@ -130,19 +142,18 @@ public final class ScaleBench {
   }
 
   private static void checkRoom(Path folder, double gigabytes) throws IOException {
-    double needed = gigabytes * DiskUse.ROOM_FACTOR;
     double there = Files.getFileStore(folder).getUsableSpace() / GIGABYTE;
-    if (there < needed) {
+    if (there < gigabytes) {
       throw new IOException(
           String.format(
               Locale.ROOT,
-              "%s %s needs %.1f GB of disk in %s, which has %.1f GB free: free some, or choose a"
-                  + " smaller size",
-              GIGABYTES,
-              MeasuredCache.title(gigabytes),
-              needed,
+              "these sizes need %.1f GB of disk in %s, which has %.1f GB free: free some, or choose"
+                  + " smaller ones with %s and %s",
+              gigabytes,
               folder.getParent(),
-              there));
+              there,
+              GIGABYTES,
+              H2_GIGABYTES));
     }
   }
 }

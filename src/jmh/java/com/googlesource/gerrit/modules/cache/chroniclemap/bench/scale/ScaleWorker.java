@@ -148,8 +148,7 @@ final class ScaleWorker {
         .add("ready", (opened - begun) / NANOS_PER_MILLI)
         .add("first", (answered - begun) / NANOS_PER_MILLI)
         .add("found", cache.found())
-        .add("hit", found == null ? "no" : "yes")
-        .add("entries", cache.entries());
+        .add("hit", found == null ? "no" : "yes");
   }
 
   private Answer fill() throws Exception {
