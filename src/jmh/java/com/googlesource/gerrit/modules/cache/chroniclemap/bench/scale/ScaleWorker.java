@@ -275,7 +275,7 @@ final class ScaleWorker {
     Answer answer = new Answer();
     Memory.addTo(answer);
     // The system's figures first: a collection makes the heap's pages used.
-    return answer.add("heap", Memory.heapBytes() - heapBefore).add("entries", cache.entries());
+    return answer.add("heap", Memory.heapBytes() - heapBefore);
   }
 
   /** Closes while whatever was begun goes on. */
