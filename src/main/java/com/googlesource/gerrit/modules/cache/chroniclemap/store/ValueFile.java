@@ -221,6 +221,8 @@ final class ValueFile {
   }
 
   private boolean putParts(byte[] key, byte[] value, long created, boolean evict) {
+    // Only as long as it makes a difference: to look costs a read.
+    boolean same = !state.isNoted() && isThere(key, value);
     PartList list =
         new PartList(ThreadLocalRandom.current().nextLong(), value.length, file.maxPayload());
     partsInWriting = list.id();
@@ -231,7 +233,7 @@ final class ValueFile {
         int length = list.lengthOf(i);
         byte[] partKey = StoredKey.ofPart(key, list.id(), i);
         byte[] part = Envelope.wrap(partKey, Envelope.PART, created, value, offset, length);
-        if (!putRecord(partKey, part, evict)) {
+        if (!putRecord(partKey, part, evict, same)) {
           removeParts(key, list);
           return false;
         }
@@ -240,13 +242,22 @@ final class ValueFile {
       byte[] storedKey = StoredKey.ofValue(key);
       byte[] parts = list.encode();
       byte[] head = Envelope.wrap(storedKey, Envelope.HEAD, created, parts, 0, parts.length);
-      if (!putRecord(storedKey, head, evict)) {
+      if (!putRecord(storedKey, head, evict, same)) {
         removeParts(key, list);
         return false;
       }
       return true;
     } finally {
       writingParts = false;
+    }
+  }
+
+  private boolean isThere(byte[] key, byte[] value) {
+    try {
+      Value there = read(key);
+      return there != null && Arrays.equals(there.bytes(), value);
+    } catch (DamagedEntryException e) {
+      return false;
     }
   }
 
@@ -331,7 +342,11 @@ final class ValueFile {
    * @return false if there was no room; then any older record of the key is gone as well
    */
   boolean putRecord(byte[] storedKey, byte[] record, boolean evict) {
-    if (putAsItIs(storedKey, record)) {
+    return putRecord(storedKey, record, evict, /* same= */ false);
+  }
+
+  private boolean putRecord(byte[] storedKey, byte[] record, boolean evict, boolean same) {
+    if (putAsItIs(storedKey, record, same)) {
       return true;
     }
     if (!evict) {
@@ -340,7 +355,7 @@ final class ValueFile {
     int segment = file.segmentOf(storedKey);
     double share = EVICTED_SHARE;
     while (evict(segment, share)) {
-      if (putAsItIs(storedKey, record)) {
+      if (putAsItIs(storedKey, record, same)) {
         return true;
       }
       share = Math.min(1, share * 2);
@@ -348,8 +363,8 @@ final class ValueFile {
     return false;
   }
 
-  private boolean putAsItIs(byte[] storedKey, byte[] record) {
-    ChronicleFile.Put put = file.put(storedKey, record);
+  private boolean putAsItIs(byte[] storedKey, byte[] record, boolean same) {
+    ChronicleFile.Put put = file.put(storedKey, record, same);
     if (put.replaced() != null) {
       replaced = partList(storedKey, put.replaced());
     }

@@ -71,7 +71,7 @@ class FullFileTest {
           byte[] value = value(random, file.maxPayload());
           byte[] record = Envelope.wrap(key(number), Envelope.WHOLE, round, value, 0, value.length);
           model.remove(number);
-          if (file.put(key(number), record).fitted()) {
+          if (file.put(key(number), record, false).fitted()) {
             model.put(number, value);
           } else {
             refused++;

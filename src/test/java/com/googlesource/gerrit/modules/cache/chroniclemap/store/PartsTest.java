@@ -417,7 +417,7 @@ class PartsTest {
         // No value is stored like this, so none that is removed is this one.
         byte[] key = {(byte) i, (byte) (i >> 8), 7};
         var unused =
-            file.put(key, Envelope.wrap(key, Envelope.WHOLE, 1, payload, 0, payload.length));
+            file.put(key, Envelope.wrap(key, Envelope.WHOLE, 1, payload, 0, payload.length), false);
       }
       long records = file.state().records();
       assertThat(records).isAtLeast(10);

@@ -204,6 +204,22 @@ class StoreTest {
   }
 
   @Test
+  void largeValueThatIsLoadedAgainIsNoChange() throws Exception {
+    byte[] large = random(300_000, 1);
+    store.putIfCurrent(bytes("k"), large, now(), store.ticket(bytes("k")));
+    store.putIfCurrent(bytes("k"), large.clone(), now(), store.ticket(bytes("k")));
+    store.flush();
+    directory.close();
+    TestStores.leaveOpen(temp.resolve("stores"));
+    directory =
+        StoreDirectory.open(
+            temp.resolve("stores"), OptionalLong.empty(), TestStores.anotherBoot(), () -> 1);
+    store = TestStores.open(directory, settings(1));
+    assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.RECOVERED);
+    assertThat(store.read(bytes("k")).bytes()).isEqualTo(large);
+  }
+
+  @Test
   void fullStoreGoesOnAndNeverAnswersWrong() {
     byte[] value = random(10_000, 1);
     for (int i = 0; i < 6000; i++) {

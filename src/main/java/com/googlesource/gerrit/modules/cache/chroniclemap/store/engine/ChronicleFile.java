@@ -99,6 +99,10 @@ public final class ChronicleFile {
     VanillaChronicleHash<?, ?, ?, ?> hash = (VanillaChronicleHash<?, ?, ?, ?>) map;
     this.layout = FileLayout.of(hash, geometry.maxPayload());
     this.headers = SegmentHeaders.takeOver(hash);
+    if (SegmentHeaders.isLocked(hash)) {
+      state.beforeWrite();
+      SegmentHeaders.unlock(hash);
+    }
     for (int i = 0; i < layout.segments(); i++) {
       if (state.records(i) < 0 || state.records(i) >= layout.slots()) {
         state.mark(i);
@@ -283,14 +287,15 @@ public final class ChronicleFile {
    * Stores a record made by {@link Envelope#wrap}. If it does not fit, any older record of the key
    * is gone too, so that nobody takes it for the value.
    *
+   * @param same whether the value is known to be the one that is there
    * @throws StoreBusyException if readers did not leave the segment; then nothing has changed
    */
-  public Put put(byte[] storedKey, byte[] record) {
+  public Put put(byte[] storedKey, byte[] record, boolean same) {
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
       SegmentLocks.lockForUpdate(query);
       MapEntry<byte[], byte[]> entry = query.entry();
       long before = entry == null ? 0 : checkedSize(entry);
-      if (entry != null && !isVoid(entry) && !isSame(entry, record)) {
+      if (entry != null && !same && !isVoid(entry) && !isSame(entry, record)) {
         noteChange();
       }
       byte[] head = entry == null ? null : headOf(entry, before);

@@ -153,7 +153,8 @@ public final class ChronicleFiles {
             new LongAdder());
     try {
       byte[] key = StoredKey.ofValue(new byte[1]);
-      var unusedSize = file.put(key, Envelope.wrap(key, Envelope.WHOLE, 0, new byte[0], 0, 0));
+      var unusedSize =
+          file.put(key, Envelope.wrap(key, Envelope.WHOLE, 0, new byte[0], 0, 0), true);
       var unused = file.read(key);
     } finally {
       file.close();

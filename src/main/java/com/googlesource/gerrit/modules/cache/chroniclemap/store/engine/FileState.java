@@ -292,8 +292,7 @@ public final class FileState {
       }
     }
     for (int i = 0; verdict == Verdict.UNSURE && i < segments; i++) {
-      // What the table says of it is no surer than the file.
-      add(i, -get(i, RECORDS), -get(i, VALUES), -get(i, BYTES));
+      // What the table says of it is an older count at worst, until it was checked.
       mark(i);
     }
     VarHandle.releaseFence();
@@ -428,7 +427,7 @@ public final class FileState {
   }
 
   /** Whether {@link #noteChange} has nothing to do any more. */
-  boolean isNoted() {
+  public boolean isNoted() {
     return noted;
   }
 

@@ -55,6 +55,19 @@ final class SegmentHeaders {
     return new SegmentHeaders(memory, bytes, first, headerBytes);
   }
 
+  /**
+   * Whether the lock of the whole map is taken, which Chronicle-Map has in the file and takes each
+   * time a segment has no room: a user who was killed then has left it so.
+   */
+  static boolean isLocked(VanillaChronicleHash<?, ?, ?, ?> map) {
+    return OS.memory().readLong(map.bsAddress() + map.headerSize) != 0;
+  }
+
+  /** Frees the lock of a map that nobody uses yet. */
+  static void unlock(VanillaChronicleHash<?, ?, ?, ?> map) {
+    OS.memory().writeLong(map.bsAddress() + map.headerSize, 0);
+  }
+
   /** Sets how many entries a segment has; for whoever has it to themselves. */
   void setEntries(int segment, int entries) {
     long header = first + (long) segment * headerBytes;

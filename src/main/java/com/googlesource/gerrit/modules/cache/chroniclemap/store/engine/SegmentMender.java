@@ -25,6 +25,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.stream.Stream;
 
 /**
  * Puts the segments of a mapped file in order that a kill or a crash of the machine may have left
@@ -41,13 +42,19 @@ final class SegmentMender {
   /** So many segments are put in order at a time, each with as much heap as it has bytes. */
   private static final int STRIPES = 4;
 
+  /** Held while one of its segments is put in order. */
+  private static final class Stripe {
+    /** Used again for the next segment; null before the first one and after the last. */
+    SegmentRepair repair;
+  }
+
   private final Disk disk;
   private final Path path;
   private final FileLayout layout;
   private final KeyPlaces places;
   private final FileState state;
   private final SegmentHeaders headers;
-  private final Object[] stripes = new Object[STRIPES];
+  private final Stripe[] stripes = new Stripe[STRIPES];
   private final LongAdder damaged;
 
   /**
@@ -71,7 +78,7 @@ final class SegmentMender {
     this.headers = headers;
     this.damaged = damaged;
     for (int i = 0; i < STRIPES; i++) {
-      stripes[i] = new Object();
+      stripes[i] = new Stripe();
     }
   }
 
@@ -82,18 +89,26 @@ final class SegmentMender {
    * @throws StoreBusyException if there is too little memory
    */
   void mend(int segment) {
-    synchronized (stripes[segment % STRIPES]) {
+    Stripe stripe = stripes[segment % STRIPES];
+    synchronized (stripe) {
       if (!state.isUnchecked(segment)) {
         return;
       }
       boolean interrupted = false;
       try {
+        if (stripe.repair == null) {
+          stripe.repair = new SegmentRepair(layout, places);
+        }
         while (true) {
           // An interrupt closes the channel that it meets.
           interrupted |= Thread.interrupted();
           try (FileChannel channel =
               disk.open(path, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE))) {
-            mend(segment, channel);
+            mend(segment, channel, stripe.repair);
+            if (state.unchecked() == 0) {
+              // Nobody is in the other stripes any more.
+              Stream.of(stripes).forEach(each -> each.repair = null);
+            }
             return;
           } catch (ClosedByInterruptException e) {
             // Once more.
@@ -115,8 +130,7 @@ final class SegmentMender {
     }
   }
 
-  private void mend(int segment, FileChannel channel) throws IOException {
-    SegmentRepair repair = new SegmentRepair(layout, places);
+  private void mend(int segment, FileChannel channel, SegmentRepair repair) throws IOException {
     long offset = layout.segmentsOffset() + (long) segment * layout.segmentBytes();
     ByteBuffer copy = repair.segment().clear();
     if (!SegmentReader.readFully(channel, offset, copy)) {

@@ -23,8 +23,10 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -88,7 +90,7 @@ class SegmentMenderTest {
       random.nextBytes(value);
       byte[] record = Envelope.wrap(key(number), Envelope.WHOLE, round, value, 0, value.length);
       model.remove(number);
-      if (file.put(key(number), record).fitted()) {
+      if (file.put(key(number), record, false).fitted()) {
         model.put(number, value);
       }
     }
@@ -149,6 +151,21 @@ class SegmentMenderTest {
       assertThat(reader.read(i, record -> visited.add(number(record.storedKey())))).isEqualTo(0);
     }
     assertThat(visited).isEqualTo(model.keySet());
+  }
+
+  /** Chronicle-Map has it in the file, and takes it whenever a segment has no room. */
+  @Test
+  void lockOfTheWholeFileIsFreed() throws Exception {
+    make(SMALL, new Random(1));
+    ByteBuffer header = ByteBuffer.wrap(Files.readAllBytes(path)).order(ByteOrder.LITTLE_ENDIAN);
+    int headerEnd = 12 + (header.getInt(FileLayout.SIZE_WORD_IN_FILE) & 0x3FFF_FFFF);
+    int lockAt = (headerEnd + 63) / 64 * 64;
+    assertThat(header.getLong(lockAt)).isEqualTo(0);
+    try (FileChannel channel = FileChannel.open(path, StandardOpenOption.WRITE)) {
+      int unused = channel.write(ByteBuffer.wrap(new byte[] {0, 0, 0, (byte) 0x80}), lockAt);
+    }
+    open().close();
+    assertThat(ByteBuffer.wrap(Files.readAllBytes(path)).getLong(lockAt)).isEqualTo(0);
   }
 
   /** The file's bytes, and where things are in them. */
