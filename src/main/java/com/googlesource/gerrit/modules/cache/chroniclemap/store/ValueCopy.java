@@ -52,6 +52,7 @@ final class ValueCopy {
     if (source.file().state().records(segment) == 0) {
       return 0;
     }
+    makeRoom(segment);
     List<byte[]> heads = new ArrayList<>();
     long[] lost = {0};
     long damaged =
@@ -74,6 +75,22 @@ final class ValueCopy {
       }
     }
     return lost[0];
+  }
+
+  /**
+   * Has the system make the pages that the records of a segment will go to. The numbers of segments
+   * are powers of two, and the lowest bits of a key's hash say which it is.
+   */
+  private void makeRoom(int segment) throws IOException {
+    int before = source.file().segments();
+    int after = target.file().segments();
+    int parts = Math.max(1, after / before);
+    for (int i = 0; i < parts; i++) {
+      target
+          .file()
+          .makePages(
+              (segment + i * before) & (after - 1), source.file().state().bytes(segment) / parts);
+    }
   }
 
   private boolean copyRecord(byte[] storedKey, byte[] record) {

@@ -19,9 +19,13 @@ import static java.util.Objects.checkIndex;
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 import net.openhft.chronicle.bytes.RandomDataInput;
@@ -54,6 +58,9 @@ import net.openhft.chronicle.map.MapSegmentContext;
 public final class ChronicleFile {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
+  /** Fewer are not worth a call. */
+  private static final int FEW_BYTES = 64 << 10;
+
   private final ChronicleMap<byte[], byte[]> map;
   private final FileState state;
   private final SegmentHeaders headers;
@@ -69,6 +76,7 @@ public final class ChronicleFile {
   private final long slots;
   private final long fileBytes;
   private final Disk disk;
+  private final Path path;
 
   /** Whether the system knows how the file is used. */
   private final AtomicBoolean advised = new AtomicBoolean();
@@ -93,6 +101,7 @@ public final class ChronicleFile {
       long fileBytes,
       LongAdder damaged) {
     this.disk = disk;
+    this.path = path;
     this.channel = channel;
     this.map = map;
     this.state = state;
@@ -481,6 +490,42 @@ public final class ChronicleFile {
    */
   public SegmentReader reader(FileChannel own) {
     return new SegmentReader(own, layout());
+  }
+
+  /**
+   * Has the system make the pages to which so many bytes of records will go next, by writing zeros
+   * there at once: to make each when it is first touched takes several times as long. For the
+   * writer, of a file that still has the name it was made with.
+   */
+  public void makePages(int segment, int bytes) throws IOException {
+    if (bytes < FEW_BYTES || state.isUnchecked(segment)) {
+      return;
+    }
+    long start = layout.segmentsOffset() + (long) segment * layout.segmentBytes();
+    try (FileChannel own =
+        disk.open(path, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE))) {
+      long free = layout.startOf(endOfUsed(own, start));
+      long at = start + free;
+      ByteBuffer zeros = ByteBuffer.allocate((int) Math.min(bytes, layout.segmentBytes() - free));
+      while (zeros.hasRemaining()) {
+        at += own.write(zeros, at);
+      }
+    }
+  }
+
+  /** The chunk after which none is in use. */
+  private int endOfUsed(FileChannel own, long segmentOffset) throws IOException {
+    ByteBuffer used = ByteBuffer.allocate(layout.freeListBytes()).order(ByteOrder.LITTLE_ENDIAN);
+    if (!SegmentReader.readFully(own, segmentOffset + layout.freeListOffset(), used)) {
+      throw new IOException("the file was cut off");
+    }
+    for (int word = layout.freeListBytes() / Long.BYTES - 1; word >= 0; word--) {
+      long bits = used.getLong(word * Long.BYTES);
+      if (bits != 0) {
+        return Math.min(layout.chunks(), (word << 6) + 64 - Long.numberOfLeadingZeros(bits));
+      }
+    }
+    return 0;
   }
 
   /** Has the system read and write no more of the file than what is asked for, from now on. */

@@ -528,6 +528,11 @@ public final class FileState {
     return get(segment, RECORDS);
   }
 
+  /** Bytes of keys and records in a segment. */
+  public int bytes(int segment) {
+    return get(segment, BYTES);
+  }
+
   /** Records in all segments, parts of values among them. */
   public long records() {
     return records.get();
