@@ -14,8 +14,13 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.common.io.MoreFiles;
+import com.google.common.io.RecursiveDeleteOption;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.Map;
@@ -38,11 +43,18 @@ public final class Soak extends SoakRun {
   private int rounds;
   private int kills;
 
+  /** How often the machine has stopped, as far as the stores can tell. */
+  private int crashes;
+
   /** Opened anew for each folder of stores, like these. */
   private SoakModel model;
 
   private Path stores;
+  private Path shadows;
   private Path modelFile;
+
+  /** Whether the machine has stopped since the last round. */
+  private boolean crashed;
 
   /** Prepares a run; see {@link SoakRun}. */
   public Soak(long seed, Path folder, PrintStream out) {
@@ -66,7 +78,9 @@ public final class Soak extends SoakRun {
         int millis = MIN_ROUND_MILLIS + random.nextInt(MAX_ROUND_MILLIS - MIN_ROUND_MILLIS);
         // The last one is not killed, so that what the one before left is checked.
         boolean last = i == ROUNDS_OF_STORES - 1 || left <= millis;
-        round(plan, (int) Math.max(1, Math.min(millis, left)), !last && random.nextInt(3) > 0);
+        boolean kill = !last && random.nextInt(3) > 0;
+        round(plan, (int) Math.max(1, Math.min(millis, left)), kill);
+        crashAtTimes(kill);
         plan = plan.next(random);
         report(begun);
       }
@@ -79,7 +93,9 @@ public final class Soak extends SoakRun {
   private void beginStores() throws IOException {
     beginFolder();
     stores = folder.resolve("stores");
+    shadows = folder.resolve("shadows");
     modelFile = folder.resolve("model");
+    crashed = false;
     model = SoakModel.open(modelFile);
   }
 
@@ -109,7 +125,16 @@ public final class Soak extends SoakRun {
     rounds++;
     try (ChildJvm child =
         ChildJvm.start(
-            folder, SoakMain.class, stores, modelFile, plan, random.nextLong(), millis)) {
+            folder,
+            SoakMain.class,
+            stores,
+            modelFile,
+            plan,
+            random.nextLong(),
+            millis,
+            shadows,
+            crashes,
+            crashed)) {
       String line = child.readLine();
       // A quarter of the kills comes while the files are being opened.
       OptionalInt status =
@@ -138,6 +163,28 @@ public final class Soak extends SoakRun {
     }
   }
 
+  /** The machine stops, at times, just when the last process was killed or has ended. */
+  private void crashAtTimes(boolean killed) throws IOException {
+    // The process may have been killed before it had noted what there was.
+    Path log = shadows.resolve("log");
+    boolean crash =
+        random.nextInt(3) == 0
+            && Files.exists(log)
+            && Files.readString(log, UTF_8).contains("synced");
+    // Who was killed may not have met all that the last crash has left.
+    crashed = crash || (crashed && killed);
+    if (crash) {
+      crashes++;
+      Path left = folder.resolve("left");
+      new CrashingDisk(shadows).crash(left, random);
+      MoreFiles.deleteRecursively(stores, RecursiveDeleteOption.ALLOW_INSECURE);
+      Files.move(left, stores);
+    }
+    if (Files.exists(shadows)) {
+      MoreFiles.deleteRecursively(shadows, RecursiveDeleteOption.ALLOW_INSECURE);
+    }
+  }
+
   private WrongException wrong(SoakPlan plan, String what, ChildJvm child) throws IOException {
     StringBuilder message =
         new StringBuilder("WRONG: %s%nround %d, plan %s%n".formatted(what, rounds, plan));
@@ -150,16 +197,17 @@ public final class Soak extends SoakRun {
 
   private void report(long begun) {
     out.printf(
-        "%d s: %d rounds, %d kills, %,d operations, no wrong answer%n",
+        "%d s: %d rounds, %d kills, %d crashes of the machine, %,d operations, no wrong answer%n",
         TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begun),
         rounds,
         kills,
+        crashes,
         count(SoakModel.Count.OPERATIONS));
   }
 
   private void summary() {
     out.printf(
-        "%nrounds            %,d, of which %,d ended by a SIGKILL%n"
+        "%nrounds            %,d, of which %,d ended by a SIGKILL, %,d in a crash of the machine%n"
             + "restarts within   %,d%n"
             + "operations        %,d%n"
             + "reads             %,d, of which %,d found a value%n"
@@ -173,6 +221,7 @@ public final class Soak extends SoakRun {
             + "no wrong answer%n",
         rounds,
         kills,
+        crashes,
         count(SoakModel.Count.RESTARTS),
         count(SoakModel.Count.OPERATIONS),
         count(SoakModel.Count.READS),

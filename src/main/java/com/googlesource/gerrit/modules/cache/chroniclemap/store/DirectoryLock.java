@@ -158,6 +158,11 @@ final class DirectoryLock implements AutoCloseable, StoreFiles.LastResort {
     }
   }
 
+  @Override
+  public synchronized boolean isDiscarded(String store) {
+    return discarded.contains(store);
+  }
+
   private void writeDiscarded() throws IOException {
     // A channel that meets an interrupted thread is closed, and with it the lock is lost.
     boolean interrupted = Thread.interrupted();

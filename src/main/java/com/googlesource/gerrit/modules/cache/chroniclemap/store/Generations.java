@@ -52,6 +52,9 @@ final class Generations {
   /** Of the generation that was named last. Guarded by the writer's lock. */
   private int lastNumber;
 
+  /** Replaced and deleted, and not unmapped yet. */
+  private final Queue<Generation> replaced = new ConcurrentLinkedQueue<>();
+
   /** Given up, and not deleted yet. */
   private final Queue<Generation> abandoned = new ConcurrentLinkedQueue<>();
 
@@ -309,6 +312,8 @@ final class Generations {
 
   /** After the current file was closed: nothing is noted of it any more. */
   void release() {
+    // A file of the same name must not be made while one is mapped.
+    unmapReplaced();
     current.release();
     usage.close();
   }
@@ -394,8 +399,24 @@ final class Generations {
     }
   }
 
+  /** Leaves a generation that was replaced to {@link #unmapReplaced}. */
+  void leave(Generation old) {
+    replaced.add(old);
+  }
+
+  /** Unmaps the generations that were left to this: large ones take a second or more. */
+  synchronized void unmapReplaced() {
+    for (Generation old = replaced.poll(); old != null; old = replaced.poll()) {
+      try {
+        old.unmap();
+      } catch (RuntimeException | InternalError e) {
+        faults.warn(e, "cannot unmap a file that is not in use any more");
+      }
+    }
+  }
+
   /** Unmaps and deletes the generations that were given up: large ones take a second or more. */
-  void discardAbandoned() {
+  synchronized void discardAbandoned() {
     for (Generation given = abandoned.poll(); given != null; given = abandoned.poll()) {
       discard(given);
     }
@@ -403,7 +424,6 @@ final class Generations {
 
   /** Unmaps and deletes a generation that never came into use. */
   void discard(Generation made) {
-    made.unmap();
     try {
       files.disk().delete(made.name().growingPath());
       files.disk().delete(made.name().statePath());
@@ -411,6 +431,8 @@ final class Generations {
       // It means nothing to anyone; whoever makes the next one deletes it, or the next start.
       faults.warn(e, "cannot delete", made.name().growingPath());
     }
+    // Last: the system gives the disk back only now, and other files' names do not wait for it.
+    made.unmap();
   }
 
   /** Unmaps all; what is on disk then counts as crashed. When nobody writes any more. */

@@ -20,10 +20,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
  * @param kind what was found
  * @param detail why a store was recovered or begun anew, for people; empty otherwise
  * @param entries values found
- * @param damaged records dropped in a recovery
  * @param millis how long it took
  */
-public record StartReport(Kind kind, String detail, long entries, long damaged, long millis) {
+public record StartReport(Kind kind, String detail, long entries, long millis) {
   /** What was found. */
   public enum Kind {
     /** The file is not open yet. */
@@ -42,5 +41,5 @@ public record StartReport(Kind kind, String detail, long entries, long damaged, 
     NONE
   }
 
-  static final StartReport PENDING = new StartReport(Kind.PENDING, "", 0, 0, 0);
+  static final StartReport PENDING = new StartReport(Kind.PENDING, "", 0, 0);
 }

@@ -195,12 +195,19 @@ final class StoreChanges {
 
   /** Makes a change that came too late for this store's file. */
   private void changeElsewhere(HashedKey key, PendingWrite write) {
-    StoreChanges next = successor;
-    if (next == null) {
-      file.forgetIfClosed();
-    } else {
+    StoreChanges next = lastSuccessor();
+    if (next != null) {
       var unused = next.change(key, write);
     }
+  }
+
+  /** Null if there is none; then whoever opens the files later sees that they are marked. */
+  private StoreChanges lastSuccessor() {
+    if (successor == null) {
+      file.forgetIfClosed();
+    }
+    // Asked again: one that came before the mark was made has not seen it.
+    return successor;
   }
 
   private Outcome makeOlderVoid(Generations generations, HashedKey key) {
@@ -267,10 +274,8 @@ final class StoreChanges {
         cleared = growth.clear(generations);
       } else if (file.isOpening()) {
         file.clearWhenOpen();
-      } else if (successor == null) {
-        file.forgetIfClosed();
       } else {
-        next = successor;
+        next = lastSuccessor();
       }
       pending.clear();
     } catch (IOException | RuntimeException | InternalError e) {

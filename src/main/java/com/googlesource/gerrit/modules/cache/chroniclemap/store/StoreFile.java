@@ -198,7 +198,7 @@ final class StoreFile {
   void giveUp(Throwable cause) {
     synchronized (switching) {
       forget();
-      start = new StartReport(StartReport.Kind.NONE, StoreOpener.reasonOf(cause), 0, 0, 0);
+      start = new StartReport(StartReport.Kind.NONE, StoreOpener.reasonOf(cause), 0, 0);
       state = StoreState.FAILED;
       if (generations != null) {
         givenUp = generations;
@@ -217,11 +217,7 @@ final class StoreFile {
       forget();
       start =
           new StartReport(
-              start.kind(),
-              StoreOpener.reasonOf(cause),
-              start.entries(),
-              start.damaged(),
-              start.millis());
+              start.kind(), StoreOpener.reasonOf(cause), start.entries(), start.millis());
       state = StoreState.FAILED;
       generations = null;
       givenUp = failing;

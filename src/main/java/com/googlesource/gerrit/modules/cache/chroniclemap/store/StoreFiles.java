@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import java.io.IOException;
@@ -76,6 +77,9 @@ final class StoreFiles {
   /** Markers of which this store has made sure that they stay if the machine stops. */
   private final Set<Path> onDisk = ConcurrentHashMap.newKeySet();
 
+  /** Whether {@link #markEarly} had to be left to the last resort. */
+  private volatile boolean noted;
+
   /** Where to note a store that can't be marked for being discarded. */
   interface LastResort {
     /** Has the next start discard what a store holds. */
@@ -83,6 +87,9 @@ final class StoreFiles {
 
     /** Takes that back. */
     void keep(String store) throws IOException;
+
+    /** Whether the next start will discard what a store holds. */
+    boolean isDiscarded(String store);
   }
 
   StoreFiles(Disk disk, Path directory, LastResort lastResort, StoreSettings settings) {
@@ -172,12 +179,12 @@ final class StoreFiles {
 
   /** As above, for a user who was changing something before it had opened the files. */
   Path earlyMarker() {
-    return discardMarker().resolveSibling(versioned + ".discard.early");
+    return discardMarker().resolveSibling(versioned + FolderDisk.MARKER + ".early");
   }
 
   /** Whether what the store holds must not be used. */
   boolean isMarkedForDiscard() {
-    return disk.exists(discardMarker());
+    return disk.exists(discardMarker()) || (!noted && lastResort.isDiscarded(versioned));
   }
 
   /** Whether a start must not use what the store holds. */
@@ -191,7 +198,7 @@ final class StoreFiles {
   }
 
   private static Path discardMarker(Path directory, String store) {
-    return directory.resolve(store + ".discard");
+    return directory.resolve(store + FolderDisk.MARKER);
   }
 
   /** Makes sure that the next start does not use what the store holds now. */
@@ -201,7 +208,9 @@ final class StoreFiles {
 
   /** As above, until {@link #unmarkEarly}. */
   void markEarly() throws IOException {
+    boolean before = lastResort.isDiscarded(versioned);
     mark(earlyMarker());
+    noted |= !before && lastResort.isDiscarded(versioned);
   }
 
   private void mark(Path marker) throws IOException {
@@ -234,12 +243,16 @@ final class StoreFiles {
   void unmarkForDiscard() throws IOException {
     unmark(discardMarker());
     unmarkEarly();
+    lastResort.keep(versioned);
   }
 
   /** Takes {@link #markEarly} back. */
   void unmarkEarly() throws IOException {
     unmark(earlyMarker());
-    lastResort.keep(versioned);
+    if (noted) {
+      noted = false;
+      lastResort.keep(versioned);
+    }
   }
 
   private void unmark(Path marker) throws IOException {

@@ -408,13 +408,14 @@ final class StoreGrowth implements DiskBudget.Owner {
     lock.lock();
     try {
       old = file.install(generations);
-      if (old == null) {
-        return false;
-      }
-      counters.growths.increment();
     } finally {
       lock.unlock();
     }
+    if (old == null) {
+      abandon(generations);
+      return false;
+    }
+    counters.growths.increment();
     // Waits for readers; writers need not.
     unmap(old);
     return true;
@@ -422,9 +423,10 @@ final class StoreGrowth implements DiskBudget.Owner {
 
   /** As below, by another thread: to give a large file back takes the system a second or more. */
   void unmapLater(Generations generations, Generation old) {
+    generations.leave(old);
     Runnable unmapping =
         () -> {
-          unmap(old);
+          generations.unmapReplaced();
           generations.discardAbandoned();
         };
     if (!threads.maintain(unmapping)) {

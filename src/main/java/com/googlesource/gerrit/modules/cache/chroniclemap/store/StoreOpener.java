@@ -222,7 +222,7 @@ final class StoreOpener {
   }
 
   private StartReport report(StartReport.Kind kind, String detail, long entries) {
-    return new StartReport(kind, detail, entries, 0, (System.nanoTime() - begun) / 1_000_000);
+    return new StartReport(kind, detail, entries, (System.nanoTime() - begun) / 1_000_000);
   }
 
   /** Files of older versions are of no use to anyone and would take disk for ever. */

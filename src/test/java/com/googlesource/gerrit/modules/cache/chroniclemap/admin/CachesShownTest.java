@@ -44,7 +44,7 @@ class CachesShownTest {
 
   private static CacheReport report(
       String name, StoreState state, StartReport.Kind kind, String detail, long figure) {
-    StartReport start = new StartReport(kind, detail, figure, figure, figure);
+    StartReport start = new StartReport(kind, detail, figure, figure);
     StoreStats disk =
         new StoreStats(
             name, state, start, figure, figure, figure, figure, figure, figure, figure, figure,

@@ -64,7 +64,7 @@ class UpkeepCommandTest {
     }
 
     private static CacheReport report(String name) {
-      StartReport start = new StartReport(StartReport.Kind.NEW, "", 0, 0, 0);
+      StartReport start = new StartReport(StartReport.Kind.NEW, "", 0, 0);
       StoreStats stats =
           new StoreStats(
               name, StoreState.READY, start, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);

@@ -328,6 +328,11 @@ class PartsTest {
   private static final StoreFiles.LastResort NO_LAST_RESORT =
       new StoreFiles.LastResort() {
         @Override
+        public boolean isDiscarded(String store) {
+          return false;
+        }
+
+        @Override
         public void discard(String store) throws IOException {
           throw new IOException("a test");
         }

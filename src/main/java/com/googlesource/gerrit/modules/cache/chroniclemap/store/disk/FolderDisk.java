@@ -16,6 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.disk;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
  * The disk as the stores of one folder use it. Once the folder is given back nothing in it is
@@ -25,7 +27,13 @@ import java.nio.file.Path;
  * <p>Safe for any thread.
  */
 public final class FolderDisk extends ForwardingDisk {
-  /** Guarded by this. */
+  /** In the name of each file that is a marker. */
+  public static final String MARKER = ".discard";
+
+  /** Held while a name changes, and by whoever rules that out. */
+  private final ReadWriteLock lock = new ReentrantReadWriteLock();
+
+  /** Guarded by {@link #lock}. */
   private boolean given;
 
   public FolderDisk(Disk disk) {
@@ -33,23 +41,61 @@ public final class FolderDisk extends ForwardingDisk {
   }
 
   /** The folder may be another one's from now on. */
-  public synchronized void giveBack() {
-    given = true;
+  public void giveBack() {
+    lock.writeLock().lock();
+    try {
+      given = true;
+    } finally {
+      lock.writeLock().unlock();
+    }
+  }
+
+  private interface Step {
+    void run() throws IOException;
+  }
+
+  private void unlessGiven(Path file, Step step) throws IOException {
+    lock.readLock().lock();
+    try {
+      if (given) {
+        throw new IOException("the folder was given back: " + file);
+      }
+      step.run();
+    } finally {
+      lock.readLock().unlock();
+    }
   }
 
   /** Does nothing once the folder was given back: whoever has it next does that. */
   @Override
-  public synchronized void delete(Path file) throws IOException {
-    if (!given) {
-      super.delete(file);
+  public void delete(Path file) throws IOException {
+    lock.readLock().lock();
+    try {
+      if (!given) {
+        super.delete(file);
+      }
+    } finally {
+      lock.readLock().unlock();
     }
   }
 
   @Override
-  public synchronized void move(Path from, Path to) throws IOException {
-    if (given) {
-      throw new IOException("the folder was given back: " + from);
+  public void move(Path from, Path to) throws IOException {
+    unlessGiven(from, () -> super.move(from, to));
+  }
+
+  /** Makes a file, even then if it is empty and says something by being there. */
+  @Override
+  public void create(Path file) throws IOException {
+    if (file.getFileName().toString().contains(MARKER)) {
+      super.create(file);
+    } else {
+      unlessGiven(file, () -> super.create(file));
     }
-    super.move(from, to);
+  }
+
+  @Override
+  public void write(Path file, byte[] bytes) throws IOException {
+    unlessGiven(file, () -> super.write(file, bytes));
   }
 }
