@@ -177,7 +177,9 @@ public final class Soak extends SoakRun {
       crashes++;
       Path left = folder.resolve("left");
       new CrashingDisk(shadows).crash(left, random);
-      MoreFiles.deleteRecursively(stores, RecursiveDeleteOption.ALLOW_INSECURE);
+      if (Files.exists(stores)) {
+        MoreFiles.deleteRecursively(stores, RecursiveDeleteOption.ALLOW_INSECURE);
+      }
       Files.move(left, stores);
     }
     if (Files.exists(shadows)) {

@@ -16,10 +16,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
 import java.io.IOException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
@@ -33,6 +32,12 @@ import java.util.function.Supplier;
  */
 final class StoreLife {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /** How long a store that is closed writes what waits: up to 16 MB, where the disk may be slow. */
+  private static final long WRITE_NANOS = TimeUnit.MILLISECONDS.toNanos(400);
+
+  /** Bytes of a file from which on it matters how the system reads it. */
+  private static final long LARGE = 256 << 20;
 
   private final StoreSettings settings;
   private final FaultLog faults;
@@ -122,6 +127,10 @@ final class StoreLife {
       lock.unlock();
     }
     growth.fit(result.generations(), result.bytes());
+    if (result.generations().diskBytes() >= LARGE) {
+      // Now, as the page cache may be cold; smaller ones when there is time.
+      threads.settle(result.generations()::expectRandomAccess);
+    }
     if (result.generations().unchecked() > 0) {
       var unused = threads.maintain(() -> checkAll(result.generations()));
     }
@@ -261,9 +270,9 @@ final class StoreLife {
     try {
       boolean inOrder = false;
       try {
-        if (!writer.writeAllNow()) {
-          makeVoidOrDiscard();
-        }
+        // What is left is lost; the older value of each is void, or whoever changes it sees that
+        // the store is closed and sees to that.
+        writer.writeFor(WRITE_NANOS);
         inOrder = true;
       } finally {
         letGoOfFile(inOrder);
@@ -275,21 +284,6 @@ final class StoreLife {
       // The threads are stopped next, perhaps before one came to it.
       growth.giveUp();
       growth.leaveDisk();
-    }
-  }
-
-  /** What the disk kept waiting for long was put or removed: older values must not stay. */
-  private void makeVoidOrDiscard() {
-    Generations generations = file.generations();
-    try {
-      for (HashedKey key : pending.keys()) {
-        PendingWrite write = pending.get(key);
-        if (generations != null && write != null && !write.conditional()) {
-          generations.markVoid(key.bytes);
-        }
-      }
-    } catch (RuntimeException | InternalError e) {
-      file.markForDiscard();
     }
   }
 

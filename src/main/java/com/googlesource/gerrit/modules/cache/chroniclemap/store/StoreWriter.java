@@ -130,6 +130,17 @@ final class StoreWriter {
     return writeAll(Room.BY_EVICTION);
   }
 
+  /** As above, for so long; the rest is left. */
+  void writeFor(long nanos) {
+    long begun = System.nanoTime();
+    for (HashedKey key : pending.keys()) {
+      if (System.nanoTime() - begun > nanos) {
+        return;
+      }
+      var unused = write(key, Room.BY_EVICTION);
+    }
+  }
+
   private boolean writeAll(Room room) {
     boolean all = true;
     for (HashedKey key : pending.keys()) {
