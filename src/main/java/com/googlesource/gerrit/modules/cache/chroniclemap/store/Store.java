@@ -24,10 +24,10 @@ import java.util.function.LongSupplier;
  * A persistent map of byte strings for one cache: off-heap, on disk, bounded.
  *
  * <p>How it works: values live in one file, mapped into memory. A read looks at the writes that
- * wait, then copies the value out of the file under the lock of one segment. A put makes the older
- * value void where it stands, by one byte, and is handed to a writer thread; reads find it at once.
- * A removal works the same way. Opening runs in the background, so that a server's start does not
- * wait for it.
+ * wait, then copies the value out of the file under the lock of one segment. A put goes into the
+ * file where nobody else is writing to it. Or else it makes the older value void where it stands,
+ * by one byte, and is handed to a writer thread; reads find it at once. A removal works the same
+ * way. Opening runs in the background, so that a server's start does not wait for it.
  *
  * <p>What a caller may rely on:
  *
@@ -40,8 +40,10 @@ import java.util.function.LongSupplier;
  *       the store was closed, each of them makes the next start begin with an empty file.
  *   <li>A value that {@link #putIfCurrent} stores was computed from data no older than the last
  *       change of its key.
- *   <li>Values put may be lost when the process is killed, and leave when there is no room: those
- *       of least use first.
+ *   <li>Values put may be lost when the process is killed, or in the last moment before the store
+ *       is closed, and leave when there is no room: those of least use first. One that left may be
+ *       found again after a crash of the machine, also if another one was put by {@link
+ *       #putIfCurrent} in its place since.
  * </ul>
  *
  * <p>The parts behind this face: {@link StoreFile} is which file there is, {@link StoreLife} how it
