@@ -311,8 +311,10 @@ final class StoreGrowth implements DiskBudget.Owner {
     try {
       done = made != null && take(generations, made) && copyAll(generations, progress);
     } catch (IOException | StoreBusyException | OutOfMemoryError e) {
-      // None of them says anything of the file in use.
-      refuse(e);
+      // None of them says anything of the file in use; if that failed meanwhile, it was said.
+      if (file.uses(generations)) {
+        refuse(e);
+      }
       abandon(generations);
     } catch (RuntimeException | Error e) {
       // First: what follows may fail like this.
