@@ -203,7 +203,8 @@ final class StoreGrowth implements DiskBudget.Owner {
    * @throws IOException if none can be made
    */
   Generation clear(Generations generations) throws IOException {
-    long bytes = emptyBytes(generations.current().name().bytes());
+    // Nor larger than it may be by now: what was to make it smaller finds another file.
+    long bytes = emptyBytes(Math.min(generations.current().name().bytes(), fitting));
     // An interrupt would close the channel through which the file is made.
     boolean interrupted = Thread.interrupted();
     try {
