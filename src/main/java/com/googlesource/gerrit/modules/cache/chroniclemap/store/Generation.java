@@ -137,7 +137,7 @@ final class Generation {
         state().close(name.path());
       }
     } finally {
-      // Last: it takes about 20 ms for each gigabyte that was touched.
+      // Last: it takes the longer the more of the file was touched.
       values.file().close();
     }
   }

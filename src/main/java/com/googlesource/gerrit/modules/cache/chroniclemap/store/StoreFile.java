@@ -15,10 +15,12 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import java.io.IOException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 
 /**
@@ -226,6 +228,30 @@ final class StoreFile {
         cause,
         "its file failed and was given up; it is kept in memory only until there is another");
     failed.accept(failing);
+  }
+
+  /**
+   * Puts each segment of a file in order that nobody has used yet.
+   *
+   * @param leaveTime whether to leave the disk to others for two thirds of the time
+   */
+  void checkAll(Generations checked, boolean leaveTime) {
+    try {
+      for (int i = 0; uses(checked) && checked.unchecked() > 0; i++) {
+        long begun = System.nanoTime();
+        if (!checked.check(i)) {
+          return;
+        }
+        if (leaveTime) {
+          LockSupport.parkNanos(2 * (System.nanoTime() - begun));
+        }
+      }
+    } catch (StoreBusyException e) {
+      // Then each is put in order when it is first used.
+      logger.atFine().withCause(e).log("Cache %s", name);
+    } catch (RuntimeException | InternalError e) {
+      fail(checked, e);
+    }
   }
 
   /**

@@ -15,12 +15,10 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
 import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
@@ -132,25 +130,8 @@ final class StoreLife {
       threads.settle(result.generations()::expectRandomAccess);
     }
     if (result.generations().unchecked() > 0) {
-      var unused = threads.maintain(() -> checkAll(result.generations()));
-    }
-  }
-
-  /** Puts each segment in order that nobody has used yet, and leaves the disk time for others. */
-  private void checkAll(Generations generations) {
-    try {
-      for (int i = 0; file.uses(generations) && generations.unchecked() > 0; i++) {
-        long begun = System.nanoTime();
-        if (!generations.check(i)) {
-          return;
-        }
-        LockSupport.parkNanos(2 * (System.nanoTime() - begun));
-      }
-    } catch (StoreBusyException e) {
-      // It was replaced meanwhile.
-      logger.atFine().withCause(e).log("Cache %s", settings.name());
-    } catch (RuntimeException | InternalError e) {
-      file.fail(generations, e);
+      var unused =
+          threads.maintain(() -> file.checkAll(result.generations(), /* leaveTime= */ true));
     }
   }
 

@@ -180,7 +180,8 @@ final class StoreUpkeep {
       return new CompactReport(CompactReport.Outcome.NO_FILE, 0, 0, 0, millisSince(begun));
     }
     long before = generations.diskBytes();
-    checkAll(generations);
+    // What segments hold that were not put in order yet is not known for sure.
+    file.checkAll(generations, /* leaveTime= */ false);
     long bytes = smallestFor(generations);
     CompactReport.Outcome outcome =
         bytes >= generations.current().name().bytes()
@@ -188,21 +189,6 @@ final class StoreUpkeep {
             : rebuild(generations, bytes, progress);
     return new CompactReport(
         outcome, before, generations.diskBytes(), generations.entries(), millisSince(begun));
-  }
-
-  /** What segments hold that were not put in order yet is not known. */
-  private void checkAll(Generations generations) {
-    try {
-      for (int i = 0; file.uses(generations) && generations.unchecked() > 0; i++) {
-        if (!generations.check(i)) {
-          return;
-        }
-      }
-    } catch (StoreBusyException e) {
-      logger.atFine().withCause(e).log("Cache %s", settings.name());
-    } catch (RuntimeException | InternalError e) {
-      file.fail(generations, e);
-    }
   }
 
   private long smallestFor(Generations generations) {

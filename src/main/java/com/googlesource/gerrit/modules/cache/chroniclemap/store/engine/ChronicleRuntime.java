@@ -58,8 +58,8 @@ public final class ChronicleRuntime {
   private ChronicleRuntime() {}
 
   /**
-   * Loads what takes disk when a file is made; to be called before one is. Takes a fifth of a
-   * second of the processor the first time.
+   * Loads what takes disk when a file is made; to be called before one is. Takes longer than to
+   * open a file, the first time.
    *
    * @return whether it is there. It is native code, which can't be loaded from a temporary folder
    *     that forbids executing; Chronicle then makes sparse files without a word.

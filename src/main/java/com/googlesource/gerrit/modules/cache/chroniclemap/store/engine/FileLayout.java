@@ -34,7 +34,7 @@ import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
  * endian.
  *
  * @param headersOffset offset of the first segment's header in the file, bytes; nothing before it
- *     ever changes
+ *     ever changes but a lock, see {@link SegmentHeaders#isLocked}
  * @param segmentsOffset offset of the first segment in the file, bytes
  * @param segments number of segments
  * @param segmentBytes distance from one segment to the next, bytes

@@ -215,7 +215,8 @@ public final class FileState {
   /**
    * Says what the store's file is like, which nobody has written to yet.
    *
-   * @param headerBytes bytes of the file before its segments, which never change
+   * @param headerBytes bytes of the file before its segments, which do not change while their lock
+   *     is free
    */
   void describe(Path store, long fileBytes, int headerBytes) throws IOException {
     int checksum = headerChecksum(store, headerBytes);
