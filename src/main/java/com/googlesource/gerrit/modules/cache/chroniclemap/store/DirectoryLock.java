@@ -37,7 +37,7 @@ import java.util.concurrent.ConcurrentHashMap;
  * the next start must discard: this file is open and has its disk, so it can be written even where
  * no file can be made or deleted any more.
  */
-final class DirectoryLock implements AutoCloseable, StoreFiles.LastResort {
+final class DirectoryLock implements AutoCloseable, FilesOnDisk.LastResort {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final int MAX_BYTES = 64 << 10;
 
@@ -107,7 +107,7 @@ final class DirectoryLock implements AutoCloseable, StoreFiles.LastResort {
             directory + " is in use by another process" + owner + "; only one server may use it");
       }
       if (last.size() > 1) {
-        StoreFiles.discard(disk, directory, last.subList(1, last.size()));
+        FilesOnDisk.discard(disk, directory, last.subList(1, last.size()));
       }
       String owner = ProcessHandle.current().pid() + "\n";
       write(channel, owner);

@@ -14,7 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -49,7 +49,7 @@ final class Eviction {
   /** One record in so many is young. */
   private static final int YOUNG_SHARE = 10;
 
-  private final ChronicleFile file;
+  private final RecordMap map;
   private final Usage usage;
 
   /** In place of a frequency. */
@@ -62,8 +62,8 @@ final class Eviction {
   private int[] sizes = new int[256];
   private int count;
 
-  Eviction(ChronicleFile file, Usage usage) {
-    this.file = file;
+  Eviction(RecordMap map, Usage usage) {
+    this.map = map;
     this.usage = usage;
   }
 
@@ -83,7 +83,7 @@ final class Eviction {
     usage.count(records);
     long now = usage.now();
     count = 0;
-    file.scanSegment(
+    map.scanSegment(
         segment,
         (storedKey, created, bytes) ->
             add(
@@ -93,7 +93,7 @@ final class Eviction {
     boolean[] goes = choose(share);
     List<byte[]> victims = new ArrayList<>();
     int[] index = {0};
-    file.scanSegment(
+    map.scanSegment(
         segment,
         (storedKey, created, bytes) -> {
           int i = index[0]++;

@@ -15,9 +15,9 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.StandardOpenOption;
@@ -32,22 +32,22 @@ import java.util.concurrent.atomic.AtomicBoolean;
  */
 final class Generation {
   private final Disk disk;
-  private final StoreFiles.GenerationFile name;
-  private final ValueFile values;
+  private final FilesOnDisk.GenerationName name;
+  private final ValueTable values;
   private final Gate gate = new Gate();
 
-  Generation(Disk disk, StoreFiles.GenerationFile name, ValueFile values) {
+  Generation(Disk disk, FilesOnDisk.GenerationName name, ValueTable values) {
     this.disk = disk;
     this.name = name;
     this.values = values;
   }
 
-  StoreFiles.GenerationFile name() {
+  FilesOnDisk.GenerationName name() {
     return name;
   }
 
   /** For the writer. */
-  ValueFile values() {
+  ValueTable values() {
     return values;
   }
 
@@ -81,7 +81,7 @@ final class Generation {
   /** Waits for the readers inside and unmaps the file, with what is known of it. */
   synchronized void unmap() {
     gate.shut();
-    values.file().close();
+    values.map().close();
     release();
   }
 
@@ -100,19 +100,19 @@ final class Generation {
     long stamp = gate.enter();
     if (stamp != 0) {
       try {
-        values.file().check(segment);
+        values.map().check(segment);
       } finally {
         gate.leave(stamp);
       }
     }
   }
 
-  /** See {@link ChronicleFile#expectRandomAccess}. */
+  /** See {@link RecordMap#expectRandomAccess}. */
   void expectRandomAccess() {
     long stamp = gate.enter();
     if (stamp != 0) {
       try {
-        values.file().expectRandomAccess();
+        values.map().expectRandomAccess();
       } finally {
         gate.leave(stamp);
       }
@@ -121,7 +121,7 @@ final class Generation {
 
   /** What is known of the file. */
   FileState state() {
-    return values.file().state();
+    return values.map().state();
   }
 
   /**
@@ -138,7 +138,7 @@ final class Generation {
       }
     } finally {
       // Last: it takes the longer the more of the file was touched.
-      values.file().close();
+      values.map().close();
     }
   }
 

@@ -46,9 +46,9 @@ import java.util.function.LongSupplier;
  *       #putIfCurrent} in its place since.
  * </ul>
  *
- * <p>The parts behind this face: {@link StoreFile} is which file there is, {@link StoreLife} how it
- * comes and goes; {@link StoreReads} find values, {@link StoreChanges} change them, and the {@link
- * StoreWriter} brings that to the file; {@link StoreGrowth} makes the file larger, {@link
+ * <p>The parts behind this face: {@link FileHolder} is which file there is, {@link StoreLife} how
+ * it comes and goes; {@link StoreReads} find values, {@link StoreChanges} change them, and the
+ * {@link StoreWriter} brings that to the file; {@link StoreGrowth} makes the file larger, {@link
  * StoreUpkeep} keeps it in order. {@link WriterLock} is what they share.
  *
  * <p>All methods may be called from any thread. Keys and values are not copied: callers must not
@@ -60,7 +60,7 @@ public final class Store {
   private final Tickets tickets = new Tickets();
   private final PendingWrites pending = new PendingWrites();
   private final FaultLog faults;
-  private final StoreFile file;
+  private final FileHolder holder;
   private final StoreGrowth growth;
   private final StoreWriter writer;
   private final StoreLife life;
@@ -75,7 +75,7 @@ public final class Store {
    */
   Store(
       StoreSettings settings,
-      StoreFiles files,
+      FilesOnDisk files,
       StoreThreads threads,
       DiskBudget budget,
       LongSupplier clock) {
@@ -87,11 +87,11 @@ public final class Store {
     this.faults = new FaultLog(settings.name());
     Usage usage =
         new Usage(clock, task -> threads.maintain(task), files.disk(), files.usage(), faults);
-    this.file = new StoreFile(settings.name(), files, faults, this::fileFailed);
+    this.holder = new FileHolder(settings.name(), files, faults, this::fileFailed);
     this.growth =
         new StoreGrowth(
             settings,
-            file,
+            holder,
             pending,
             maxAge,
             counters,
@@ -101,12 +101,12 @@ public final class Store {
             budget,
             this::writeSoon);
     this.writer =
-        new StoreWriter(settings, file, pending, tickets, counters, growth, lock, threads);
+        new StoreWriter(settings, holder, pending, tickets, counters, growth, lock, threads);
     this.life =
         new StoreLife(
             settings,
             faults,
-            file,
+            holder,
             () ->
                 new StoreOpener(
                     settings, files, usage, counters, faults, budget, growth, discarded),
@@ -117,15 +117,15 @@ public final class Store {
             threads,
             clock);
     this.reads =
-        new StoreReads(settings, file, pending, tickets, counters, usage, maxAge, lock, threads);
+        new StoreReads(settings, holder, pending, tickets, counters, usage, maxAge, lock, threads);
     this.changes =
-        new StoreChanges(settings, file, pending, tickets, counters, writer, growth, lock);
+        new StoreChanges(settings, holder, pending, tickets, counters, writer, growth, lock);
     this.upkeep =
         new StoreUpkeep(
-            settings, file, growth, writer, counters, faults, maxAge, clock, lock, threads);
+            settings, holder, growth, writer, counters, faults, maxAge, clock, lock, threads);
   }
 
-  private void fileFailed(Generations failed) {
+  private void fileFailed(FileInUse failed) {
     life.replaceLater(failed);
   }
 
@@ -221,12 +221,12 @@ public final class Store {
 
   /** Returns when the file is open, or opening it has failed. */
   public void awaitOpened() throws InterruptedException {
-    file.awaitOpened();
+    holder.awaitOpened();
   }
 
   /** As {@link #awaitOpened}; an interrupt is kept for later. */
   void awaitOpenedForever() {
-    if (file.awaitOpenForever()) {
+    if (holder.awaitOpenForever()) {
       Thread.currentThread().interrupt();
     }
   }
@@ -312,14 +312,14 @@ public final class Store {
 
   /** The store's figures. */
   public StoreStats stats() {
-    Generations generations = file.generations();
+    FileInUse file = holder.file();
     return new StoreStats(
         settings.name(),
-        file.state(),
-        file.report(),
-        generations == null ? 0 : generations.entries(),
-        generations == null ? 0 : generations.liveBytes(),
-        generations == null ? 0 : generations.diskBytes(),
+        holder.state(),
+        holder.report(),
+        file == null ? 0 : file.entries(),
+        file == null ? 0 : file.liveBytes(),
+        file == null ? 0 : file.diskBytes(),
         settings.maxBytes(),
         counters.hits.sum(),
         counters.misses.sum(),

@@ -32,7 +32,7 @@ final class StoreChanges {
   /** How long a change waits for a disk that does not answer. */
   private static final long BUSY_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-  private final StoreFile file;
+  private final FileHolder holder;
   private final PendingWrites pending;
   private final Tickets tickets;
   private final StoreCounters counters;
@@ -47,14 +47,14 @@ final class StoreChanges {
 
   StoreChanges(
       StoreSettings settings,
-      StoreFile file,
+      FileHolder holder,
       PendingWrites pending,
       Tickets tickets,
       StoreCounters counters,
       StoreWriter writer,
       StoreGrowth growth,
       WriterLock lock) {
-    this.file = file;
+    this.holder = holder;
     this.pending = pending;
     this.tickets = tickets;
     this.counters = counters;
@@ -131,14 +131,14 @@ final class StoreChanges {
     /** Returns what waits for the key from now on. */
     private PendingWrite makeAlone(HashedKey key, boolean mayWrite) {
       ticket = tickets.begin(key.hash);
-      Generations generations = file.generations();
-      if (mayWrite && generations != null && writer.writeAsItIs(generations, key, write)) {
+      FileInUse file = holder.file();
+      if (mayWrite && file != null && writer.writeAsItIs(file, key, write)) {
         outcome = Outcome.WRITTEN;
       } else {
-        outcome = generations == null ? Outcome.EARLY : makeOlderVoid(generations, key);
+        outcome = file == null ? Outcome.EARLY : makeOlderVoid(file, key);
       }
       // Asked here, and after that: a file that came or went since is seen.
-      if (file.isOver()) {
+      if (holder.isOver()) {
         outcome = Outcome.OVER;
       }
       // What was left waiting when a file failed must not be found in the next one.
@@ -147,11 +147,11 @@ final class StoreChanges {
   }
 
   private long change(HashedKey key, PendingWrite write) {
-    file.awaitOpenBriefly();
+    holder.awaitOpenBriefly();
     boolean hasRoom = writer.hasRoom();
     PendingWrite fitting = write;
     if (write.value() != null
-        && (!fits(key.bytes, write.value()) || (file.isOpening() && !hasRoom))) {
+        && (!fits(key.bytes, write.value()) || (holder.isOpening() && !hasRoom))) {
       writer.notStored(write.value().length);
       fitting = PendingWrite.remove();
     }
@@ -164,7 +164,7 @@ final class StoreChanges {
       case EARLY -> forgetOlderAfterCrash(key);
     }
     boolean olderMayBeThere = change.outcome == Outcome.BUSY || change.outcome == Outcome.EARLY;
-    if (change.outcome == Outcome.OVER || (olderMayBeThere && file.isOver())) {
+    if (change.outcome == Outcome.OVER || (olderMayBeThere && holder.isOver())) {
       changeElsewhere(key, write);
     }
     return change.ticket;
@@ -187,7 +187,7 @@ final class StoreChanges {
     while (!writer.writeNow(key)) {
       if (System.nanoTime() - begun > BUSY_NANOS) {
         // It is still in the queue, so only a start of another process would find it.
-        file.markForDiscard();
+        holder.markForDiscard();
         return;
       }
     }
@@ -204,20 +204,20 @@ final class StoreChanges {
   /** Null if there is none; then whoever opens the files later sees that they are marked. */
   private StoreChanges lastSuccessor() {
     if (successor == null) {
-      file.forgetIfClosed();
+      holder.forgetIfClosed();
     }
     // Asked again: one that came before the mark was made has not seen it.
     return successor;
   }
 
-  private Outcome makeOlderVoid(Generations generations, HashedKey key) {
+  private Outcome makeOlderVoid(FileInUse file, HashedKey key) {
     try {
-      generations.markVoid(key.bytes);
+      file.markVoid(key.bytes);
       return Outcome.WAITS;
     } catch (StoreBusyException e) {
       return Outcome.BUSY;
     } catch (RuntimeException | InternalError e) {
-      file.fail(generations, e);
+      holder.fail(file, e);
       return Outcome.WAITS;
     }
   }
@@ -225,10 +225,10 @@ final class StoreChanges {
   /** Stores a value unless its key was changed since the ticket was taken. */
   void putIfCurrent(byte[] keyBytes, byte[] value, long created, long ticket) {
     boolean hasRoom = writer.hasRoom();
-    if (file.isOver()) {
+    if (holder.isOver()) {
       return;
     }
-    if (!fits(keyBytes, value) || (file.isOpening() && !hasRoom)) {
+    if (!fits(keyBytes, value) || (holder.isOpening() && !hasRoom)) {
       writer.notStored(value.length);
       return;
     }
@@ -245,10 +245,8 @@ final class StoreChanges {
             // to take away from the file would stay there.
             boolean conditional = before == null || before.conditional();
             PendingWrite write = new PendingWrite(value, created, conditional, ticket);
-            Generations generations = file.generations();
-            return mayWrite && generations != null && writer.writeAsItIs(generations, k, write)
-                ? null
-                : write;
+            FileInUse file = holder.file();
+            return mayWrite && file != null && writer.writeAsItIs(file, k, write) ? null : write;
           });
     } finally {
       if (mayWrite) {
@@ -262,32 +260,32 @@ final class StoreChanges {
 
   /** Removes all values. */
   void clear() {
-    file.awaitOpenBriefly();
+    holder.awaitOpenBriefly();
     counters.invalidated.increment();
     StoreChanges next = null;
     Generation cleared = null;
-    Generations generations = null;
+    FileInUse file = null;
     lock.lock();
     try {
-      generations = file.generations();
-      if (generations != null) {
-        cleared = growth.clear(generations);
-      } else if (file.isOpening()) {
-        file.clearWhenOpen();
+      file = holder.file();
+      if (file != null) {
+        cleared = growth.clear(file);
+      } else if (holder.isOpening()) {
+        holder.clearWhenOpen();
       } else {
         next = lastSuccessor();
       }
       pending.clear();
     } catch (IOException | RuntimeException | InternalError e) {
       // The next file is empty too.
-      file.fail(file.generations(), e);
+      holder.fail(holder.file(), e);
     } finally {
       // Last, and under the lock, so that no writer takes a write for valid that this makes void.
       tickets.advanceAll();
       lock.unlock();
     }
     if (cleared != null) {
-      growth.unmapLater(generations, cleared);
+      growth.unmapLater(file, cleared);
     }
     if (next != null) {
       next.clear();
@@ -301,8 +299,8 @@ final class StoreChanges {
   private void forgetOlderAfterCrash(HashedKey key) {
     lock.lock();
     try {
-      if (file.isOpening()) {
-        file.markEarly();
+      if (holder.isOpening()) {
+        holder.markEarly();
         return;
       }
     } finally {

@@ -98,7 +98,7 @@ public final class StoreDirectory implements AutoCloseable {
   /** Has the files count that nobody has open: those of a plugin that was removed, say. */
   private void countFiles() throws IOException {
     if (budget.isBound()) {
-      budget.setFiles(StoreFiles.bytes(disk, path));
+      budget.setFiles(FilesOnDisk.bytes(disk, path));
     }
   }
 
@@ -219,7 +219,7 @@ public final class StoreDirectory implements AutoCloseable {
     Optional<Store> other = takeOther(settings);
     // What waits for the other one to be opened may be marked for being discarded until then.
     other.ifPresent(Store::awaitOpenedForever);
-    StoreFiles files = new StoreFiles(disk, path, lock, settings);
+    FilesOnDisk files = new FilesOnDisk(disk, path, lock, settings);
     Store store = new Store(settings, files, threads, budget, clock);
     other.ifPresent(old -> old.closeFor(store));
     WeakReference<Store> before = last.put(filesOf(settings), new WeakReference<>(store));

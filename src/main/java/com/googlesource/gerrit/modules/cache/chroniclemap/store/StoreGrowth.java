@@ -32,7 +32,7 @@ import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * Replaces a store's file by a larger one when it fills, or by one of another size on request, in
- * the background: {@link Generations} tells how. The writer's lock is taken for one segment at a
+ * the background: {@link FileInUse} tells how. The writer's lock is taken for one segment at a
  * time, so that others wait for it for milliseconds at most.
  */
 final class StoreGrowth implements DiskBudget.Owner {
@@ -43,7 +43,7 @@ final class StoreGrowth implements DiskBudget.Owner {
   private static final long BRIEF_MILLIS = 300;
 
   private final StoreSettings settings;
-  private final StoreFile file;
+  private final FileHolder holder;
   private final PendingWrites pending;
   private final FaultLog faults;
   private final GrowthPlan plan;
@@ -84,7 +84,7 @@ final class StoreGrowth implements DiskBudget.Owner {
    */
   StoreGrowth(
       StoreSettings settings,
-      StoreFile file,
+      FileHolder holder,
       PendingWrites pending,
       MaxAge maxAge,
       StoreCounters counters,
@@ -94,7 +94,7 @@ final class StoreGrowth implements DiskBudget.Owner {
       DiskBudget budget,
       Runnable grown) {
     this.settings = settings;
-    this.file = file;
+    this.holder = holder;
     this.pending = pending;
     this.maxAge = maxAge;
     this.counters = counters;
@@ -145,14 +145,14 @@ final class StoreGrowth implements DiskBudget.Owner {
    * @param valueLength bytes of a value that did not fit, or 0
    * @return whether there will be more room soon
    */
-  boolean request(Generations generations, int valueLength) {
-    if (generations.isRebuilding() && isRunning()) {
+  boolean request(FileInUse file, int valueLength) {
+    if (file.isRebuilding() && isRunning()) {
       // The value did not fit the next file either; that one may grow in its turn.
-      return plan.next(generations.nextBytes(), valueLength, 0).isPresent();
+      return plan.next(file.nextBytes(), valueLength, 0).isPresent();
     }
-    long current = generations.current().name().bytes();
-    OptionalLong bytes = plan.next(current, valueLength, generations.liveBytes() + pending.bytes());
-    if (bytes.isEmpty() && generations.isShortOfSlots()) {
+    long current = file.current().name().bytes();
+    OptionalLong bytes = plan.next(current, valueLength, file.liveBytes() + pending.bytes());
+    if (bytes.isEmpty() && file.isShortOfSlots()) {
       // Values are far smaller than when the file was made: it has room but no slots for them. At
       // its limit it can only be made anew by way of a smaller one.
       bytes = plan.previous(current);
@@ -160,7 +160,7 @@ final class StoreGrowth implements DiskBudget.Owner {
     if (bytes.isEmpty() || System.nanoTime() - refusedUntil < 0) {
       return false;
     }
-    return begin(generations, bytes.getAsLong(), Progress.NONE, new Run()) || isRunning();
+    return begin(file, bytes.getAsLong(), Progress.NONE, new Run()) || isRunning();
   }
 
   /**
@@ -168,15 +168,14 @@ final class StoreGrowth implements DiskBudget.Owner {
    *
    * @return told whether that was done; empty if it can't be begun, as another rebuild is running
    */
-  Optional<CompletableFuture<Boolean>> rebuild(
-      Generations generations, long bytes, Progress progress) {
+  Optional<CompletableFuture<Boolean>> rebuild(FileInUse file, long bytes, Progress progress) {
     Run mine = new Run();
-    return begin(generations, bytes, progress, mine) ? Optional.of(mine.done) : Optional.empty();
+    return begin(file, bytes, progress, mine) ? Optional.of(mine.done) : Optional.empty();
   }
 
   @Override
   public String cache() {
-    return StoreFiles.escape(settings.name());
+    return FilesOnDisk.escape(settings.name());
   }
 
   @Override
@@ -187,11 +186,11 @@ final class StoreGrowth implements DiskBudget.Owner {
   /** Gives half of the file back if it can; another store has a better right to it. */
   @Override
   public void shrink() {
-    Generations generations = file.generations();
-    if (generations != null) {
-      long half = generations.current().name().bytes() / 2;
+    FileInUse file = holder.file();
+    if (file != null) {
+      long half = file.current().name().bytes() / 2;
       if (half >= Geometry.MIN_FILE_BYTES) {
-        var unused = rebuild(generations, half, Progress.NONE);
+        var unused = rebuild(file, half, Progress.NONE);
       }
     }
   }
@@ -202,16 +201,16 @@ final class StoreGrowth implements DiskBudget.Owner {
    * @return what there was, for the caller to unmap without the lock; null if there was nothing
    * @throws IOException if none can be made
    */
-  Generation clear(Generations generations) throws IOException {
+  Generation clear(FileInUse file) throws IOException {
     // Nor larger than it may be by now: what was to make it smaller finds another file.
-    long bytes = emptyBytes(Math.min(generations.current().name().bytes(), fitting));
+    long bytes = emptyBytes(Math.min(file.current().name().bytes(), fitting));
     // An interrupt would close the channel through which the file is made.
     boolean interrupted = Thread.interrupted();
     try {
-      Generation old = file.clear(generations, bytes);
+      Generation old = holder.clear(file, bytes);
       var unused = resize(bytes);
       // Less room belongs to it now.
-      threads.settle(generations::saveUsage);
+      threads.settle(file::saveUsage);
       return old;
     } finally {
       if (interrupted) {
@@ -230,15 +229,15 @@ final class StoreGrowth implements DiskBudget.Owner {
    *
    * @param bytes that it may be
    */
-  void fit(Generations generations, long bytes) {
+  void fit(FileInUse file, long bytes) {
     fitting = bytes;
-    fitIfDue(generations);
+    fitIfDue(file);
   }
 
   /** As above, if that was asked for and has not been done yet: the disk may have been full. */
-  void fitIfDue(Generations generations) {
-    if (generations.current().name().bytes() > fitting) {
-      var unused = rebuild(generations, fitting, Progress.NONE);
+  void fitIfDue(FileInUse file) {
+    if (file.current().name().bytes() > fitting) {
+      var unused = rebuild(file, fitting, Progress.NONE);
     }
   }
 
@@ -253,44 +252,44 @@ final class StoreGrowth implements DiskBudget.Owner {
   }
 
   /** Returns false if another rebuild is running or the background threads were stopped. */
-  private boolean begin(Generations generations, long bytes, Progress progress, Run mine) {
+  private boolean begin(FileInUse file, long bytes, Progress progress, Run mine) {
     Run last = run.get();
     if (!last.done.isDone() || !run.compareAndSet(last, mine)) {
       return false;
     }
-    if (!threads.maintain(() -> run(generations, bytes, progress, mine))) {
+    if (!threads.maintain(() -> run(file, bytes, progress, mine))) {
       mine.done.complete(false);
       return false;
     }
     return true;
   }
 
-  private void run(Generations generations, long bytes, Progress progress, Run mine) {
+  private void run(FileInUse file, long bytes, Progress progress, Run mine) {
     if (!mine.begun.compareAndSet(false, true)) {
       return;
     }
     boolean done = false;
     try {
-      done = rebuildNow(generations, bytes, progress);
+      done = rebuildNow(file, bytes, progress);
     } finally {
       mine.done.complete(done);
       grown.run();
     }
-    if (bytes != fitting && file.uses(generations)) {
-      fitIfDue(generations);
+    if (bytes != fitting && holder.uses(file)) {
+      fitIfDue(file);
     }
     if (done) {
       // Only now and elsewhere: the disk may need long for it.
       threads.settle(
           () -> {
-            generations.saveUsage();
-            generations.base();
+            file.saveUsage();
+            file.base();
           });
     }
   }
 
-  private boolean rebuildNow(Generations generations, long bytes, Progress progress) {
-    long before = generations.current().name().bytes();
+  private boolean rebuildNow(FileInUse file, long bytes, Progress progress) {
+    long before = file.current().name().bytes();
     if (bytes > before && !resize(bytes)) {
       // As at its own limit: nothing is wrong.
       refusedUntil = System.nanoTime() + RETRY_NANOS;
@@ -302,30 +301,30 @@ final class StoreGrowth implements DiskBudget.Owner {
     boolean done = false;
     Generation made = null;
     try {
-      made = make(generations, bytes);
+      made = make(file, bytes);
     } catch (IOException | RuntimeException | Error e) {
       // The file in use is not concerned; if it failed meanwhile, that was said.
-      if (file.uses(generations)) {
+      if (holder.uses(file)) {
         refuse(e);
       }
     }
     try {
-      done = made != null && take(generations, made) && copyAll(generations, progress);
+      done = made != null && take(file, made) && copyAll(file, progress);
     } catch (IOException | StoreBusyException | OutOfMemoryError e) {
       // None of them says anything of the file in use; if that failed meanwhile, it was said.
-      if (file.uses(generations)) {
+      if (holder.uses(file)) {
         refuse(e);
       }
-      abandon(generations);
+      abandon(file);
     } catch (RuntimeException | Error e) {
       // First: what follows may fail like this.
-      file.fail(file.generations(), e);
-      abandon(generations);
+      holder.fail(holder.file(), e);
+      abandon(file);
     }
     lock.lock();
     try {
       // Not the size that was wanted: all values may have been removed meanwhile.
-      var unused = resize(generations.current().name().bytes());
+      var unused = resize(file.current().name().bytes());
     } finally {
       lock.unlock();
     }
@@ -335,87 +334,87 @@ final class StoreGrowth implements DiskBudget.Owner {
   /** Changes what the store takes of the disk of all; returns false if there is too little. */
   private boolean resize(long bytes) {
     // A growth may end after the file it was for, when nothing is taken any more.
-    return !file.isOver() && budget.resize(this, bytes);
+    return !holder.isOver() && budget.resize(this, bytes);
   }
 
   /** Returns null if the store has given its file up. */
-  private Generation make(Generations generations, long bytes) throws IOException {
-    StoreFiles.GenerationFile name;
+  private Generation make(FileInUse file, long bytes) throws IOException {
+    FilesOnDisk.GenerationName name;
     lock.lock();
     try {
-      if (!file.uses(generations)) {
+      if (!holder.uses(file)) {
         return null;
       }
-      name = generations.nextName(bytes);
+      name = file.nextName(bytes);
     } finally {
       lock.unlock();
     }
-    return generations.make(name);
+    return file.make(name);
   }
 
-  private boolean copyAll(Generations generations, Progress progress) throws IOException {
-    int segments = generations.segments();
+  private boolean copyAll(FileInUse file, Progress progress) throws IOException {
+    int segments = file.segments();
     for (int i = 0; i < segments; i++) {
-      if (progress.isCancelled() || !generations.isRebuilding()) {
-        abandon(generations);
+      if (progress.isCancelled() || !file.isRebuilding()) {
+        abandon(file);
         return false;
       }
       lock.giveWay();
-      copy(generations, i);
+      copy(file, i);
       progress.step(i + 1, segments);
     }
-    return finish(generations);
+    return finish(file);
   }
 
-  private void abandon(Generations generations) {
+  private void abandon(FileInUse file) {
     lock.lock();
     try {
-      generations.abandonRebuild();
+      file.abandonRebuild();
     } finally {
       lock.unlock();
     }
-    generations.discardAbandoned();
+    file.discardAbandoned();
   }
 
-  private boolean take(Generations generations, Generation made) {
+  private boolean take(FileInUse file, Generation made) {
     boolean taken = false;
     lock.lock();
     try {
       // All values may have been removed meanwhile, by way of a file that is newer than this one.
-      if (file.uses(generations) && made.name().number() > generations.current().name().number()) {
-        generations.beginRebuild(made);
+      if (holder.uses(file) && made.name().number() > file.current().name().number()) {
+        file.beginRebuild(made);
         taken = true;
       }
     } finally {
       lock.unlock();
       if (!taken) {
-        generations.discard(made);
+        file.discard(made);
       }
     }
     return taken;
   }
 
-  private void copy(Generations generations, int segment) throws IOException {
+  private void copy(FileInUse file, int segment) throws IOException {
     lock.lock();
     try {
-      if (file.uses(generations)) {
-        counters.notStored.add(generations.copySegment(segment, maxAge.minCreated()));
+      if (holder.uses(file)) {
+        counters.notStored.add(file.copySegment(segment, maxAge.minCreated()));
       }
     } finally {
       lock.unlock();
     }
   }
 
-  private boolean finish(Generations generations) throws IOException {
+  private boolean finish(FileInUse file) throws IOException {
     Generation old;
     lock.lock();
     try {
-      old = file.install(generations);
+      old = holder.install(file);
     } finally {
       lock.unlock();
     }
     if (old == null) {
-      abandon(generations);
+      abandon(file);
       return false;
     }
     counters.growths.increment();
@@ -425,12 +424,12 @@ final class StoreGrowth implements DiskBudget.Owner {
   }
 
   /** As below, by another thread: to give a large file back takes the system a second or more. */
-  void unmapLater(Generations generations, Generation old) {
-    generations.leave(old);
+  void unmapLater(FileInUse file, Generation old) {
+    file.leave(old);
     Runnable unmapping =
         () -> {
-          generations.unmapReplaced();
-          generations.discardAbandoned();
+          file.unmapReplaced();
+          file.discardAbandoned();
         };
     if (!threads.maintain(unmapping)) {
       unmapping.run();

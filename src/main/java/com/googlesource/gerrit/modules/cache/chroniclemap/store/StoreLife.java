@@ -39,7 +39,7 @@ final class StoreLife {
 
   private final StoreSettings settings;
   private final FaultLog faults;
-  private final StoreFile file;
+  private final FileHolder holder;
   private final Supplier<StoreOpener> openers;
   private final PendingWrites pending;
   private final StoreGrowth growth;
@@ -61,7 +61,7 @@ final class StoreLife {
   private boolean closed;
 
   /** What was closed; null before that, or if it could not be. */
-  private volatile Generations left;
+  private volatile FileInUse left;
 
   /**
    * Begins before the file is opened.
@@ -71,7 +71,7 @@ final class StoreLife {
   StoreLife(
       StoreSettings settings,
       FaultLog faults,
-      StoreFile file,
+      FileHolder holder,
       Supplier<StoreOpener> openers,
       PendingWrites pending,
       StoreGrowth growth,
@@ -81,7 +81,7 @@ final class StoreLife {
       LongSupplier clock) {
     this.settings = settings;
     this.faults = faults;
-    this.file = file;
+    this.holder = holder;
     this.openers = openers;
     this.pending = pending;
     this.growth = growth;
@@ -101,9 +101,9 @@ final class StoreLife {
     } catch (IOException | RuntimeException | Error e) {
       giveUp(e);
     } finally {
-      file.openingEnded();
+      holder.openingEnded();
     }
-    return file.report();
+    return holder.report();
   }
 
   private void noteOpened() {
@@ -115,23 +115,22 @@ final class StoreLife {
   private void takeOver(StoreOpener.Opened result) throws IOException {
     lock.lock();
     try {
-      file.use(result.generations(), result.report(), growth.emptyBytes(result.bytes()));
+      holder.use(result.file(), result.report(), growth.emptyBytes(result.bytes()));
       // Applied before anyone else writes: after that the marker is not needed any more.
       boolean all = writer.writeAllNow();
-      if (all && file.state() == StoreState.READY) {
-        file.removeEarlyMarker();
+      if (all && holder.state() == StoreState.READY) {
+        holder.removeEarlyMarker();
       }
     } finally {
       lock.unlock();
     }
-    growth.fit(result.generations(), result.bytes());
-    if (result.generations().diskBytes() >= LARGE) {
+    growth.fit(result.file(), result.bytes());
+    if (result.file().diskBytes() >= LARGE) {
       // Now, as the page cache may be cold; smaller ones when there is time.
-      threads.settle(result.generations()::expectRandomAccess);
+      threads.settle(result.file()::expectRandomAccess);
     }
-    if (result.generations().unchecked() > 0) {
-      var unused =
-          threads.maintain(() -> file.checkAll(result.generations(), /* leaveTime= */ true));
+    if (result.file().unchecked() > 0) {
+      var unused = threads.maintain(() -> holder.checkAll(result.file(), /* leaveTime= */ true));
     }
   }
 
@@ -141,7 +140,7 @@ final class StoreLife {
     try {
       // Who opened the store tells of it.
       faults.count(cause);
-      file.giveUp(cause);
+      holder.giveUp(cause);
       pending.clear();
     } finally {
       lock.unlock();
@@ -153,13 +152,13 @@ final class StoreLife {
   // ---- a file that failed
 
   /** Unmaps a file that is not in use any more, and sees to another one. */
-  void replaceLater(Generations failed) {
+  void replaceLater(FileInUse failed) {
     // Not here: the caller may be a reader inside the gate, or in the middle of a change.
     var unused = threads.write(() -> unmapAndHeal(failed));
   }
 
-  private void unmapAndHeal(Generations generations) {
-    unmap(generations);
+  private void unmapAndHeal(FileInUse file) {
+    unmap(file);
     releaseDisk();
     healLater();
   }
@@ -167,16 +166,16 @@ final class StoreLife {
   /** Leaves the disk to the other stores until there is a file again. */
   private void releaseDisk() {
     synchronized (healing) {
-      if (file.state() == StoreState.FAILED) {
+      if (holder.state() == StoreState.FAILED) {
         growth.releaseDisk();
       }
     }
   }
 
-  private void unmap(Generations generations) {
+  private void unmap(FileInUse file) {
     lock.lock();
     try {
-      if (file.isOver()) {
+      if (holder.isOver()) {
         pending.clear();
       }
     } finally {
@@ -184,7 +183,7 @@ final class StoreLife {
     }
     // Who writes holds the lock and has seen by now that this file is in use no more.
     try {
-      generations.unmap();
+      file.unmap();
     } catch (RuntimeException | InternalError e) {
       faults.warn(e, "cannot unmap its file");
     }
@@ -201,18 +200,18 @@ final class StoreLife {
   /** Makes a new file if the last one failed or none could be made. */
   void heal() {
     synchronized (healing) {
-      if (closed || file.state() != StoreState.FAILED) {
+      if (closed || holder.state() != StoreState.FAILED) {
         return;
       }
       try {
         if (growth.isRunning()) {
           throw new IOException("the growth of the old file has not ended");
         }
-        if (file.givenUp() != null) {
+        if (holder.givenUp() != null) {
           // Its name may be used again.
-          unmap(file.givenUp());
+          unmap(holder.givenUp());
         }
-        takeOver(openers.get().openEmpty("its file failed: " + file.report().detail()));
+        takeOver(openers.get().openEmpty("its file failed: " + holder.report().detail()));
         times.opened(clock.getAsLong());
         logger.atInfo().log("Cache %s has a file again", settings.name());
       } catch (IOException | RuntimeException | Error e) {
@@ -231,7 +230,7 @@ final class StoreLife {
    * a moment is dropped, with what found room in the larger file only.
    */
   void close() {
-    boolean interrupted = file.awaitOpenForever();
+    boolean interrupted = holder.awaitOpenForever();
     synchronized (healing) {
       closed = true;
     }
@@ -269,20 +268,20 @@ final class StoreLife {
   }
 
   private void letGoOfFile(boolean inOrder) throws IOException {
-    Generations generations = file.letGo();
+    FileInUse file = holder.letGo();
     pending.clear();
-    if (generations == null) {
-      if (file.givenUp() != null) {
+    if (file == null) {
+      if (holder.givenUp() != null) {
         // Another store may make a file of its name.
-        file.givenUp().unmap();
+        holder.givenUp().unmap();
       }
       return;
     }
     if (inOrder) {
-      generations.closeCleanly();
-      left = generations;
+      file.closeCleanly();
+      left = file;
     } else {
-      generations.unmap();
+      file.unmap();
     }
   }
 
@@ -290,7 +289,7 @@ final class StoreLife {
    * After {@link #close} and, if it is called at all, {@link #settle}: nothing is noted any more.
    */
   void release() {
-    Generations closedFile = left;
+    FileInUse closedFile = left;
     if (closedFile != null) {
       closedFile.release();
     }
@@ -303,7 +302,7 @@ final class StoreLife {
    * @param ours see {@link Generation#settle}
    */
   void settle(AtomicBoolean ours) {
-    Generations closedFile = left;
+    FileInUse closedFile = left;
     if (closedFile != null) {
       closedFile.saveUsage();
       try {

@@ -16,11 +16,11 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFiles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Holes;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -38,10 +38,10 @@ final class StoreOpener {
    *
    * @param bytes that it may take; less than it does if it has to be made smaller
    */
-  record Opened(Generations generations, StartReport report, long bytes) {}
+  record Opened(FileInUse file, StartReport report, long bytes) {}
 
   private final StoreSettings settings;
-  private final StoreFiles files;
+  private final FilesOnDisk files;
   private final Disk disk;
   private final Usage usage;
   private final StoreCounters counters;
@@ -58,7 +58,7 @@ final class StoreOpener {
    */
   StoreOpener(
       StoreSettings settings,
-      StoreFiles files,
+      FilesOnDisk files,
       Usage usage,
       StoreCounters counters,
       FaultLog faults,
@@ -102,12 +102,12 @@ final class StoreOpener {
       return replace(
           "it may hold entries that were invalidated just before a crash or a stop of the machine");
     }
-    Optional<StoreFiles.GenerationFile> newest = files.newest();
+    Optional<FilesOnDisk.GenerationName> newest = files.newest();
     if (newest.isEmpty()) {
       files.deleteAll();
       return create(StartReport.Kind.NEW, "");
     }
-    StoreFiles.GenerationFile found = newest.get();
+    FilesOnDisk.GenerationName found = newest.get();
     deleteAllBut(found);
     long bytes = take(Math.min(found.bytes(), settings.maxBytes()));
     try {
@@ -129,7 +129,7 @@ final class StoreOpener {
     }
   }
 
-  private Opened open(StoreFiles.GenerationFile found, FileState state, long bytes)
+  private Opened open(FilesOnDisk.GenerationName found, FileState state, long bytes)
       throws IOException {
     FileState.Verdict verdict;
     Generation generation;
@@ -148,7 +148,7 @@ final class StoreOpener {
       generation =
           generation(
               found,
-              ChronicleFiles.open(disk, found.path(), found.geometry(), state, counters.damaged));
+              RecordMapBuilder.open(disk, found.path(), found.geometry(), state, counters.damaged));
     } catch (IOException | RuntimeException | Error e) {
       state.release();
       throw e;
@@ -197,10 +197,10 @@ final class StoreOpener {
 
   private Opened create(StartReport.Kind kind, String detail) throws IOException {
     long bytes = take(budget.first(new GrowthPlan(settings.maxBytes()).first()));
-    StoreFiles.GenerationFile first = files.generation(1, bytes, Geometry.DEFAULT_BYTES_PER_SLOT);
-    ChronicleFile file =
-        ChronicleFiles.create(disk, first.path(), first.statePath(), first.geometry());
-    return opened(generation(first, file), report(kind, detail, 0), bytes);
+    FilesOnDisk.GenerationName first = files.generation(1, bytes, Geometry.DEFAULT_BYTES_PER_SLOT);
+    RecordMap map =
+        RecordMapBuilder.create(disk, first.path(), first.statePath(), first.geometry());
+    return opened(generation(first, map), report(kind, detail, 0), bytes);
   }
 
   /** Takes a share of the disk of all stores: this much, or what there is. */
@@ -212,13 +212,13 @@ final class StoreOpener {
     return taken;
   }
 
-  private Generation generation(StoreFiles.GenerationFile name, ChronicleFile file) {
-    return new Generation(disk, name, new ValueFile(file, maxValue(settings), usage, counters));
+  private Generation generation(FilesOnDisk.GenerationName name, RecordMap map) {
+    return new Generation(disk, name, new ValueTable(map, maxValue(settings), usage, counters));
   }
 
   private Opened opened(Generation generation, StartReport report, long bytes) {
     return new Opened(
-        new Generations(settings, files, usage, counters, faults, generation), report, bytes);
+        new FileInUse(settings, files, usage, counters, faults, generation), report, bytes);
   }
 
   private StartReport report(StartReport.Kind kind, String detail, long entries) {
@@ -226,7 +226,7 @@ final class StoreOpener {
   }
 
   /** Files of older versions are of no use to anyone and would take disk for ever. */
-  private void deleteAllBut(StoreFiles.GenerationFile found) {
+  private void deleteAllBut(FilesOnDisk.GenerationName found) {
     try {
       for (Path deleted : files.deleteAllBut(found)) {
         logger.atInfo().log(

@@ -36,7 +36,7 @@ final class StoreReads {
   private static final int READ_ATTEMPTS = 3;
 
   private final StoreSettings settings;
-  private final StoreFile file;
+  private final FileHolder holder;
   private final PendingWrites pending;
   private final Tickets tickets;
   private final StoreCounters counters;
@@ -47,7 +47,7 @@ final class StoreReads {
 
   StoreReads(
       StoreSettings settings,
-      StoreFile file,
+      FileHolder holder,
       PendingWrites pending,
       Tickets tickets,
       StoreCounters counters,
@@ -56,7 +56,7 @@ final class StoreReads {
       WriterLock lock,
       StoreThreads threads) {
     this.settings = settings;
-    this.file = file;
+    this.holder = holder;
     this.pending = pending;
     this.tickets = tickets;
     this.counters = counters;
@@ -76,8 +76,8 @@ final class StoreReads {
 
   /** As {@link #read}, for a caller whose read a moment ago was counted. */
   Value find(byte[] key) {
-    file.awaitOpenBriefly();
-    if (file.isOver()) {
+    holder.awaitOpenBriefly();
+    if (holder.isOver()) {
       // What still waits was changed since, perhaps: those changes are not noted any more.
       return null;
     }
@@ -107,12 +107,12 @@ final class StoreReads {
   }
 
   private Value findInFile(byte[] key) {
-    Generations generations = file.generations();
-    if (generations == null) {
+    FileInUse file = holder.file();
+    if (file == null) {
       return null;
     }
     try {
-      return generations.read(key);
+      return file.read(key);
     } catch (DamagedEntryException e) {
       if (e.isCertain()) {
         countDamaged(e);
@@ -122,17 +122,17 @@ final class StoreReads {
       // A miss: whoever has the segment waits for the disk.
       logger.atFine().withCause(e).log("Cache %s", settings.name());
     } catch (RuntimeException | InternalError e) {
-      file.fail(generations, e);
+      holder.fail(file, e);
     }
     return null;
   }
 
   private interface FileCheck {
-    boolean holds(Generations generations, byte[] key) throws DamagedEntryException;
+    boolean holds(FileInUse file, byte[] key) throws DamagedEntryException;
   }
 
-  private boolean isExpired(Generations generations, byte[] key) throws DamagedEntryException {
-    Value value = generations.read(key);
+  private boolean isExpired(FileInUse file, byte[] key) throws DamagedEntryException {
+    Value value = file.read(key);
     return value != null && !value.isVoid() && value.created() < maxAge.minCreated();
   }
 
@@ -142,9 +142,9 @@ final class StoreReads {
         "Cache %s: a damaged entry was found and is dropped: %s", settings.name(), e.getMessage());
   }
 
-  private boolean isDamaged(Generations generations, byte[] key) {
+  private boolean isDamaged(FileInUse file, byte[] key) {
     try {
-      var unused = generations.read(key);
+      var unused = file.read(key);
       return false;
     } catch (DamagedEntryException e) {
       if (!e.isCertain()) {
@@ -159,23 +159,23 @@ final class StoreReads {
   private void removeIf(byte[] key, FileCheck check) {
     lock.lock();
     try {
-      Generations generations = file.generations();
-      if (generations != null && holds(check, generations, key)) {
-        generations.drop(key);
+      FileInUse file = holder.file();
+      if (file != null && holds(check, file, key)) {
+        file.drop(key);
       }
     } catch (StoreBusyException e) {
       // The next reader sees it again.
       logger.atFine().withCause(e).log("Cache %s", settings.name());
     } catch (RuntimeException | InternalError e) {
-      file.fail(file.generations(), e);
+      holder.fail(holder.file(), e);
     } finally {
       lock.unlock();
     }
   }
 
-  private static boolean holds(FileCheck check, Generations generations, byte[] key) {
+  private static boolean holds(FileCheck check, FileInUse file, byte[] key) {
     try {
-      return check.holds(generations, key);
+      return check.holds(file, key);
     } catch (DamagedEntryException e) {
       return true;
     }

@@ -43,7 +43,7 @@ final class StoreUpkeep {
   private static final double COMPACT_FILL = 0.6;
 
   private final StoreSettings settings;
-  private final StoreFile file;
+  private final FileHolder holder;
   private final StoreGrowth growth;
   private final StoreWriter writer;
   private final StoreCounters counters;
@@ -66,7 +66,7 @@ final class StoreUpkeep {
    */
   StoreUpkeep(
       StoreSettings settings,
-      StoreFile file,
+      FileHolder holder,
       StoreGrowth growth,
       StoreWriter writer,
       StoreCounters counters,
@@ -76,7 +76,7 @@ final class StoreUpkeep {
       WriterLock lock,
       StoreThreads threads) {
     this.settings = settings;
-    this.file = file;
+    this.holder = holder;
     this.growth = growth;
     this.writer = writer;
     this.counters = counters;
@@ -98,31 +98,31 @@ final class StoreUpkeep {
    */
   VerifyReport verify(boolean repair, Progress progress) throws InterruptedException {
     long begun = System.nanoTime();
-    file.awaitOpened();
+    holder.awaitOpened();
     VerifyCounts counts = new VerifyCounts();
-    Generations generations = file.generations();
-    boolean complete = generations != null && verifyAll(generations, progress, counts);
+    FileInUse file = holder.file();
+    boolean complete = file != null && verifyAll(file, progress, counts);
     boolean repaired =
         complete
             && repair
             && counts.damaged > 0
-            && rebuild(generations, generations.current().name().bytes(), progress)
+            && rebuild(file, file.current().name().bytes(), progress)
                 == CompactReport.Outcome.REBUILT;
     return new VerifyReport(
         counts.values, counts.bytes, counts.damaged, repaired, complete, millisSince(begun));
   }
 
   /** Returns whether all was checked. */
-  private boolean verifyAll(Generations generations, Progress progress, VerifyCounts counts) {
+  private boolean verifyAll(FileInUse file, Progress progress, VerifyCounts counts) {
     growth.await();
-    Generation checked = generations.current();
+    Generation checked = file.current();
     // Not the channel that a growth reads with: an interrupt of this thread closes it.
     try (FileChannel channel = checked.openChannel()) {
-      SegmentReader reader = checked.values().file().reader(channel);
-      int segments = generations.segments();
+      SegmentReader reader = checked.values().map().reader(channel);
+      int segments = file.segments();
       for (int i = 0; i < segments; i++) {
         lock.giveWay();
-        if (!verifySegment(generations, checked, reader, i, progress, counts)) {
+        if (!verifySegment(file, checked, reader, i, progress, counts)) {
           return false;
         }
         progress.step(i + 1, segments);
@@ -130,7 +130,7 @@ final class StoreUpkeep {
       return true;
     } catch (IOException | StoreBusyException e) {
       // A file that is not in use any more was deleted by whoever saw to that.
-      if (file.uses(generations) && generations.current() == checked) {
+      if (holder.uses(file) && file.current() == checked) {
         faults.warn(e, "cannot be checked");
       }
       return false;
@@ -138,7 +138,7 @@ final class StoreUpkeep {
   }
 
   private boolean verifySegment(
-      Generations generations,
+      FileInUse file,
       Generation checked,
       SegmentReader reader,
       int index,
@@ -148,17 +148,17 @@ final class StoreUpkeep {
     lock.lock();
     try {
       if (progress.isCancelled()
-          || !file.uses(generations)
-          || generations.isRebuilding()
-          || generations.current() != checked) {
+          || !holder.uses(file)
+          || file.isRebuilding()
+          || file.current() != checked) {
         return false;
       }
-      generations.verifySegment(index, reader, counts);
+      file.verifySegment(index, reader, counts);
       return true;
     } catch (StoreBusyException e) {
       throw e;
     } catch (RuntimeException | InternalError e) {
-      file.fail(generations, e);
+      holder.fail(file, e);
       return false;
     } finally {
       lock.unlock();
@@ -171,40 +171,39 @@ final class StoreUpkeep {
    */
   CompactReport compact(Progress progress) throws InterruptedException {
     long begun = System.nanoTime();
-    file.awaitOpened();
+    holder.awaitOpened();
     writer.flush();
     sweepExpired();
     growth.await();
-    Generations generations = file.generations();
-    if (generations == null) {
+    FileInUse file = holder.file();
+    if (file == null) {
       return new CompactReport(CompactReport.Outcome.NO_FILE, 0, 0, 0, millisSince(begun));
     }
-    long before = generations.diskBytes();
+    long before = file.diskBytes();
     // What segments hold that were not put in order yet is not known for sure.
-    file.checkAll(generations, /* leaveTime= */ false);
-    long bytes = smallestFor(generations);
+    holder.checkAll(file, /* leaveTime= */ false);
+    long bytes = smallestFor(file);
     CompactReport.Outcome outcome =
-        bytes >= generations.current().name().bytes()
+        bytes >= file.current().name().bytes()
             ? CompactReport.Outcome.NOTHING_TO_GAIN
-            : rebuild(generations, bytes, progress);
-    return new CompactReport(
-        outcome, before, generations.diskBytes(), generations.entries(), millisSince(begun));
+            : rebuild(file, bytes, progress);
+    return new CompactReport(outcome, before, file.diskBytes(), file.entries(), millisSince(begun));
   }
 
-  private long smallestFor(Generations generations) {
+  private long smallestFor(FileInUse file) {
     GrowthPlan plan = new GrowthPlan(settings.maxBytes());
-    long bytes = generations.current().name().bytes();
+    long bytes = file.current().name().bytes();
     for (OptionalLong next = plan.previous(bytes);
-        next.isPresent() && generations.liveBytes() < next.getAsLong() * COMPACT_FILL;
+        next.isPresent() && file.liveBytes() < next.getAsLong() * COMPACT_FILL;
         next = plan.previous(bytes)) {
       bytes = next.getAsLong();
     }
     return bytes;
   }
 
-  private CompactReport.Outcome rebuild(Generations generations, long bytes, Progress progress)
+  private CompactReport.Outcome rebuild(FileInUse file, long bytes, Progress progress)
       throws InterruptedException {
-    Optional<CompletableFuture<Boolean>> running = growth.rebuild(generations, bytes, progress);
+    Optional<CompletableFuture<Boolean>> running = growth.rebuild(file, bytes, progress);
     if (running.isEmpty()) {
       return CompactReport.Outcome.BUSY;
     }
@@ -232,39 +231,39 @@ final class StoreUpkeep {
       lastSweep = now;
       sweepExpired();
     }
-    Generations generations = file.generations();
-    if (generations != null) {
-      growth.fitIfDue(generations);
+    FileInUse file = holder.file();
+    if (file != null) {
+      growth.fitIfDue(file);
       // Not when it is opened: that would cost each start some time of the processor.
-      generations.expectRandomAccess();
-      threads.settle(generations::base);
+      file.expectRandomAccess();
+      threads.settle(file::base);
       if (now - lastSave >= SAVE_MILLIS) {
         lastSave = now;
-        threads.settle(generations::saveUsage);
+        threads.settle(file::saveUsage);
       }
     }
   }
 
   /** Takes away the values that are too old, segment by segment. */
   void sweepExpired() {
-    Generations generations = file.generations();
-    if (maxAge.isUnlimited() || generations == null) {
+    FileInUse file = holder.file();
+    if (maxAge.isUnlimited() || file == null) {
       return;
     }
-    for (int i = 0; i < generations.segments(); i++) {
+    for (int i = 0; i < file.segments(); i++) {
       lock.giveWay();
       lock.lock();
       try {
         // What is being rebuilt leaves them out itself; what was rebuilt may have fewer segments.
-        if (!file.uses(generations) || generations.isRebuilding() || i >= generations.segments()) {
+        if (!holder.uses(file) || file.isRebuilding() || i >= file.segments()) {
           return;
         }
-        counters.expired.add(generations.removeOlder(i, maxAge.minCreated()));
+        counters.expired.add(file.removeOlder(i, maxAge.minCreated()));
       } catch (StoreBusyException e) {
         // The next sweep finds what stays.
         logger.atFine().withCause(e).log("Cache %s", settings.name());
       } catch (RuntimeException | InternalError e) {
-        file.fail(generations, e);
+        holder.fail(file, e);
         return;
       } finally {
         lock.unlock();

@@ -54,7 +54,7 @@ final class StoreWriter {
   }
 
   private final StoreSettings settings;
-  private final StoreFile file;
+  private final FileHolder holder;
   private final PendingWrites pending;
   private final Tickets tickets;
   private final StoreCounters counters;
@@ -66,7 +66,7 @@ final class StoreWriter {
 
   StoreWriter(
       StoreSettings settings,
-      StoreFile file,
+      FileHolder holder,
       PendingWrites pending,
       Tickets tickets,
       StoreCounters counters,
@@ -74,7 +74,7 @@ final class StoreWriter {
       WriterLock lock,
       StoreThreads threads) {
     this.settings = settings;
-    this.file = file;
+    this.holder = holder;
     this.pending = pending;
     this.tickets = tickets;
     this.counters = counters;
@@ -90,7 +90,7 @@ final class StoreWriter {
 
   /** Has a background thread write what waits. */
   void writeSoon() {
-    if (file.generations() != null && !pending.isEmpty() && draining.compareAndSet(false, true)) {
+    if (holder.file() != null && !pending.isEmpty() && draining.compareAndSet(false, true)) {
       if (!threads.write(this::drain)) {
         draining.set(false);
       }
@@ -164,8 +164,8 @@ final class StoreWriter {
   private boolean write(HashedKey key, Room room) {
     lock.lock();
     try {
-      Generations generations = file.generations();
-      if (generations == null) {
+      FileInUse file = holder.file();
+      if (file == null) {
         return true;
       }
       boolean[] applied = {true};
@@ -173,7 +173,7 @@ final class StoreWriter {
           key,
           (k, write) -> {
             if (write != null && !write.isVoid(tickets)) {
-              applied[0] = apply(generations, k, write, room);
+              applied[0] = apply(file, k, write, room);
             }
             return applied[0] ? null : write;
           });
@@ -189,33 +189,33 @@ final class StoreWriter {
    *
    * @return false if it has to wait; then the older value may be in the file as before
    */
-  boolean writeAsItIs(Generations generations, HashedKey key, PendingWrite write) {
-    return apply(generations, key, write, Room.AS_IT_IS);
+  boolean writeAsItIs(FileInUse file, HashedKey key, PendingWrite write) {
+    return apply(file, key, write, Room.AS_IT_IS);
   }
 
   /** Returns false if the write has to wait. */
-  private boolean apply(Generations generations, HashedKey key, PendingWrite write, Room room) {
+  private boolean apply(FileInUse file, HashedKey key, PendingWrite write, Room room) {
     try {
       if (write.value() == null) {
-        generations.remove(key.bytes);
+        file.remove(key.bytes);
         return true;
       }
       if (!write.conditional()) {
-        generations.noteChange();
+        file.noteChange();
       }
-      if (generations.put(key.bytes, write.value(), write.created(), /* evict= */ false)) {
+      if (file.put(key.bytes, write.value(), write.created(), /* evict= */ false)) {
         counters.puts.increment();
-        if (generations.isFilling() && !growth.request(generations, 0)) {
-          generations.expectEviction();
+        if (file.isFilling() && !growth.request(file, 0)) {
+          file.expectEviction();
         }
         return true;
       }
       int length = write.value().length;
-      boolean grows = growth.request(generations, length);
+      boolean grows = growth.request(file, length);
       if (room == Room.AS_IT_IS || (room == Room.AFTER_GROWTH && grows)) {
         return false;
       }
-      if (generations.put(key.bytes, write.value(), write.created(), /* evict= */ true)) {
+      if (file.put(key.bytes, write.value(), write.created(), /* evict= */ true)) {
         counters.puts.increment();
       } else {
         notStored(length);
@@ -224,7 +224,7 @@ final class StoreWriter {
       logger.atFine().withCause(e).log("Cache %s", settings.name());
       return false;
     } catch (IOException | RuntimeException | InternalError e) {
-      file.fail(file.generations(), e);
+      holder.fail(holder.file(), e);
     }
     return true;
   }

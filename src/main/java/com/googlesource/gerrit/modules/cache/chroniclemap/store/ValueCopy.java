@@ -27,15 +27,15 @@ import java.util.List;
  * written. Under the writer's lock.
  */
 final class ValueCopy {
-  private final ValueFile source;
-  private final ValueFile target;
+  private final ValueTable source;
+  private final ValueTable target;
   private final SegmentReader reader;
   private final StoreCounters counters;
 
-  ValueCopy(ValueFile source, ValueFile target, StoreCounters counters) {
+  ValueCopy(ValueTable source, ValueTable target, StoreCounters counters) {
     this.source = source;
     this.target = target;
-    this.reader = source.file().reader();
+    this.reader = source.map().reader();
     this.counters = counters;
   }
 
@@ -48,8 +48,8 @@ final class ValueCopy {
    * @return how many values did not fit
    */
   long copySegment(int segment, long minCreated) throws IOException {
-    source.file().check(segment);
-    if (source.file().state().records(segment) == 0) {
+    source.map().check(segment);
+    if (source.map().state().records(segment) == 0) {
       return 0;
     }
     makeRoom(segment);
@@ -70,7 +70,7 @@ final class ValueCopy {
             });
     counters.damaged.add(damaged);
     for (byte[] head : heads) {
-      if (!target.file().contains(head) && !copySplit(head)) {
+      if (!target.map().contains(head) && !copySplit(head)) {
         lost[0]++;
       }
     }
@@ -82,19 +82,19 @@ final class ValueCopy {
    * are powers of two, and the lowest bits of a key's hash say which it is.
    */
   private void makeRoom(int segment) throws IOException {
-    int before = source.file().segments();
-    int after = target.file().segments();
+    int before = source.map().segments();
+    int after = target.map().segments();
     int parts = Math.max(1, after / before);
     for (int i = 0; i < parts; i++) {
       target
-          .file()
+          .map()
           .makePages(
-              (segment + i * before) & (after - 1), source.file().state().bytes(segment) / parts);
+              (segment + i * before) & (after - 1), source.map().state().bytes(segment) / parts);
     }
   }
 
   private boolean copyRecord(byte[] storedKey, byte[] record) {
-    if (target.file().contains(storedKey)) {
+    if (target.map().contains(storedKey)) {
       return true;
     }
     boolean fitted =
@@ -127,7 +127,7 @@ final class ValueCopy {
    * made void after it was read for being copied, and before the copy could be found, shows here.
    */
   private void dropIfVoid(byte[] storedKey) {
-    if (source.file().isVoid(storedKey)) {
+    if (source.map().isVoid(storedKey)) {
       target.remove(StoredKey.keyOf(storedKey));
     }
   }

@@ -15,8 +15,8 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFiles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -46,7 +46,7 @@ public final class WarmUp {
 
   private static void run() {
     try {
-      ChronicleFiles.warmUp();
+      RecordMapBuilder.warmUp();
     } catch (DamagedEntryException | RuntimeException | Error e) {
       // The stores will say what is wrong, if it is.
       logger.atFine().withCause(e).log("warm-up failed");

@@ -30,7 +30,7 @@ import java.util.concurrent.locks.ReentrantLock;
  *   <li>the one of {@link StoreLife}, under which a new file is made
  *   <li>this one
  *   <li>that of a key in {@link PendingWrites}, held while its write is changed
- *   <li>the one of {@link StoreFile}, under which the file and the state change
+ *   <li>the one of {@link FileHolder}, under which the file and the state change
  * </ol>
  *
  * <p>The end of a {@link StoreGrowth} is waited for under none of them: it takes them itself.

@@ -21,9 +21,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.google.common.primitives.Bytes;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFiles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.channels.FileChannel;
@@ -326,7 +326,8 @@ class DamagedFilesTest {
     abstract void apply(Path file) throws Exception;
 
     private static void make(Path file, Geometry geometry) throws Exception {
-      ChronicleFiles.create(Disk.REAL, file, file.resolveSibling("other.state"), geometry).close();
+      RecordMapBuilder.create(Disk.REAL, file, file.resolveSibling("other.state"), geometry)
+          .close();
     }
 
     private static void truncate(Path file, long length) throws Exception {

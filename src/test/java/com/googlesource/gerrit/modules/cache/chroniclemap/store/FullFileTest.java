@@ -17,9 +17,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
@@ -58,7 +58,7 @@ class FullFileTest {
     Random random = new Random(seed);
     Geometry geometry =
         Geometry.forFileOf(Geometry.MIN_FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
-    ChronicleFile file = TestStores.file(temp.resolve("file.chm"), geometry);
+    RecordMap file = TestStores.file(temp.resolve("file.chm"), geometry);
     try {
       Map<Integer, byte[]> model = new HashMap<>();
       int refused = 0;
@@ -88,7 +88,7 @@ class FullFileTest {
     }
   }
 
-  private static void check(ChronicleFile file, Map<Integer, byte[]> model, String when)
+  private static void check(RecordMap file, Map<Integer, byte[]> model, String when)
       throws Exception {
     for (int number = 0; number < KEYS; number++) {
       StoredValue stored = file.read(key(number));

@@ -21,13 +21,13 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import com.google.common.collect.Range;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFiles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleRuntime;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.PartList;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.Tickets;
 import java.io.IOException;
@@ -325,8 +325,8 @@ class PartsTest {
     }
   }
 
-  private static final StoreFiles.LastResort NO_LAST_RESORT =
-      new StoreFiles.LastResort() {
+  private static final FilesOnDisk.LastResort NO_LAST_RESORT =
+      new FilesOnDisk.LastResort() {
         @Override
         public boolean isDiscarded(String store) {
           return false;
@@ -344,8 +344,8 @@ class PartsTest {
   @Test
   void aMarkForDiscardStaysIfTheMachineStops() throws Exception {
     NotingDisk disk = new NotingDisk();
-    StoreFiles files =
-        new StoreFiles(
+    FilesOnDisk files =
+        new FilesOnDisk(
             disk, temp, NO_LAST_RESORT, new StoreSettings("cache", 1, 1 << 20, Optional.empty()));
     files.markForDiscard();
     files.markForDiscard();
@@ -359,13 +359,13 @@ class PartsTest {
     assertThat(Thread.interrupted()).isTrue();
   }
 
-  // ---- ChronicleFile
+  // ---- RecordMap
 
   @Test
   void aSegmentBeyondTheLastIsRefusedRatherThanLookedForInMemory() throws Exception {
     Geometry geometry =
         Geometry.forFileOf(Geometry.MIN_FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
-    ChronicleFile file = TestStores.file(temp.resolve("file"), geometry);
+    RecordMap file = TestStores.file(temp.resolve("file"), geometry);
     try {
       assertThrows(
           IndexOutOfBoundsException.class,
@@ -399,7 +399,7 @@ class PartsTest {
     try {
       assertThrows(
           IOException.class,
-          () -> ChronicleFiles.create(full, path, FileState.pathOf(path), geometry));
+          () -> RecordMapBuilder.create(full, path, FileState.pathOf(path), geometry));
     } finally {
       PosixAPIHolder.POSIX_API = null;
       PosixAPIHolder.loadPosixApi();
@@ -409,13 +409,13 @@ class PartsTest {
         .doesNotContain(path.toString());
   }
 
-  // ---- ValueFile
+  // ---- ValueTable
 
   @Test
   void aPutEndsWhereWhatIsInItsWayCanNotBeRemoved() throws Exception {
     Geometry geometry =
         Geometry.forFileOf(Geometry.MIN_FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
-    ChronicleFile file = TestStores.file(temp.resolve("file"), geometry);
+    RecordMap file = TestStores.file(temp.resolve("file"), geometry);
     try {
       byte[] payload = new byte[file.maxPayload()];
       for (int i = 0; i < 1000; i++) {
@@ -426,7 +426,7 @@ class PartsTest {
       }
       long records = file.state().records();
       assertThat(records).isAtLeast(10);
-      ValueFile values = values(file, file.dataBytes());
+      ValueTable values = values(file, file.dataBytes());
       assertThat(values.put(new byte[] {1}, payload, 2, /* evict= */ true)).isFalse();
       assertThat(file.state().records()).isEqualTo(records);
     } finally {
@@ -437,12 +437,12 @@ class PartsTest {
   @Test
   void thePartsOfAValueThatIsTooLongByNowGoWithIt() throws Exception {
     Geometry geometry = Geometry.forFileOf(4 << 20, Geometry.DEFAULT_BYTES_PER_SLOT);
-    ChronicleFile file = TestStores.file(temp.resolve("file"), geometry);
+    RecordMap file = TestStores.file(temp.resolve("file"), geometry);
     try {
       byte[] key = {1};
       assertThat(values(file, 2 << 20).put(key, new byte[1 << 20], 2, /* evict= */ true)).isTrue();
       assertThat(file.state().records()).isAtLeast(10);
-      ValueFile after = values(file, 100_000);
+      ValueTable after = values(file, 100_000);
       assertThat(after.read(key).bytes()).hasLength(1 << 20);
       after.remove(key);
       assertThat(file.state().records()).isEqualTo(0);
@@ -451,8 +451,8 @@ class PartsTest {
     }
   }
 
-  private ValueFile values(ChronicleFile file, long maxValue) {
-    return new ValueFile(
+  private ValueTable values(RecordMap file, long maxValue) {
+    return new ValueTable(
         file,
         maxValue,
         new Usage(() -> 2, Runnable::run, Disk.REAL, temp.resolve("use"), new FaultLog("cache")),

@@ -618,7 +618,7 @@ class StoreTest {
           }
         };
     directory.close();
-    Logger logger = Logger.getLogger(StoreFile.class);
+    Logger logger = Logger.getLogger(FileHolder.class);
     logger.addAppender(log);
     try {
       store.put(bytes("k"), bytes("v"), now());

@@ -16,10 +16,10 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFiles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -43,8 +43,8 @@ public final class TestStores {
   }
 
   /** A file with what is known of it beside it. */
-  public static ChronicleFile file(Path path, Geometry geometry) throws IOException {
-    return ChronicleFiles.create(Disk.REAL, path, FileState.pathOf(path), geometry);
+  public static RecordMap file(Path path, Geometry geometry) throws IOException {
+    return RecordMapBuilder.create(Disk.REAL, path, FileState.pathOf(path), geometry);
   }
 
   /** Has the stores of a folder, which were closed, look as if their user had been killed. */

@@ -16,14 +16,14 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFiles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleRuntime;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder;
 import org.junit.jupiter.api.Test;
 
 final class WarmUpTest {
   @Test
   void usesAFileInMemory() throws Exception {
-    ChronicleFiles.warmUp();
+    RecordMapBuilder.warmUp();
   }
 
   @Test

@@ -17,8 +17,8 @@
  * beside. The only package that knows Chronicle-Map.
  *
  * <p>The face of it is {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFile}, made and opened
- * by {@link com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFiles}. What
+ * com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap}, made and opened by
+ * {@link com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder}. What
  * stands in a record is in {@link
  * com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope}, what may be done with
  * a file after a kill or a crash in {@link

@@ -72,13 +72,13 @@ class SegmentMenderTest {
 
   private void make(int bytes, Random random) throws Exception {
     geometry = Geometry.forFileOf(bytes, Geometry.DEFAULT_BYTES_PER_SLOT);
-    ChronicleFile file = TestStores.file(path, geometry);
+    RecordMap file = TestStores.file(path, geometry);
     layout = file.layout();
     work(file, random, 6000);
     file.close();
   }
 
-  private void work(ChronicleFile file, Random random, int rounds) {
+  private void work(RecordMap file, Random random, int rounds) {
     for (int round = 0; round < rounds; round++) {
       int number = random.nextInt(KEYS);
       if (random.nextInt(5) == 0) {
@@ -97,16 +97,16 @@ class SegmentMenderTest {
   }
 
   /** Opens the file as after a crash of the machine. */
-  private ChronicleFile open() throws IOException {
+  private RecordMap open() throws IOException {
     FileState state =
         FileState.open(Disk.REAL, FileState.pathOf(path), geometry.segments()).orElseThrow();
     state.takeOver(path, FileState.Verdict.UNSURE);
-    return ChronicleFiles.open(Disk.REAL, path, geometry, state, damaged);
+    return RecordMapBuilder.open(Disk.REAL, path, geometry, state, damaged);
   }
 
   /** Puts all segments in order; returns how many slots led to no valid record. */
   private long mend() throws IOException {
-    ChronicleFile file = open();
+    RecordMap file = open();
     try {
       assertThat(file.state().unchecked()).isEqualTo(file.segments());
       damaged.reset();
@@ -123,7 +123,7 @@ class SegmentMenderTest {
 
   /** What the file holds is what the model holds, and stays so while it is worked on. */
   private void check(Random random) throws Exception {
-    ChronicleFile file = open();
+    RecordMap file = open();
     try {
       checkNow(file);
       for (int i = 0; i < 5; i++) {
@@ -135,7 +135,7 @@ class SegmentMenderTest {
     }
   }
 
-  private void checkNow(ChronicleFile file) throws Exception {
+  private void checkNow(RecordMap file) throws Exception {
     for (int number = 0; number < KEYS; number++) {
       StoredValue stored = file.read(key(number));
       assertWithMessage("key %s", number)

@@ -27,25 +27,25 @@ import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
 import net.openhft.chronicle.map.ChronicleMap;
 import net.openhft.chronicle.map.ChronicleMapBuilder;
 
-/** Makes and opens each {@link ChronicleFile}. */
-public final class ChronicleFiles {
+/** Makes and opens each {@link RecordMap}. */
+public final class RecordMapBuilder {
   /** Files with fewer are made in a moment, whatever is done. */
   private static final int MANY_SEGMENTS = 64;
 
-  private ChronicleFiles() {}
+  private RecordMapBuilder() {}
 
   /**
    * Makes a file that only its owner can read. On failure nothing is left behind.
    *
    * @param statePath of the file that says what is known of it
    */
-  public static ChronicleFile create(Disk disk, Path path, Path statePath, Geometry geometry)
+  public static RecordMap create(Disk disk, Path path, Path statePath, Geometry geometry)
       throws IOException {
     try {
       FileState state = FileState.create(disk, statePath, geometry.segments());
       disk.create(path);
       boolean allocated = ChronicleRuntime.allocatesDisk();
-      ChronicleFile file =
+      RecordMap file =
           ChronicleRuntime.making(
               () -> writeIndexes(disk, path, geometry),
               () -> map(disk, path, geometry, state, new LongAdder()));
@@ -110,7 +110,7 @@ public final class ChronicleFiles {
     }
   }
 
-  private static ChronicleFile map(
+  private static RecordMap map(
       Disk disk, Path path, Geometry geometry, FileState state, LongAdder damaged)
       throws IOException {
     disk.mapping(path);
@@ -122,7 +122,7 @@ public final class ChronicleFiles {
         // To touch memory beyond the end of its file is a fault.
         throw new IOException("the file was cut off at " + size + " bytes");
       }
-      return new ChronicleFile(
+      return new RecordMap(
           map,
           geometry,
           state,
@@ -141,8 +141,8 @@ public final class ChronicleFiles {
   public static void warmUp() throws DamagedEntryException {
     Geometry geometry =
         Geometry.forFileOf(Geometry.MIN_FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
-    ChronicleFile file =
-        new ChronicleFile(
+    RecordMap file =
+        new RecordMap(
             builder(geometry).create(),
             geometry,
             FileState.inMemory(geometry.segments()),
@@ -167,7 +167,7 @@ public final class ChronicleFiles {
    * @param state what is known of it, after {@link FileState#takeOver}
    * @param damaged counts what is found damaged when segments are put in order
    */
-  public static ChronicleFile open(
+  public static RecordMap open(
       Disk disk, Path path, Geometry geometry, FileState state, LongAdder damaged)
       throws IOException {
     checkReady(disk, path);

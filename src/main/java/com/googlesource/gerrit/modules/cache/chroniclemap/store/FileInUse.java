@@ -16,10 +16,10 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFiles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
 import java.io.IOException;
 import java.util.Queue;
@@ -38,11 +38,11 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  * <p>Reads and {@link #markVoid} are for any thread; all else for the holder of the store's writer
  * lock, but for {@link #make} and what goes to the disk now and then.
  */
-final class Generations {
+final class FileInUse {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   private final StoreSettings settings;
-  private final StoreFiles files;
+  private final FilesOnDisk files;
   private final Usage usage;
   private final StoreCounters counters;
   private final FaultLog faults;
@@ -64,9 +64,9 @@ final class Generations {
   /** What is still to be copied to the next generation, about. Guarded by the writer's lock. */
   private long bytesToCopy;
 
-  Generations(
+  FileInUse(
       StoreSettings settings,
-      StoreFiles files,
+      FilesOnDisk files,
       Usage usage,
       StoreCounters counters,
       FaultLog faults,
@@ -242,20 +242,21 @@ final class Generations {
   }
 
   /** Name and layout of a next generation of this size. */
-  StoreFiles.GenerationFile nextName(long bytes) {
+  FilesOnDisk.GenerationName nextName(long bytes) {
     return files.generation(
         ++lastNumber, bytes, Geometry.bytesPerSlot(current.values().averageRecordBytes()));
   }
 
   /** Makes the file of the next generation. Takes a while where it is large; needs no lock. */
-  Generation make(StoreFiles.GenerationFile name) throws IOException {
+  Generation make(FilesOnDisk.GenerationName name) throws IOException {
     // If it is smaller, what is used most is kept.
     usage.load();
     files.disk().delete(name.growingPath());
-    ChronicleFile file =
-        ChronicleFiles.create(files.disk(), name.growingPath(), name.statePath(), name.geometry());
+    RecordMap map =
+        RecordMapBuilder.create(
+            files.disk(), name.growingPath(), name.statePath(), name.geometry());
     return new Generation(
-        files.disk(), name, new ValueFile(file, StoreOpener.maxValue(settings), usage, counters));
+        files.disk(), name, new ValueTable(map, StoreOpener.maxValue(settings), usage, counters));
   }
 
   /** From here on each write goes to both. */
@@ -325,7 +326,7 @@ final class Generations {
 
   /** Segments to copy. */
   int segments() {
-    return current.values().file().segments();
+    return current.values().map().segments();
   }
 
   /**
@@ -337,7 +338,7 @@ final class Generations {
     if (copy == null) {
       return 0; // it was given up meanwhile
     }
-    ValueFile source = current.values();
+    ValueTable source = current.values();
     long lost = copy.copySegment(index, minCreated);
     bytesToCopy = source.liveBytes() * (segments() - index - 1) / segments();
     return lost;
@@ -459,7 +460,7 @@ final class Generations {
   /** Bytes on disk. */
   long diskBytes() {
     Generation after = next;
-    return current.values().file().fileBytes()
-        + (after == null ? 0 : after.values().file().fileBytes());
+    return current.values().map().fileBytes()
+        + (after == null ? 0 : after.values().map().fileBytes());
   }
 }

@@ -28,16 +28,16 @@ import java.util.function.Consumer;
  *
  * <p>Safe for any thread, but for what says that it is called under the {@link WriterLock}.
  */
-final class StoreFile {
+final class FileHolder {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** How long, from the store's making, a caller may wait for the file to be opened. */
   private static final long OPEN_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final String name;
-  private final StoreFiles files;
+  private final FilesOnDisk files;
   private final FaultLog faults;
-  private final Consumer<Generations> failed;
+  private final Consumer<FileInUse> failed;
   private final long openDeadline = System.nanoTime() + OPEN_WAIT_NANOS;
   private final CountDownLatch opened = new CountDownLatch(1);
 
@@ -51,10 +51,10 @@ final class StoreFile {
   private volatile StartReport start = StartReport.PENDING;
 
   /** Null unless the state is READY, or just about to be. */
-  private volatile Generations generations;
+  private volatile FileInUse file;
 
   /** The last file that failed; null if none has. */
-  private volatile Generations givenUp;
+  private volatile FileInUse givenUp;
 
   private final AtomicBoolean toldOfChange = new AtomicBoolean();
 
@@ -67,7 +67,7 @@ final class StoreFile {
    * @param failed told of a file that failed when it is not in use any more; by any thread, a
    *     reader inside the gate or in the middle of a change too
    */
-  StoreFile(String name, StoreFiles files, FaultLog faults, Consumer<Generations> failed) {
+  FileHolder(String name, FilesOnDisk files, FaultLog faults, Consumer<FileInUse> failed) {
     this.name = name;
     this.files = files;
     this.faults = faults;
@@ -77,17 +77,17 @@ final class StoreFile {
   // ---- what there is
 
   /** The open file; null if there is none. */
-  Generations generations() {
-    return generations;
+  FileInUse file() {
+    return file;
   }
 
   /** Whether the store still uses these files. */
-  boolean uses(Generations asked) {
-    return generations == asked;
+  boolean uses(FileInUse asked) {
+    return file == asked;
   }
 
   /** The last file that failed; null if none has. */
-  Generations givenUp() {
+  FileInUse givenUp() {
     return givenUp;
   }
 
@@ -155,7 +155,7 @@ final class StoreFile {
    *
    * @param emptyBytes of the empty file that takes its place, if all values were removed meanwhile
    */
-  void use(Generations opening, StartReport report, long emptyBytes) throws IOException {
+  void use(FileInUse opening, StartReport report, long emptyBytes) throws IOException {
     // An earlier user may have been told of a change since this one began to open the file.
     boolean marked = files.isMarkedForDiscard();
     if (clearWhenOpen || marked) {
@@ -172,15 +172,15 @@ final class StoreFile {
     }
     synchronized (switching) {
       start = report;
-      generations = opening;
+      file = opening;
       state = StoreState.READY;
     }
   }
 
   /** Puts an empty file in the place of what there is. Under the writer's lock. */
-  Generation clear(Generations cleared, long bytes) throws IOException {
+  Generation clear(FileInUse cleared, long bytes) throws IOException {
     synchronized (switching) {
-      return generations == cleared ? cleared.clear(bytes) : null;
+      return file == cleared ? cleared.clear(bytes) : null;
     }
   }
 
@@ -189,10 +189,10 @@ final class StoreFile {
    *
    * @return the old one; null if the store has given its files or the rebuild up
    */
-  Generation install(Generations rebuilt) throws IOException {
+  Generation install(FileInUse rebuilt) throws IOException {
     // Or else who gives the files up deletes those there were, and this makes another.
     synchronized (switching) {
-      return generations == rebuilt && rebuilt.isRebuilding() ? rebuilt.finishRebuild() : null;
+      return file == rebuilt && rebuilt.isRebuilding() ? rebuilt.finishRebuild() : null;
     }
   }
 
@@ -202,17 +202,17 @@ final class StoreFile {
       forget();
       start = new StartReport(StartReport.Kind.NONE, StoreOpener.reasonOf(cause), 0, 0);
       state = StoreState.FAILED;
-      if (generations != null) {
-        givenUp = generations;
-        generations = null;
+      if (file != null) {
+        givenUp = file;
+        file = null;
       }
     }
   }
 
   /** Gives the file up after an error that Chronicle-Map should not have thrown. */
-  void fail(Generations failing, Throwable cause) {
+  void fail(FileInUse failing, Throwable cause) {
     synchronized (switching) {
-      if (failing == null || generations != failing) {
+      if (failing == null || file != failing) {
         return;
       }
       // First: whoever sees that there is no file takes a removal for done.
@@ -221,7 +221,7 @@ final class StoreFile {
           new StartReport(
               start.kind(), StoreOpener.reasonOf(cause), start.entries(), start.millis());
       state = StoreState.FAILED;
-      generations = null;
+      file = null;
       givenUp = failing;
     }
     faults.warn(
@@ -235,7 +235,7 @@ final class StoreFile {
    *
    * @param leaveTime whether to leave the disk to others for two thirds of the time
    */
-  void checkAll(Generations checked, boolean leaveTime) {
+  void checkAll(FileInUse checked, boolean leaveTime) {
     try {
       for (int i = 0; uses(checked) && checked.unchecked() > 0; i++) {
         long begun = System.nanoTime();
@@ -259,13 +259,13 @@ final class StoreFile {
    *
    * @return the file there was, for the caller to close; null if there was none
    */
-  Generations letGo() {
+  FileInUse letGo() {
     synchronized (switching) {
-      Generations last = generations;
+      FileInUse last = file;
       if (state != StoreState.FAILED) {
         state = StoreState.CLOSED;
       }
-      generations = null;
+      file = null;
       return last;
     }
   }

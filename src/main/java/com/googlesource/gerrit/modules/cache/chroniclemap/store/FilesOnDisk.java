@@ -53,7 +53,7 @@ import java.util.zip.CRC32C;
  * all that decides how the bytes of the file are read: Chronicle-Map lets the settings within a
  * file win over those it is opened with, so a file of other settings must never be opened at all.
  */
-final class StoreFiles {
+final class FilesOnDisk {
   /** Counts up when the layout of keys, envelopes or parts changes. */
   private static final int FORMAT = 2;
 
@@ -92,7 +92,7 @@ final class StoreFiles {
     boolean isDiscarded(String store);
   }
 
-  StoreFiles(Disk disk, Path directory, LastResort lastResort, StoreSettings settings) {
+  FilesOnDisk(Disk disk, Path directory, LastResort lastResort, StoreSettings settings) {
     this.disk = disk;
     this.lastResort = lastResort;
     this.directory = directory;
@@ -111,7 +111,7 @@ final class StoreFiles {
    * @param made differs for any two that this process makes: one that is still being made when its
    *     folder is given back has nothing in common with the next of its number
    */
-  record GenerationFile(Path path, int number, long bytes, int bytesPerSlot, int made) {
+  record GenerationName(Path path, int number, long bytes, int bytesPerSlot, int made) {
     Geometry geometry() {
       return Geometry.forFileOf(bytes, bytesPerSlot);
     }
@@ -127,11 +127,11 @@ final class StoreFiles {
     }
   }
 
-  GenerationFile generation(int number, long bytes, int bytesPerSlot) {
+  GenerationName generation(int number, long bytes, int bytesPerSlot) {
     String name =
         "%s-g%d-%d-%d-%08x.chm"
             .formatted(versioned, number, bytes, bytesPerSlot, fingerprint(bytes, bytesPerSlot));
-    return new GenerationFile(
+    return new GenerationName(
         directory.resolve(name), number, bytes, bytesPerSlot, MADE.incrementAndGet());
   }
 
@@ -282,14 +282,14 @@ final class StoreFiles {
   }
 
   /** The newest generation there is. */
-  Optional<GenerationFile> newest() throws IOException {
+  Optional<GenerationName> newest() throws IOException {
     return list().stream()
         .map(this::parse)
         .flatMap(Optional::stream)
-        .max(Comparator.comparingInt(GenerationFile::number));
+        .max(Comparator.comparingInt(GenerationName::number));
   }
 
-  private Optional<GenerationFile> parse(Path file) {
+  private Optional<GenerationName> parse(Path file) {
     String name = file.getFileName().toString();
     if (!name.startsWith(versioned)) {
       return Optional.empty();
@@ -304,7 +304,7 @@ final class StoreFiles {
       return Optional.empty();
     }
     // Built anew from its numbers, the name differs if the fingerprint does.
-    GenerationFile generation = generation(Integer.parseInt(matcher.group(1)), bytes, bytesPerSlot);
+    GenerationName generation = generation(Integer.parseInt(matcher.group(1)), bytes, bytesPerSlot);
     return generation.path().equals(file) ? Optional.of(generation) : Optional.empty();
   }
 
@@ -320,7 +320,7 @@ final class StoreFiles {
   /**
    * Deletes all files of the cache but those of one generation; returns the generations deleted.
    */
-  List<Path> deleteAllBut(GenerationFile kept) throws IOException {
+  List<Path> deleteAllBut(GenerationName kept) throws IOException {
     List<Path> generations = new ArrayList<>();
     List<Path> others = new ArrayList<>();
     String name = kept.path().getFileName().toString();

@@ -14,11 +14,11 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.PartList;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
@@ -29,17 +29,17 @@ import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * Whole values in a {@link ChronicleFile}, split into parts where they are too large for one entry,
- * and their count and bytes.
+ * Whole values in a {@link RecordMap}, split into parts where they are too large for one entry, and
+ * their count and bytes.
  *
  * <p>Order of writes, so that a crash or a reader in between sees the old value, the new one or
  * none: the new parts, the head, then the old parts go. Parts that a crash left without a head
  * leave as others do, when there is no room.
  *
- * <p>Threads: as {@link ChronicleFile}, any number of readers and one writer; {@link #markVoid} is
- * for any.
+ * <p>Threads: as {@link RecordMap}, any number of readers and one writer; {@link #markVoid} is for
+ * any.
  */
-final class ValueFile {
+final class ValueTable {
   /**
    * Share of the chunks in use above which a file is filling. Segments do not fill evenly: at 70 %
    * of the whole the fullest of a hundred is about to overflow.
@@ -58,7 +58,7 @@ final class ValueFile {
   /** Share of a segment that is freed at a time; twice that if it was not enough, and so on. */
   private static final double EVICTED_SHARE = 0.125;
 
-  private final ChronicleFile file;
+  private final RecordMap map;
   private final long maxValue;
   private final Usage usage;
   private final StoreCounters counters;
@@ -78,17 +78,17 @@ final class ValueFile {
    *
    * @param maxValue bytes of the largest value that may be put
    */
-  ValueFile(ChronicleFile file, long maxValue, Usage usage, StoreCounters counters) {
-    this.file = file;
+  ValueTable(RecordMap map, long maxValue, Usage usage, StoreCounters counters) {
+    this.map = map;
     this.maxValue = maxValue;
     this.usage = usage;
     this.counters = counters;
-    this.eviction = new Eviction(file, usage);
-    this.state = file.state();
+    this.eviction = new Eviction(map, usage);
+    this.state = map.state();
   }
 
-  ChronicleFile file() {
-    return file;
+  RecordMap map() {
+    return map;
   }
 
   /** Whether the file is so full that a larger one should be made. */
@@ -101,8 +101,8 @@ final class ValueFile {
    * the size, with the slots that such values need, would hold them.
    */
   boolean isShortOfSlots() {
-    return state.records() > file.slots() * SHORT_OF_SLOTS
-        && state.bytes() < file.dataBytes() * FILLING / 2;
+    return state.records() > map.slots() * SHORT_OF_SLOTS
+        && state.bytes() < map.dataBytes() * FILLING / 2;
   }
 
   /** Bytes of the average record. */
@@ -113,7 +113,7 @@ final class ValueFile {
 
   /** Says that no larger file will be made: values will have to leave when it is full. */
   void expectEviction() {
-    usage.count(Math.max(state.records(), file.slots() / 4));
+    usage.count(Math.max(state.records(), map.slots() / 4));
   }
 
   /** Values in the file. */
@@ -130,7 +130,7 @@ final class ValueFile {
   Value read(byte[] key) throws DamagedEntryException {
     byte[] storedKey = StoredKey.ofValue(key);
     for (int attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
-      StoredValue stored = file.read(storedKey);
+      StoredValue stored = map.read(storedKey);
       if (stored == null) {
         return null;
       }
@@ -152,13 +152,13 @@ final class ValueFile {
   private byte[] join(byte[] key, StoredValue head) throws DamagedEntryException {
     PartList list = partList(head);
     // Not by what may be put now: the store may have had a higher limit.
-    if (list == null || list.length() > file.dataBytes()) {
+    if (list == null || list.length() > map.dataBytes()) {
       throw new DamagedEntryException("the head of a split value makes no sense");
     }
     byte[] out = new byte[list.length()];
     int position = 0;
     for (int i = 0; i < list.parts(); i++) {
-      StoredValue part = file.read(StoredKey.ofPart(key, list.id(), i));
+      StoredValue part = map.read(StoredKey.ofPart(key, list.id(), i));
       if (part == null || part.isVoid()) {
         return null;
       }
@@ -177,7 +177,7 @@ final class ValueFile {
    * thread; the writer takes the value away later.
    */
   void markVoid(byte[] key) {
-    file.markVoid(StoredKey.ofValue(key));
+    map.markVoid(StoredKey.ofValue(key));
   }
 
   /**
@@ -196,14 +196,14 @@ final class ValueFile {
     // The old value's room may be what the new one lacks.
     if (contains(key)) {
       markVoid(key);
-      file.remove(StoredKey.ofValue(key));
+      map.remove(StoredKey.ofValue(key));
     }
     removeParts(key, oldParts);
     return oldParts != null && putOnce(key, value, created, evict);
   }
 
   private boolean putOnce(byte[] key, byte[] value, long created, boolean evict) {
-    if (value.length <= file.maxPayload()) {
+    if (value.length <= map.maxPayload()) {
       byte[] storedKey = StoredKey.ofValue(key);
       return putRecord(
           storedKey,
@@ -224,7 +224,7 @@ final class ValueFile {
     // Only as long as it makes a difference: to look costs a read.
     boolean same = !state.isNoted() && isThere(key, value);
     PartList list =
-        new PartList(ThreadLocalRandom.current().nextLong(), value.length, file.maxPayload());
+        new PartList(ThreadLocalRandom.current().nextLong(), value.length, map.maxPayload());
     partsInWriting = list.id();
     writingParts = true;
     try {
@@ -263,20 +263,20 @@ final class ValueFile {
 
   /** Whether there is a value, void or not. */
   boolean contains(byte[] key) {
-    return file.contains(StoredKey.ofValue(key));
+    return map.contains(StoredKey.ofValue(key));
   }
 
   /** Removes a value. */
   void remove(byte[] key) {
     PartList oldParts = partListOf(key);
-    file.remove(StoredKey.ofValue(key));
+    map.remove(StoredKey.ofValue(key));
     removeParts(key, oldParts);
   }
 
   /** Removes the values of a segment that were made before; returns how many. */
   int removeOlder(int segment, long minCreated) {
     List<byte[]> old = new ArrayList<>();
-    file.scanSegment(
+    map.scanSegment(
         segment,
         (storedKey, created, bytes) -> {
           if (created < minCreated && !StoredKey.isPart(storedKey)) {
@@ -289,12 +289,12 @@ final class ValueFile {
 
   /** Whether a value is so large that too much would have to go for it. */
   boolean isTooLarge(byte[] value) {
-    return value.length > Math.min(maxValue, file.dataBytes() / 2);
+    return value.length > Math.min(maxValue, map.dataBytes() / 2);
   }
 
   /** Whether a record of a larger file has to be split in this one. */
   boolean isTooLong(byte[] record) {
-    return record.length - Envelope.HEADER_LENGTH > file.maxPayload();
+    return record.length - Envelope.HEADER_LENGTH > map.maxPayload();
   }
 
   /** Stores the value that stands in one record of a larger file. */
@@ -308,7 +308,7 @@ final class ValueFile {
 
   /** Checks a segment; the writer's lock keeps it as it is meanwhile. */
   void verifySegment(int segment, SegmentReader reader, VerifyCounts counts) throws IOException {
-    file.check(segment);
+    map.check(segment);
     List<byte[]> heads = new ArrayList<>();
     counts.damaged +=
         reader.read(
@@ -332,7 +332,7 @@ final class ValueFile {
 
   /** Whether there would be room for that many bytes more without filling the file. */
   boolean hasRoomFor(long bytes) {
-    return state.bytes() + bytes <= file.dataBytes() * FILLING;
+    return state.bytes() + bytes <= map.dataBytes() * FILLING;
   }
 
   /**
@@ -352,7 +352,7 @@ final class ValueFile {
     if (!evict) {
       return false;
     }
-    int segment = file.segmentOf(storedKey);
+    int segment = map.segmentOf(storedKey);
     double share = EVICTED_SHARE;
     while (evict(segment, share)) {
       if (putAsItIs(storedKey, record, same)) {
@@ -364,7 +364,7 @@ final class ValueFile {
   }
 
   private boolean putAsItIs(byte[] storedKey, byte[] record, boolean same) {
-    ChronicleFile.Put put = file.put(storedKey, record, same);
+    RecordMap.Put put = map.put(storedKey, record, same);
     if (put.replaced() != null) {
       replaced = partList(storedKey, put.replaced());
     }
@@ -404,14 +404,14 @@ final class ValueFile {
       remove(key);
     }
     // Even so: of a void head nothing is known, and a part may have been left behind.
-    file.remove(partKey);
+    map.remove(partKey);
   }
 
   private void removeParts(byte[] key, PartList list) {
     // By what a file can hold, not by the longest value: that may be less than when it was put.
-    if (list != null && list.parts() <= file.slots()) {
+    if (list != null && list.parts() <= map.slots()) {
       for (int i = 0; i < list.parts(); i++) {
-        file.remove(StoredKey.ofPart(key, list.id(), i));
+        map.remove(StoredKey.ofPart(key, list.id(), i));
       }
     }
   }
@@ -419,7 +419,7 @@ final class ValueFile {
   /** The parts of the stored value of a key, void or not; null if it has none. */
   private PartList partListOf(byte[] key) {
     byte[] storedKey = StoredKey.ofValue(key);
-    byte[] head = file.headOf(storedKey);
+    byte[] head = map.headOf(storedKey);
     return head == null ? null : partList(storedKey, head);
   }
 

@@ -53,9 +53,9 @@ import net.openhft.chronicle.map.MapSegmentContext;
  *
  * <p>Reads may run in any number of threads, and together with one writer. Writes are for one
  * thread at a time. Nothing may be called after {@link #close}; {@link Gate} sees to that. {@link
- * ChronicleFiles} makes and opens them.
+ * RecordMapBuilder} makes and opens them.
  */
-public final class ChronicleFile {
+public final class RecordMap {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** Fewer are not worth a call. */
@@ -91,7 +91,7 @@ public final class ChronicleFile {
    * @param channel to read the file with, which is closed with it; null if it is in memory only
    * @param damaged counts what is found damaged when segments are put in order
    */
-  ChronicleFile(
+  RecordMap(
       ChronicleMap<byte[], byte[]> map,
       Geometry geometry,
       FileState state,
