@@ -15,7 +15,11 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import java.io.IOException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -67,10 +71,10 @@ final class FileHolder {
    * @param failed told of a file that failed when it is not in use any more; by any thread, a
    *     reader inside the gate or in the middle of a change too
    */
-  FileHolder(String name, FilesOnDisk files, FaultLog faults, Consumer<FileInUse> failed) {
-    this.name = name;
-    this.files = files;
-    this.faults = faults;
+  FileHolder(StoreContext context, Consumer<FileInUse> failed) {
+    this.name = context.settings.name();
+    this.files = context.files;
+    this.faults = context.faults;
     this.failed = failed;
   }
 

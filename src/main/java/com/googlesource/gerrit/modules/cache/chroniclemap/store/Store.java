@@ -14,11 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.Tickets;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.LongSupplier;
 
 /**
  * A persistent map of byte strings for one cache: off-heap, on disk, bounded.
@@ -55,11 +53,7 @@ import java.util.function.LongSupplier;
  * change them afterwards.
  */
 public final class Store {
-  private final StoreSettings settings;
-  private final StoreCounters counters = new StoreCounters();
-  private final Tickets tickets = new Tickets();
-  private final PendingWrites pending = new PendingWrites();
-  private final FaultLog faults;
+  private final StoreContext context;
   private final FileHolder holder;
   private final StoreGrowth growth;
   private final StoreWriter writer;
@@ -68,61 +62,18 @@ public final class Store {
   private final StoreChanges changes;
   private final StoreUpkeep upkeep;
 
-  /**
-   * Makes a store that is not open yet.
-   *
-   * @param clock milliseconds since the epoch
-   */
-  Store(
-      StoreSettings settings,
-      FilesOnDisk files,
-      StoreThreads threads,
-      DiskBudget budget,
-      LongSupplier clock) {
+  /** Makes a store that is not open yet. */
+  Store(StoreContext context) {
     // Noted before anyone could ask for it in this run.
-    boolean discarded = files.isMarkedAtStart();
-    WriterLock lock = new WriterLock();
-    MaxAge maxAge = new MaxAge(settings.maxAge(), clock);
-    this.settings = settings;
-    this.faults = new FaultLog(settings.name());
-    Usage usage =
-        new Usage(clock, task -> threads.maintain(task), files.disk(), files.usage(), faults);
-    this.holder = new FileHolder(settings.name(), files, faults, this::fileFailed);
-    this.growth =
-        new StoreGrowth(
-            settings,
-            holder,
-            pending,
-            maxAge,
-            counters,
-            faults,
-            lock,
-            threads,
-            budget,
-            this::writeSoon);
-    this.writer =
-        new StoreWriter(settings, holder, pending, tickets, counters, growth, lock, threads);
-    this.life =
-        new StoreLife(
-            settings,
-            faults,
-            holder,
-            () ->
-                new StoreOpener(
-                    settings, files, usage, counters, faults, budget, growth, discarded),
-            pending,
-            growth,
-            writer,
-            lock,
-            threads,
-            clock);
-    this.reads =
-        new StoreReads(settings, holder, pending, tickets, counters, usage, maxAge, lock, threads);
-    this.changes =
-        new StoreChanges(settings, holder, pending, tickets, counters, writer, growth, lock);
-    this.upkeep =
-        new StoreUpkeep(
-            settings, holder, growth, writer, counters, faults, maxAge, clock, lock, threads);
+    boolean discarded = context.files.isMarkedAtStart();
+    this.context = context;
+    this.holder = new FileHolder(context, this::fileFailed);
+    this.growth = new StoreGrowth(context, holder, this::writeSoon);
+    this.writer = new StoreWriter(context, holder, growth);
+    this.life = new StoreLife(context, holder, growth, writer, discarded);
+    this.reads = new StoreReads(context, holder);
+    this.changes = new StoreChanges(context, holder, growth, writer);
+    this.upkeep = new StoreUpkeep(context, holder, growth, writer);
   }
 
   private void fileFailed(FileInUse failed) {
@@ -135,7 +86,7 @@ public final class Store {
 
   /** Name of the cache. */
   public String name() {
-    return settings.name();
+    return context.settings.name();
   }
 
   // ---- reading
@@ -162,12 +113,12 @@ public final class Store {
    * @return a number that means nothing but to this store
    */
   public long ticket(byte[] key) {
-    return tickets.current(HashedKey.hashOf(key));
+    return context.tickets.current(HashedKey.hashOf(key));
   }
 
   /** Whether the key a ticket was taken for has not been put or removed since. */
   public boolean isCurrent(long ticket) {
-    return tickets.isCurrent(ticket);
+    return context.tickets.isCurrent(ticket);
   }
 
   // ---- writing
@@ -313,14 +264,15 @@ public final class Store {
   /** The store's figures. */
   public StoreStats stats() {
     FileInUse file = holder.file();
+    StoreCounters counters = context.counters;
     return new StoreStats(
-        settings.name(),
+        context.settings.name(),
         holder.state(),
         holder.report(),
         file == null ? 0 : file.entries(),
         file == null ? 0 : file.liveBytes(),
         file == null ? 0 : file.diskBytes(),
-        settings.maxBytes(),
+        context.settings.maxBytes(),
         counters.hits.sum(),
         counters.misses.sum(),
         counters.puts.sum(),
@@ -330,7 +282,7 @@ public final class Store {
         counters.invalidated.sum(),
         counters.evictions.sum(),
         counters.growths.sum(),
-        pending.count(),
-        faults.count());
+        context.pending.count(),
+        context.faults.count());
   }
 }

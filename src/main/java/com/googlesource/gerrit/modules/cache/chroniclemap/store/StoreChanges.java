@@ -15,6 +15,8 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
@@ -45,24 +47,16 @@ final class StoreChanges {
   /** The changes of the store that has the files now; null if none has. */
   private volatile StoreChanges successor;
 
-  StoreChanges(
-      StoreSettings settings,
-      FileHolder holder,
-      PendingWrites pending,
-      Tickets tickets,
-      StoreCounters counters,
-      StoreWriter writer,
-      StoreGrowth growth,
-      WriterLock lock) {
+  StoreChanges(StoreContext context, FileHolder holder, StoreGrowth growth, StoreWriter writer) {
     this.holder = holder;
-    this.pending = pending;
-    this.tickets = tickets;
-    this.counters = counters;
+    this.pending = context.pending;
+    this.tickets = context.tickets;
+    this.counters = context.counters;
     this.writer = writer;
     this.growth = growth;
-    this.lock = lock;
-    this.maxValue = StoreOpener.maxValue(settings);
-    this.maxKey = StoreOpener.maxKey(settings);
+    this.lock = context.lock;
+    this.maxValue = context.settings.maxValue();
+    this.maxKey = context.settings.maxKey();
   }
 
   /** Stores a value in place of any older one; returns a ticket. */

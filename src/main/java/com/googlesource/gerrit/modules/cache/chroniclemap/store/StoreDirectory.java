@@ -19,6 +19,7 @@ import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.nio.file.Files;
@@ -219,8 +220,8 @@ public final class StoreDirectory implements AutoCloseable {
     Optional<Store> other = takeOther(settings);
     // What waits for the other one to be opened may be marked for being discarded until then.
     other.ifPresent(Store::awaitOpenedForever);
-    FilesOnDisk files = new FilesOnDisk(disk, path, lock, settings);
-    Store store = new Store(settings, files, threads, budget, clock);
+    FilesOnDisk files = new FilesOnDisk(disk, path, lock, settings.name(), settings.version());
+    Store store = new Store(new StoreContext(settings, files, threads, budget, clock));
     other.ifPresent(old -> old.closeFor(store));
     WeakReference<Store> before = last.put(filesOf(settings), new WeakReference<>(store));
     Store closedOne = before == null ? null : before.get();

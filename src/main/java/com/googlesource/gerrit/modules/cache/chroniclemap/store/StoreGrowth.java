@@ -17,8 +17,14 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 
 import com.google.common.util.concurrent.Uninterruptibles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk.GenerationName;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Rebuild;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
 import java.io.IOException;
 import java.util.Optional;
@@ -82,27 +88,17 @@ final class StoreGrowth implements DiskBudget.Owner {
    *
    * @param grown told when there is more room, or there will be none
    */
-  StoreGrowth(
-      StoreSettings settings,
-      FileHolder holder,
-      PendingWrites pending,
-      MaxAge maxAge,
-      StoreCounters counters,
-      FaultLog faults,
-      WriterLock lock,
-      StoreThreads threads,
-      DiskBudget budget,
-      Runnable grown) {
-    this.settings = settings;
+  StoreGrowth(StoreContext context, FileHolder holder, Runnable grown) {
+    this.settings = context.settings;
     this.holder = holder;
-    this.pending = pending;
-    this.maxAge = maxAge;
-    this.counters = counters;
-    this.faults = faults;
+    this.pending = context.pending;
+    this.maxAge = context.maxAge;
+    this.counters = context.counters;
+    this.faults = context.faults;
     this.plan = new GrowthPlan(settings.maxBytes());
-    this.lock = lock;
-    this.threads = threads;
-    this.budget = budget;
+    this.lock = context.lock;
+    this.threads = context.threads;
+    this.budget = context.budget;
     this.grown = grown;
   }
 
@@ -150,7 +146,7 @@ final class StoreGrowth implements DiskBudget.Owner {
       // The value did not fit the next file either; that one may grow in its turn.
       return plan.next(file.nextBytes(), valueLength, 0).isPresent();
     }
-    long current = file.current().name().bytes();
+    long current = file.bytes();
     OptionalLong bytes = plan.next(current, valueLength, file.liveBytes() + pending.bytes());
     if (bytes.isEmpty() && file.isShortOfSlots()) {
       // Values are far smaller than when the file was made: it has room but no slots for them. At
@@ -188,7 +184,7 @@ final class StoreGrowth implements DiskBudget.Owner {
   public void shrink() {
     FileInUse file = holder.file();
     if (file != null) {
-      long half = file.current().name().bytes() / 2;
+      long half = file.bytes() / 2;
       if (half >= Geometry.MIN_FILE_BYTES) {
         var unused = rebuild(file, half, Progress.NONE);
       }
@@ -203,7 +199,7 @@ final class StoreGrowth implements DiskBudget.Owner {
    */
   Generation clear(FileInUse file) throws IOException {
     // Nor larger than it may be by now: what was to make it smaller finds another file.
-    long bytes = emptyBytes(Math.min(file.current().name().bytes(), fitting));
+    long bytes = emptyBytes(Math.min(file.bytes(), fitting));
     // An interrupt would close the channel through which the file is made.
     boolean interrupted = Thread.interrupted();
     try {
@@ -236,7 +232,7 @@ final class StoreGrowth implements DiskBudget.Owner {
 
   /** As above, if that was asked for and has not been done yet: the disk may have been full. */
   void fitIfDue(FileInUse file) {
-    if (file.current().name().bytes() > fitting) {
+    if (file.bytes() > fitting) {
       var unused = rebuild(file, fitting, Progress.NONE);
     }
   }
@@ -289,7 +285,7 @@ final class StoreGrowth implements DiskBudget.Owner {
   }
 
   private boolean rebuildNow(FileInUse file, long bytes, Progress progress) {
-    long before = file.current().name().bytes();
+    long before = file.bytes();
     if (bytes > before && !resize(bytes)) {
       // As at its own limit: nothing is wrong.
       refusedUntil = System.nanoTime() + RETRY_NANOS;
@@ -309,7 +305,8 @@ final class StoreGrowth implements DiskBudget.Owner {
       }
     }
     try {
-      done = made != null && take(file, made) && copyAll(file, progress);
+      Rebuild rebuild = made == null ? null : take(file, made);
+      done = rebuild != null && copyAll(file, rebuild, progress);
     } catch (IOException | StoreBusyException | OutOfMemoryError e) {
       // None of them says anything of the file in use; if that failed meanwhile, it was said.
       if (holder.uses(file)) {
@@ -324,7 +321,7 @@ final class StoreGrowth implements DiskBudget.Owner {
     lock.lock();
     try {
       // Not the size that was wanted: all values may have been removed meanwhile.
-      var unused = resize(file.current().name().bytes());
+      var unused = resize(file.bytes());
     } finally {
       lock.unlock();
     }
@@ -339,7 +336,7 @@ final class StoreGrowth implements DiskBudget.Owner {
 
   /** Returns null if the store has given its file up. */
   private Generation make(FileInUse file, long bytes) throws IOException {
-    FilesOnDisk.GenerationName name;
+    GenerationName name;
     lock.lock();
     try {
       if (!holder.uses(file)) {
@@ -352,7 +349,7 @@ final class StoreGrowth implements DiskBudget.Owner {
     return file.make(name);
   }
 
-  private boolean copyAll(FileInUse file, Progress progress) throws IOException {
+  private boolean copyAll(FileInUse file, Rebuild rebuild, Progress progress) throws IOException {
     int segments = file.segments();
     for (int i = 0; i < segments; i++) {
       if (progress.isCancelled() || !file.isRebuilding()) {
@@ -360,7 +357,7 @@ final class StoreGrowth implements DiskBudget.Owner {
         return false;
       }
       lock.giveWay();
-      copy(file, i);
+      copy(file, rebuild, i);
       progress.step(i + 1, segments);
     }
     return finish(file);
@@ -376,29 +373,29 @@ final class StoreGrowth implements DiskBudget.Owner {
     file.discardAbandoned();
   }
 
-  private boolean take(FileInUse file, Generation made) {
-    boolean taken = false;
+  /** Returns null if the file is not in use any more, or newer than what was made. */
+  private Rebuild take(FileInUse file, Generation made) {
+    Rebuild taken = null;
     lock.lock();
     try {
       // All values may have been removed meanwhile, by way of a file that is newer than this one.
-      if (holder.uses(file) && made.name().number() > file.current().name().number()) {
-        file.beginRebuild(made);
-        taken = true;
+      if (holder.uses(file) && made.number() > file.current().number()) {
+        taken = file.beginRebuild(made);
       }
     } finally {
       lock.unlock();
-      if (!taken) {
+      if (taken == null) {
         file.discard(made);
       }
     }
     return taken;
   }
 
-  private void copy(FileInUse file, int segment) throws IOException {
+  private void copy(FileInUse file, Rebuild rebuild, int segment) throws IOException {
     lock.lock();
     try {
-      if (holder.uses(file)) {
-        counters.notStored.add(file.copySegment(segment, maxAge.minCreated()));
+      if (holder.uses(file) && file.isRebuilding()) {
+        counters.notStored.add(rebuild.copySegment(segment, maxAge.minCreated()));
       }
     } finally {
       lock.unlock();
@@ -419,7 +416,7 @@ final class StoreGrowth implements DiskBudget.Owner {
     }
     counters.growths.increment();
     // Waits for readers; writers need not.
-    unmap(old);
+    file.unmap(old);
     return true;
   }
 
@@ -433,15 +430,6 @@ final class StoreGrowth implements DiskBudget.Owner {
         };
     if (!threads.maintain(unmapping)) {
       unmapping.run();
-    }
-  }
-
-  /** Unmaps a file that is not in use any more, whatever comes of it. */
-  void unmap(Generation old) {
-    try {
-      old.unmap();
-    } catch (RuntimeException | InternalError e) {
-      faults.warn(e, "cannot unmap a file that is not in use any more");
     }
   }
 

@@ -15,12 +15,15 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
 import java.io.IOException;
+import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
-import java.util.function.Supplier;
 
 /**
  * How a store's file comes and goes: it is opened, replaced by a new one after it failed, and
@@ -37,13 +40,13 @@ final class StoreLife {
   /** Bytes of a file from which on it matters how the system reads it. */
   private static final long LARGE = 256 << 20;
 
-  private final StoreSettings settings;
+  private final StoreContext context;
   private final FaultLog faults;
   private final FileHolder holder;
-  private final Supplier<StoreOpener> openers;
   private final PendingWrites pending;
   private final StoreGrowth growth;
   private final StoreWriter writer;
+  private final boolean discarded;
   private final WriterLock lock;
   private final StoreThreads threads;
   private final LongSupplier clock;
@@ -66,29 +69,24 @@ final class StoreLife {
   /**
    * Begins before the file is opened.
    *
-   * @param clock milliseconds since the epoch
+   * @param discarded whether what there is must not be used
    */
   StoreLife(
-      StoreSettings settings,
-      FaultLog faults,
+      StoreContext context,
       FileHolder holder,
-      Supplier<StoreOpener> openers,
-      PendingWrites pending,
       StoreGrowth growth,
       StoreWriter writer,
-      WriterLock lock,
-      StoreThreads threads,
-      LongSupplier clock) {
-    this.settings = settings;
-    this.faults = faults;
+      boolean discarded) {
+    this.context = context;
+    this.faults = context.faults;
     this.holder = holder;
-    this.openers = openers;
-    this.pending = pending;
+    this.pending = context.pending;
     this.growth = growth;
     this.writer = writer;
-    this.lock = lock;
-    this.threads = threads;
-    this.clock = clock;
+    this.discarded = discarded;
+    this.lock = context.lock;
+    this.threads = context.threads;
+    this.clock = context.clock;
   }
 
   // ---- opening
@@ -96,7 +94,7 @@ final class StoreLife {
   /** Opens the file; returns how it was found when that is done or has failed. */
   StartReport open() {
     try {
-      takeOver(openers.get().open());
+      takeOver(opener().open());
       noteOpened();
     } catch (IOException | RuntimeException | Error e) {
       giveUp(e);
@@ -104,6 +102,10 @@ final class StoreLife {
       holder.openingEnded();
     }
     return holder.report();
+  }
+
+  private StoreOpener opener() {
+    return new StoreOpener(context, growth, discarded);
   }
 
   private void noteOpened() {
@@ -211,9 +213,9 @@ final class StoreLife {
           // Its name may be used again.
           unmap(holder.givenUp());
         }
-        takeOver(openers.get().openEmpty("its file failed: " + holder.report().detail()));
+        takeOver(opener().openEmpty("its file failed: " + holder.report().detail()));
         times.opened(clock.getAsLong());
-        logger.atInfo().log("Cache %s has a file again", settings.name());
+        logger.atInfo().log("Cache %s has a file again", context.settings.name());
       } catch (IOException | RuntimeException | Error e) {
         // Of any kind: whatever keeps this one from being made, there is a next time.
         faults.count(e);
@@ -306,10 +308,56 @@ final class StoreLife {
     if (closedFile != null) {
       closedFile.saveUsage();
       try {
-        closedFile.current().settle(ours);
+        closedFile.settle(ours);
       } catch (IOException | InternalError e) {
         faults.warn(e, "cannot make sure that its file is on disk; it is used again if it is");
       }
+    }
+  }
+
+  // ---- when to try again
+
+  /**
+   * When a new file is tried after one failed: after a minute, then after twice as long each time.
+   * A disk that is gone is let alone in the end; one whose files work for a day is trusted again.
+   *
+   * <p>For one thread at a time.
+   */
+  static final class HealTimes {
+    private static final long FIRST_SECONDS = 60;
+
+    /** How often a new file is tried: twelve times take nearly three days. */
+    private static final int MOST = 12;
+
+    private static final long TRUSTED_MILLIS = TimeUnit.DAYS.toMillis(1);
+
+    private int tried;
+
+    /** When there was a file last; milliseconds since the epoch. */
+    private long since = Long.MAX_VALUE;
+
+    /**
+     * There is a file.
+     *
+     * @param now milliseconds since the epoch
+     */
+    void opened(long now) {
+      since = now;
+    }
+
+    /**
+     * The file failed, or none could be made.
+     *
+     * @param now milliseconds since the epoch
+     * @return seconds after which a new one should be tried; empty for never
+     */
+    OptionalLong failed(long now) {
+      if (since != Long.MAX_VALUE && now - since >= TRUSTED_MILLIS) {
+        tried = 0;
+      }
+      // What follows up to the next file is a try that failed, however late it was made.
+      since = Long.MAX_VALUE;
+      return tried < MOST ? OptionalLong.of(FIRST_SECONDS << tried++) : OptionalLong.empty();
     }
   }
 }

@@ -16,11 +16,15 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Holes;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk.GenerationName;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.GenerationMaker;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -43,8 +47,7 @@ final class StoreOpener {
   private final StoreSettings settings;
   private final FilesOnDisk files;
   private final Disk disk;
-  private final Usage usage;
-  private final StoreCounters counters;
+  private final GenerationMaker maker;
   private final FaultLog faults;
   private final DiskBudget budget;
   private final DiskBudget.Owner owner;
@@ -56,39 +59,18 @@ final class StoreOpener {
    *
    * @param discarded whether the files must not be used
    */
-  StoreOpener(
-      StoreSettings settings,
-      FilesOnDisk files,
-      Usage usage,
-      StoreCounters counters,
-      FaultLog faults,
-      DiskBudget budget,
-      DiskBudget.Owner owner,
-      boolean discarded) {
-    this.settings = settings;
-    this.files = files;
+  StoreOpener(StoreContext context, DiskBudget.Owner owner, boolean discarded) {
+    this.settings = context.settings;
+    this.files = context.files;
     this.disk = files.disk();
-    this.usage = usage;
-    this.counters = counters;
-    this.faults = faults;
-    this.budget = budget;
+    StoreCounters counters = context.counters;
+    this.maker =
+        new GenerationMaker(
+            files, context.usage, settings.maxValue(), counters.evictions, counters.damaged);
+    this.faults = context.faults;
+    this.budget = context.budget;
     this.owner = owner;
     this.discarded = discarded;
-  }
-
-  /**
-   * Bytes above which a value is not stored: half of a full-grown file, so that it can be replaced.
-   */
-  static long maxValue(StoreSettings settings) {
-    return Geometry.forFileOf(settings.maxBytes(), Geometry.DEFAULT_BYTES_PER_SLOT).dataBytes() / 2;
-  }
-
-  /**
-   * Bytes above which a key is not stored. Each part of a value has the whole key beside it, and a
-   * record that no segment can hold would have all others leave the one it should go to.
-   */
-  static int maxKey(StoreSettings settings) {
-    return Geometry.forFileOf(settings.maxBytes(), Geometry.DEFAULT_BYTES_PER_SLOT).maxPayload();
   }
 
   /**
@@ -102,12 +84,12 @@ final class StoreOpener {
       return replace(
           "it may hold entries that were invalidated just before a crash or a stop of the machine");
     }
-    Optional<FilesOnDisk.GenerationName> newest = files.newest();
+    Optional<GenerationName> newest = files.newest();
     if (newest.isEmpty()) {
       files.deleteAll();
       return create(StartReport.Kind.NEW, "");
     }
-    FilesOnDisk.GenerationName found = newest.get();
+    GenerationName found = newest.get();
     deleteAllBut(found);
     long bytes = take(Math.min(found.bytes(), settings.maxBytes()));
     try {
@@ -129,8 +111,7 @@ final class StoreOpener {
     }
   }
 
-  private Opened open(FilesOnDisk.GenerationName found, FileState state, long bytes)
-      throws IOException {
+  private Opened open(GenerationName found, FileState state, long bytes) throws IOException {
     FileState.Verdict verdict;
     Generation generation;
     try {
@@ -145,18 +126,16 @@ final class StoreOpener {
         Holes.fill(disk, found.path());
       }
       state.takeOver(found.path(), verdict);
-      generation =
-          generation(
-              found,
-              RecordMapBuilder.open(disk, found.path(), found.geometry(), state, counters.damaged));
+      generation = maker.open(found, state);
     } catch (IOException | RuntimeException | Error e) {
       state.release();
       throw e;
     }
-    long entries = generation.values().entries();
+    FileInUse file = use(generation);
+    long entries = file.entries();
     if (bytes < found.bytes()) {
-      return opened(
-          generation,
+      return new Opened(
+          file,
           report(
               StartReport.Kind.SHRUNK,
               "cache.%s.diskLimit or cache.diskLimitTotal is less than it was"
@@ -164,8 +143,8 @@ final class StoreOpener {
               entries),
           bytes);
     }
-    return opened(
-        generation,
+    return new Opened(
+        file,
         switch (verdict) {
           case CLEAN -> report(StartReport.Kind.CLEAN, "", entries);
           case KILLED -> report(StartReport.Kind.RECOVERED, "it was not closed", entries);
@@ -197,10 +176,7 @@ final class StoreOpener {
 
   private Opened create(StartReport.Kind kind, String detail) throws IOException {
     long bytes = take(budget.first(new GrowthPlan(settings.maxBytes()).first()));
-    FilesOnDisk.GenerationName first = files.generation(1, bytes, Geometry.DEFAULT_BYTES_PER_SLOT);
-    RecordMap map =
-        RecordMapBuilder.create(disk, first.path(), first.statePath(), first.geometry());
-    return opened(generation(first, map), report(kind, detail, 0), bytes);
+    return new Opened(use(maker.first(bytes)), report(kind, detail, 0), bytes);
   }
 
   /** Takes a share of the disk of all stores: this much, or what there is. */
@@ -212,13 +188,8 @@ final class StoreOpener {
     return taken;
   }
 
-  private Generation generation(FilesOnDisk.GenerationName name, RecordMap map) {
-    return new Generation(disk, name, new ValueTable(map, maxValue(settings), usage, counters));
-  }
-
-  private Opened opened(Generation generation, StartReport report, long bytes) {
-    return new Opened(
-        new FileInUse(settings, files, usage, counters, faults, generation), report, bytes);
+  private FileInUse use(Generation generation) {
+    return new FileInUse(settings.name(), settings.maxBytes(), maker, faults, generation);
   }
 
   private StartReport report(StartReport.Kind kind, String detail, long entries) {
@@ -226,7 +197,7 @@ final class StoreOpener {
   }
 
   /** Files of older versions are of no use to anyone and would take disk for ever. */
-  private void deleteAllBut(FilesOnDisk.GenerationName found) {
+  private void deleteAllBut(GenerationName found) {
     try {
       for (Path deleted : files.deleteAllBut(found)) {
         logger.atInfo().log(

@@ -17,10 +17,13 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.Tickets;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Usage;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -45,25 +48,16 @@ final class StoreReads {
   private final WriterLock lock;
   private final StoreThreads threads;
 
-  StoreReads(
-      StoreSettings settings,
-      FileHolder holder,
-      PendingWrites pending,
-      Tickets tickets,
-      StoreCounters counters,
-      Usage usage,
-      MaxAge maxAge,
-      WriterLock lock,
-      StoreThreads threads) {
-    this.settings = settings;
+  StoreReads(StoreContext context, FileHolder holder) {
+    this.settings = context.settings;
     this.holder = holder;
-    this.pending = pending;
-    this.tickets = tickets;
-    this.counters = counters;
-    this.usage = usage;
-    this.maxAge = maxAge;
-    this.lock = lock;
-    this.threads = threads;
+    this.pending = context.pending;
+    this.tickets = context.tickets;
+    this.counters = context.counters;
+    this.usage = context.usage;
+    this.maxAge = context.maxAge;
+    this.lock = context.lock;
+    this.threads = context.threads;
   }
 
   /** Reads a value and counts that; returns null if there is none. */
@@ -96,9 +90,9 @@ final class StoreReads {
       if (waiting != null && !waiting.isVoid(tickets)) {
         return waiting.value() == null ? null : new Value(waiting.value(), waiting.created());
       }
-      Value value = findInFile(key);
-      if (value == null || !value.isVoid()) {
-        return value;
+      StoredValue stored = findInFile(key);
+      if (stored == null || !stored.isVoid()) {
+        return stored == null ? null : new Value(stored.payload(), stored.created());
       }
       // The key is just being changed; the new value can be found in a moment.
       pending.await(new HashedKey(key));
@@ -106,7 +100,7 @@ final class StoreReads {
     return null;
   }
 
-  private Value findInFile(byte[] key) {
+  private StoredValue findInFile(byte[] key) {
     FileInUse file = holder.file();
     if (file == null) {
       return null;
@@ -132,7 +126,7 @@ final class StoreReads {
   }
 
   private boolean isExpired(FileInUse file, byte[] key) throws DamagedEntryException {
-    Value value = file.read(key);
+    StoredValue value = file.read(key);
     return value != null && !value.isVoid() && value.created() < maxAge.minCreated();
   }
 

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static java.util.Objects.requireNonNull;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import java.time.Duration;
 import java.util.Optional;
 
@@ -35,5 +36,24 @@ public record StoreSettings(String name, int version, long maxBytes, Optional<Du
     if (name.isEmpty()) {
       throw new IllegalArgumentException("name is empty");
     }
+  }
+
+  /**
+   * Bytes above which a value is not stored: half of a full-grown file, so that it can be replaced.
+   */
+  long maxValue() {
+    return fullGrown().dataBytes() / 2;
+  }
+
+  /**
+   * Bytes above which a key is not stored. Each part of a value has the whole key beside it, and a
+   * record that no segment can hold would have all others leave the one it should go to.
+   */
+  int maxKey() {
+    return fullGrown().maxPayload();
+  }
+
+  private Geometry fullGrown() {
+    return Geometry.forFileOf(maxBytes, Geometry.DEFAULT_BYTES_PER_SLOT);
   }
 }

@@ -15,8 +15,12 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.VerifyCounts;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.util.Optional;
@@ -59,32 +63,18 @@ final class StoreUpkeep {
   /** When values that are too old were last taken away; milliseconds since the epoch. */
   private volatile long lastSweep;
 
-  /**
-   * Begins with nothing done.
-   *
-   * @param clock milliseconds since the epoch
-   */
-  StoreUpkeep(
-      StoreSettings settings,
-      FileHolder holder,
-      StoreGrowth growth,
-      StoreWriter writer,
-      StoreCounters counters,
-      FaultLog faults,
-      MaxAge maxAge,
-      LongSupplier clock,
-      WriterLock lock,
-      StoreThreads threads) {
-    this.settings = settings;
+  /** Begins with nothing done. */
+  StoreUpkeep(StoreContext context, FileHolder holder, StoreGrowth growth, StoreWriter writer) {
+    this.settings = context.settings;
     this.holder = holder;
     this.growth = growth;
     this.writer = writer;
-    this.counters = counters;
-    this.faults = faults;
-    this.maxAge = maxAge;
-    this.clock = clock;
-    this.lock = lock;
-    this.threads = threads;
+    this.counters = context.counters;
+    this.faults = context.faults;
+    this.maxAge = context.maxAge;
+    this.clock = context.clock;
+    this.lock = context.lock;
+    this.threads = context.threads;
     this.lastSweep = clock.getAsLong();
     this.lastSave = lastSweep;
   }
@@ -106,8 +96,7 @@ final class StoreUpkeep {
         complete
             && repair
             && counts.damaged > 0
-            && rebuild(file, file.current().name().bytes(), progress)
-                == CompactReport.Outcome.REBUILT;
+            && rebuild(file, file.bytes(), progress) == CompactReport.Outcome.REBUILT;
     return new VerifyReport(
         counts.values, counts.bytes, counts.damaged, repaired, complete, millisSince(begun));
   }
@@ -118,7 +107,7 @@ final class StoreUpkeep {
     Generation checked = file.current();
     // Not the channel that a growth reads with: an interrupt of this thread closes it.
     try (FileChannel channel = checked.openChannel()) {
-      SegmentReader reader = checked.values().map().reader(channel);
+      SegmentReader reader = checked.reader(channel);
       int segments = file.segments();
       for (int i = 0; i < segments; i++) {
         lock.giveWay();
@@ -184,7 +173,7 @@ final class StoreUpkeep {
     holder.checkAll(file, /* leaveTime= */ false);
     long bytes = smallestFor(file);
     CompactReport.Outcome outcome =
-        bytes >= file.current().name().bytes()
+        bytes >= file.bytes()
             ? CompactReport.Outcome.NOTHING_TO_GAIN
             : rebuild(file, bytes, progress);
     return new CompactReport(outcome, before, file.diskBytes(), file.entries(), millisSince(begun));
@@ -192,7 +181,7 @@ final class StoreUpkeep {
 
   private long smallestFor(FileInUse file) {
     GrowthPlan plan = new GrowthPlan(settings.maxBytes());
-    long bytes = file.current().name().bytes();
+    long bytes = file.bytes();
     for (OptionalLong next = plan.previous(bytes);
         next.isPresent() && file.liveBytes() < next.getAsLong() * COMPACT_FILL;
         next = plan.previous(bytes)) {

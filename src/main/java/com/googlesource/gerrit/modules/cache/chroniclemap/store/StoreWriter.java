@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
@@ -64,23 +65,15 @@ final class StoreWriter {
 
   private final WriterLock lock;
 
-  StoreWriter(
-      StoreSettings settings,
-      FileHolder holder,
-      PendingWrites pending,
-      Tickets tickets,
-      StoreCounters counters,
-      StoreGrowth growth,
-      WriterLock lock,
-      StoreThreads threads) {
-    this.settings = settings;
+  StoreWriter(StoreContext context, FileHolder holder, StoreGrowth growth) {
+    this.settings = context.settings;
     this.holder = holder;
-    this.pending = pending;
-    this.tickets = tickets;
-    this.counters = counters;
+    this.pending = context.pending;
+    this.tickets = context.tickets;
+    this.counters = context.counters;
     this.growth = growth;
-    this.lock = lock;
-    this.threads = threads;
+    this.lock = context.lock;
+    this.threads = context.threads;
   }
 
   /** Whether more may wait. */

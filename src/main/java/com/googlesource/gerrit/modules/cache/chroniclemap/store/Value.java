@@ -20,11 +20,4 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
  * @param bytes the value; belongs to the reader
  * @param created milliseconds since the epoch at which the value was made
  */
-public record Value(byte[] bytes, long created) {
-  /** Stands for a value that was made void: its key is just being changed. */
-  static final Value VOID = new Value(new byte[0], 0);
-
-  boolean isVoid() {
-    return bytes == VOID.bytes;
-  }
-}
+public record Value(byte[] bytes, long created) {}

@@ -37,14 +37,9 @@ import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import net.openhft.posix.PosixAPI;
 import net.openhft.posix.internal.PosixAPIHolder;
@@ -214,42 +209,6 @@ class PartsTest {
     }
   }
 
-  // ---- Gate
-
-  @Test
-  void aGateThatIsShutTurnsAwayAndWaitsForThoseInside() throws Exception {
-    Gate gate = new Gate();
-    CountDownLatch inside = new CountDownLatch(1);
-    CountDownLatch goOn = new CountDownLatch(1);
-    CompletableFuture<Void> reader =
-        CompletableFuture.runAsync(
-            () -> {
-              long stamp = gate.enter();
-              assertThat(stamp).isNotEqualTo(0);
-              // The same thread may be inside twice.
-              gate.leave(gate.enter());
-              inside.countDown();
-              try {
-                assertThat(goOn.await(30, TimeUnit.SECONDS)).isTrue();
-              } catch (InterruptedException e) {
-                throw new IllegalStateException(e);
-              }
-              gate.leave(stamp);
-            });
-    inside.await();
-    Thread shutter = new Thread(gate::shut);
-    shutter.start();
-    while (shutter.getState() != Thread.State.WAITING) {
-      Thread.onSpinWait();
-    }
-    assertThat(gate.enter()).isEqualTo(0);
-    goOn.countDown();
-    shutter.join();
-    reader.get();
-    assertThat(gate.enter()).isEqualTo(0);
-    gate.shut();
-  }
-
   // ---- Tickets
 
   @Test
@@ -281,76 +240,7 @@ class PartsTest {
     assertThat(JvmFlags.all()).hasSize(2);
   }
 
-  // ---- what has to be on disk before anyone relies on it
-
-  /** Notes what changes the folder, and when that was made sure of. */
-  private static class NotingDisk extends ForwardingDisk {
-    final List<String> calls = new ArrayList<>();
-
-    NotingDisk() {
-      super(Disk.REAL);
-    }
-
-    @Override
-    protected void called() {}
-
-    @Override
-    public void create(Path file) throws IOException {
-      calls.add("create");
-      super.create(file);
-    }
-
-    @Override
-    public void delete(Path file) throws IOException {
-      calls.add("delete");
-      super.delete(file);
-    }
-
-    @Override
-    public void sync(Path folder) throws IOException {
-      calls.add("sync");
-      super.sync(folder);
-    }
-
-    @Override
-    public void move(Path from, Path to) throws IOException {
-      calls.add("move " + to.getFileName());
-      super.move(from, to);
-    }
-
-    @Override
-    public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
-      calls.add("open " + file.getFileName());
-      return super.open(file, options);
-    }
-  }
-
-  private static final FilesOnDisk.LastResort NO_LAST_RESORT =
-      new FilesOnDisk.LastResort() {
-        @Override
-        public boolean isDiscarded(String store) {
-          return false;
-        }
-
-        @Override
-        public void discard(String store) throws IOException {
-          throw new IOException("a test");
-        }
-
-        @Override
-        public void keep(String store) {}
-      };
-
-  @Test
-  void aMarkForDiscardStaysIfTheMachineStops() throws Exception {
-    NotingDisk disk = new NotingDisk();
-    FilesOnDisk files =
-        new FilesOnDisk(
-            disk, temp, NO_LAST_RESORT, new StoreSettings("cache", 1, 1 << 20, Optional.empty()));
-    files.markForDiscard();
-    files.markForDiscard();
-    assertThat(disk.calls).containsExactly("create", "sync", "create").inOrder();
-  }
+  // ---- Disk
 
   @Test
   void anInterruptDoesNotKeepTheDiskFromBeingSynced() throws Exception {
@@ -409,61 +299,11 @@ class PartsTest {
         .doesNotContain(path.toString());
   }
 
-  // ---- ValueTable
-
-  @Test
-  void aPutEndsWhereWhatIsInItsWayCanNotBeRemoved() throws Exception {
-    Geometry geometry =
-        Geometry.forFileOf(Geometry.MIN_FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
-    RecordMap file = TestStores.file(temp.resolve("file"), geometry);
-    try {
-      byte[] payload = new byte[file.maxPayload()];
-      for (int i = 0; i < 1000; i++) {
-        // No value is stored like this, so none that is removed is this one.
-        byte[] key = {(byte) i, (byte) (i >> 8), 7};
-        var unused =
-            file.put(key, Envelope.wrap(key, Envelope.WHOLE, 1, payload, 0, payload.length), false);
-      }
-      long records = file.state().records();
-      assertThat(records).isAtLeast(10);
-      ValueTable values = values(file, file.dataBytes());
-      assertThat(values.put(new byte[] {1}, payload, 2, /* evict= */ true)).isFalse();
-      assertThat(file.state().records()).isEqualTo(records);
-    } finally {
-      file.close();
-    }
-  }
-
-  @Test
-  void thePartsOfAValueThatIsTooLongByNowGoWithIt() throws Exception {
-    Geometry geometry = Geometry.forFileOf(4 << 20, Geometry.DEFAULT_BYTES_PER_SLOT);
-    RecordMap file = TestStores.file(temp.resolve("file"), geometry);
-    try {
-      byte[] key = {1};
-      assertThat(values(file, 2 << 20).put(key, new byte[1 << 20], 2, /* evict= */ true)).isTrue();
-      assertThat(file.state().records()).isAtLeast(10);
-      ValueTable after = values(file, 100_000);
-      assertThat(after.read(key).bytes()).hasLength(1 << 20);
-      after.remove(key);
-      assertThat(file.state().records()).isEqualTo(0);
-    } finally {
-      file.close();
-    }
-  }
-
-  private ValueTable values(RecordMap file, long maxValue) {
-    return new ValueTable(
-        file,
-        maxValue,
-        new Usage(() -> 2, Runnable::run, Disk.REAL, temp.resolve("use"), new FaultLog("cache")),
-        new StoreCounters());
-  }
-
   // ---- HealTimes
 
   @Test
   void aDiskThatIsGoneIsLetAloneInTheEnd() {
-    HealTimes times = new HealTimes();
+    StoreLife.HealTimes times = new StoreLife.HealTimes();
     long now = 1_700_000_000_000L;
     times.opened(now);
     long seconds = 0;
@@ -482,7 +322,7 @@ class PartsTest {
 
   @Test
   void aFileThatWorksForADayTakesTheFailuresBack() {
-    HealTimes times = new HealTimes();
+    StoreLife.HealTimes times = new StoreLife.HealTimes();
     long now = 1_700_000_000_000L;
     for (int i = 0; i < 12; i++) {
       times.opened(now);

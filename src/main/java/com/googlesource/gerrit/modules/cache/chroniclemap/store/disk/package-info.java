@@ -14,6 +14,6 @@
 
 /**
  * All that the stores ask of the disk but for what goes through mapped memory, so that tests can
- * make each single call fail.
+ * make each single call fail; and where it is told of what failed.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.disk;

@@ -52,7 +52,7 @@ import net.openhft.chronicle.map.MapSegmentContext;
  * first used: one segment is read for that, however large the file is.
  *
  * <p>Reads may run in any number of threads, and together with one writer. Writes are for one
- * thread at a time. Nothing may be called after {@link #close}; {@link Gate} sees to that. {@link
+ * thread at a time. Nothing may be called after {@link #close}: who has it sees to that. {@link
  * RecordMapBuilder} makes and opens them.
  */
 public final class RecordMap {

@@ -14,7 +14,10 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
-/** A record read from a file, its checksum found right. The payload belongs to the reader. */
+/**
+ * A record read from a file, its checksum found right, or a value put together from several. The
+ * payload belongs to the reader.
+ */
 public record StoredValue(int kind, long created, byte[] payload) {
   /** Stands for a record that is void. */
   static final StoredValue VOID = new StoredValue(-1, 0, new byte[0]);

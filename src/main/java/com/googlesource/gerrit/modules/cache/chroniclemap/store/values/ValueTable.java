@@ -12,7 +12,7 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.values;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope;
@@ -27,6 +27,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.LongAdder;
 
 /**
  * Whole values in a {@link RecordMap}, split into parts where they are too large for one entry, and
@@ -39,7 +40,7 @@ import java.util.concurrent.ThreadLocalRandom;
  * <p>Threads: as {@link RecordMap}, any number of readers and one writer; {@link #markVoid} is for
  * any.
  */
-final class ValueTable {
+public final class ValueTable {
   /**
    * Share of the chunks in use above which a file is filling. Segments do not fill evenly: at 70 %
    * of the whole the fullest of a hundred is about to overflow.
@@ -61,7 +62,7 @@ final class ValueTable {
   private final RecordMap map;
   private final long maxValue;
   private final Usage usage;
-  private final StoreCounters counters;
+  private final LongAdder evictions;
   private final Eviction eviction;
   private final FileState state;
 
@@ -77,22 +78,23 @@ final class ValueTable {
    * Takes over an open file.
    *
    * @param maxValue bytes of the largest value that may be put
+   * @param evictions counts values that leave to make room
    */
-  ValueTable(RecordMap map, long maxValue, Usage usage, StoreCounters counters) {
+  public ValueTable(RecordMap map, long maxValue, Usage usage, LongAdder evictions) {
     this.map = map;
     this.maxValue = maxValue;
     this.usage = usage;
-    this.counters = counters;
+    this.evictions = evictions;
     this.eviction = new Eviction(map, usage);
     this.state = map.state();
   }
 
-  RecordMap map() {
+  public RecordMap map() {
     return map;
   }
 
   /** Whether the file is so full that a larger one should be made. */
-  boolean isFilling() {
+  public boolean isFilling() {
     return !hasRoomFor(0);
   }
 
@@ -100,49 +102,43 @@ final class ValueTable {
    * Whether the slots are nearly all used while less than a third of the bytes is: a file of half
    * the size, with the slots that such values need, would hold them.
    */
-  boolean isShortOfSlots() {
+  public boolean isShortOfSlots() {
     return state.records() > map.slots() * SHORT_OF_SLOTS
         && state.bytes() < map.dataBytes() * FILLING / 2;
   }
 
   /** Bytes of the average record. */
-  long averageRecordBytes() {
+  public long averageRecordBytes() {
     long count = state.records();
     return count == 0 ? 0 : state.bytes() / count;
   }
 
   /** Says that no larger file will be made: values will have to leave when it is full. */
-  void expectEviction() {
+  public void expectEviction() {
     usage.count(Math.max(state.records(), map.slots() / 4));
   }
 
   /** Values in the file. */
-  long entries() {
+  public long entries() {
     return state.values();
   }
 
   /** Bytes of all keys and records. */
-  long liveBytes() {
+  public long liveBytes() {
     return state.bytes();
   }
 
-  /** Returns null if there is no value, {@link Value#VOID} if it is void. */
-  Value read(byte[] key) throws DamagedEntryException {
+  /** Returns null if there is no value; of one that is void no more is known than that. */
+  public StoredValue read(byte[] key) throws DamagedEntryException {
     byte[] storedKey = StoredKey.ofValue(key);
     for (int attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
       StoredValue stored = map.read(storedKey);
-      if (stored == null) {
-        return null;
-      }
-      if (stored.isVoid()) {
-        return Value.VOID;
-      }
-      if (stored.kind() == Envelope.WHOLE) {
-        return new Value(stored.payload(), stored.created());
+      if (stored == null || stored.isVoid() || stored.kind() == Envelope.WHOLE) {
+        return stored;
       }
       byte[] joined = join(key, stored);
       if (joined != null) {
-        return new Value(joined, stored.created());
+        return new StoredValue(Envelope.WHOLE, stored.created(), joined);
       }
     }
     // Replaced all the time, or damaged: the writer will tell.
@@ -176,7 +172,7 @@ final class ValueTable {
    * Makes a key's value void: from here on nobody finds it, and no crash brings it back. For any
    * thread; the writer takes the value away later.
    */
-  void markVoid(byte[] key) {
+  public void markVoid(byte[] key) {
     map.markVoid(StoredKey.ofValue(key));
   }
 
@@ -186,7 +182,7 @@ final class ValueTable {
    * @param evict whether values of less use may go to make room
    * @return false if there was no room; then the older one is gone as well
    */
-  boolean put(byte[] key, byte[] value, long created, boolean evict) {
+  public boolean put(byte[] key, byte[] value, long created, boolean evict) {
     replaced = null;
     if (putOnce(key, value, created, evict)) {
       removeParts(key, replaced);
@@ -254,27 +250,27 @@ final class ValueTable {
 
   private boolean isThere(byte[] key, byte[] value) {
     try {
-      Value there = read(key);
-      return there != null && Arrays.equals(there.bytes(), value);
+      StoredValue there = read(key);
+      return there != null && Arrays.equals(there.payload(), value);
     } catch (DamagedEntryException e) {
       return false;
     }
   }
 
   /** Whether there is a value, void or not. */
-  boolean contains(byte[] key) {
+  public boolean contains(byte[] key) {
     return map.contains(StoredKey.ofValue(key));
   }
 
   /** Removes a value. */
-  void remove(byte[] key) {
+  public void remove(byte[] key) {
     PartList oldParts = partListOf(key);
     map.remove(StoredKey.ofValue(key));
     removeParts(key, oldParts);
   }
 
   /** Removes the values of a segment that were made before; returns how many. */
-  int removeOlder(int segment, long minCreated) {
+  public int removeOlder(int segment, long minCreated) {
     List<byte[]> old = new ArrayList<>();
     map.scanSegment(
         segment,
@@ -307,7 +303,8 @@ final class ValueTable {
   }
 
   /** Checks a segment; the writer's lock keeps it as it is meanwhile. */
-  void verifySegment(int segment, SegmentReader reader, VerifyCounts counts) throws IOException {
+  public void verifySegment(int segment, SegmentReader reader, VerifyCounts counts)
+      throws IOException {
     map.check(segment);
     List<byte[]> heads = new ArrayList<>();
     counts.damaged +=
@@ -331,7 +328,7 @@ final class ValueTable {
   }
 
   /** Whether there would be room for that many bytes more without filling the file. */
-  boolean hasRoomFor(long bytes) {
+  public boolean hasRoomFor(long bytes) {
     return state.bytes() + bytes <= map.dataBytes() * FILLING;
   }
 
@@ -387,7 +384,7 @@ final class ValueTable {
       if (StoredKey.isPart(victim)) {
         evictPart(victim);
       } else {
-        counters.evictions.increment();
+        evictions.increment();
         remove(StoredKey.keyOf(victim));
       }
     }
@@ -400,7 +397,7 @@ final class ValueTable {
     byte[] key = StoredKey.keyOf(partKey);
     PartList list = partListOf(key);
     if (list != null && list.id() == StoredKey.partId(partKey)) {
-      counters.evictions.increment();
+      evictions.increment();
       remove(key);
     }
     // Even so: of a void head nothing is known, and a part may have been left behind.

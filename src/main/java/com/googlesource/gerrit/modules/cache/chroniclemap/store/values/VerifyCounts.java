@@ -12,11 +12,11 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.values;
 
 /** Counts while a store is checked. */
-final class VerifyCounts {
-  long values;
-  long bytes;
-  long damaged;
+public final class VerifyCounts {
+  public long values;
+  public long bytes;
+  public long damaged;
 }

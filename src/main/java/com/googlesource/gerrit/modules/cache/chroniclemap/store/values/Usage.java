@@ -12,10 +12,11 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.values;
 
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
@@ -38,7 +39,7 @@ import java.util.function.LongSupplier;
  *
  * <p>Safe for any thread.
  */
-final class Usage {
+public final class Usage {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** For so many values memory is made in less than a millisecond. */
@@ -67,7 +68,7 @@ final class Usage {
    * @param background makes the memory for it, which takes up to a tenth of a second
    * @param saved where it is saved
    */
-  Usage(LongSupplier clock, Executor background, Disk disk, Path saved, FaultLog faults) {
+  public Usage(LongSupplier clock, Executor background, Disk disk, Path saved, FaultLog faults) {
     this.clock = clock;
     this.background = background;
     this.disk = disk;
@@ -80,14 +81,14 @@ final class Usage {
   }
 
   /** Nothing is saved after this. */
-  void close() {
+  public void close() {
     synchronized (naming) {
       closed = true;
     }
   }
 
   /** Notes that a key was asked for, whether there was a value or not. */
-  void asked(byte[] key) {
+  public void asked(byte[] key) {
     Frequencies counts = frequencies;
     if (counts != null) {
       counts.increment(Frequencies.hash(key, key.length));
@@ -137,7 +138,7 @@ final class Usage {
   }
 
   /** Takes up what was saved, unless anything is known already. */
-  void load() {
+  public void load() {
     // Whoever saves has the lock for long.
     if (frequencies == null) {
       loadNow();
@@ -165,7 +166,7 @@ final class Usage {
    *
    * @param storeBytes that the store takes
    */
-  synchronized void save(long storeBytes) {
+  public synchronized void save(long storeBytes) {
     long maxSavedBytes = storeBytes / Geometry.SAVED_SHARE;
     Frequencies counts = frequencies;
     try {

@@ -12,12 +12,16 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk.GenerationName;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.StandardOpenOption;
@@ -30,20 +34,30 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * <p>Reads may come from any thread at any time, also after the file was unmapped: then they find
  * nothing; so may {@link #markVoid}. Writes are for the holder of the store's writer lock.
  */
-final class Generation {
+public final class Generation {
   private final Disk disk;
-  private final FilesOnDisk.GenerationName name;
+  private final GenerationName name;
   private final ValueTable values;
   private final Gate gate = new Gate();
 
-  Generation(Disk disk, FilesOnDisk.GenerationName name, ValueTable values) {
+  Generation(Disk disk, GenerationName name, ValueTable values) {
     this.disk = disk;
     this.name = name;
     this.values = values;
   }
 
-  FilesOnDisk.GenerationName name() {
+  GenerationName name() {
     return name;
+  }
+
+  /** Counts up with each generation of a store. */
+  public int number() {
+    return name.number();
+  }
+
+  /** The most that the file may take, bytes. */
+  public long bytes() {
+    return name.bytes();
   }
 
   /** For the writer. */
@@ -52,9 +66,10 @@ final class Generation {
   }
 
   /**
-   * Returns null if there is no value or the file was unmapped, {@link Value#VOID} if it is void.
+   * Returns null if there is no value or the file was unmapped; of one that is void no more is
+   * known than that.
    */
-  Value read(byte[] key) throws DamagedEntryException {
+  StoredValue read(byte[] key) throws DamagedEntryException {
     long stamp = gate.enter();
     if (stamp == 0) {
       return null;
@@ -79,10 +94,27 @@ final class Generation {
   }
 
   /** Waits for the readers inside and unmaps the file, with what is known of it. */
-  synchronized void unmap() {
+  public synchronized void unmap() {
     gate.shut();
     values.map().close();
     release();
+  }
+
+  /** Gives a whole file the name under which it counts. */
+  void install() throws IOException {
+    try {
+      disk.move(name.growingPath(), name.path());
+    } catch (IOException e) {
+      // If it has its new name even so, the next start would take it for the newer one.
+      try {
+        disk.delete(name.path());
+      } catch (IOException left) {
+        e.addSuppressed(left);
+        throw new IllegalStateException("nobody knows which file counts", e);
+      }
+      throw e;
+    }
+    state().takesPlace();
   }
 
   /** Unmaps what is known of the file. */
@@ -90,9 +122,14 @@ final class Generation {
     state().release();
   }
 
-  /** Opens the file a second time, for reading it past its mapping. */
-  FileChannel openChannel() throws IOException {
+  /** Opens the file a second time, for {@link #reader}. */
+  public FileChannel openChannel() throws IOException {
     return disk.open(name.path(), Set.of(StandardOpenOption.READ));
+  }
+
+  /** A reader past the mapping, with a channel of the caller's own. */
+  public SegmentReader reader(FileChannel channel) {
+    return values.map().reader(channel);
   }
 
   /** Puts a segment in order that may not be, unless the file was unmapped. */
@@ -122,6 +159,20 @@ final class Generation {
   /** What is known of the file. */
   FileState state() {
     return values.map().state();
+  }
+
+  /**
+   * Sees to it, once, that the file survives a crash of the machine; see {@link FileInUse#base}.
+   */
+  void base() throws IOException {
+    if (state().isBased()) {
+      return;
+    }
+    disk.force(name.path());
+    // No older file has this one's name after a crash of the machine.
+    disk.sync(name.path().toAbsolutePath().getParent());
+    state().noteBased();
+    disk.force(name.statePath());
   }
 
   /**

@@ -12,31 +12,33 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.values;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.LongAdder;
 
 /**
  * Copies the values of a file into the one that is to take its place, while both are read and
  * written. Under the writer's lock.
  */
-final class ValueCopy {
+public final class ValueCopy {
   private final ValueTable source;
   private final ValueTable target;
   private final SegmentReader reader;
-  private final StoreCounters counters;
+  private final LongAdder damaged;
 
-  ValueCopy(ValueTable source, ValueTable target, StoreCounters counters) {
+  public ValueCopy(ValueTable source, ValueTable target, LongAdder damaged) {
     this.source = source;
     this.target = target;
     this.reader = source.map().reader();
-    this.counters = counters;
+    this.damaged = damaged;
   }
 
   /**
@@ -47,7 +49,7 @@ final class ValueCopy {
    * @param minCreated values made before are left out; milliseconds since the epoch
    * @return how many values did not fit
    */
-  long copySegment(int segment, long minCreated) throws IOException {
+  public long copySegment(int segment, long minCreated) throws IOException {
     source.map().check(segment);
     if (source.map().state().records(segment) == 0) {
       return 0;
@@ -55,7 +57,7 @@ final class ValueCopy {
     makeRoom(segment);
     List<byte[]> heads = new ArrayList<>();
     long[] lost = {0};
-    long damaged =
+    long unreadable =
         reader.read(
             segment,
             record -> {
@@ -68,7 +70,7 @@ final class ValueCopy {
                 lost[0]++;
               }
             });
-    counters.damaged.add(damaged);
+    damaged.add(unreadable);
     for (byte[] head : heads) {
       if (!target.map().contains(head) && !copySplit(head)) {
         lost[0]++;
@@ -108,13 +110,13 @@ final class ValueCopy {
   private boolean copySplit(byte[] head) {
     byte[] key = StoredKey.keyOf(head);
     try {
-      Value value = source.read(key);
+      StoredValue value = source.read(key);
       if (value == null || value.isVoid()) {
         return true;
       }
       boolean fitted =
-          !target.isTooLarge(value.bytes())
-              && target.put(key, value.bytes(), value.created(), /* evict= */ true);
+          !target.isTooLarge(value.payload())
+              && target.put(key, value.payload(), value.created(), /* evict= */ true);
       dropIfVoid(head);
       return fitted;
     } catch (DamagedEntryException e) {

@@ -12,7 +12,7 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.disk;
 
 import com.google.common.flogger.FluentLogger;
 import java.nio.file.Path;
@@ -26,7 +26,7 @@ import java.util.concurrent.atomic.LongAdder;
  *
  * <p>Safe for any thread.
  */
-final class FaultLog {
+public final class FaultLog {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final long QUIET_NANOS = TimeUnit.HOURS.toNanos(1);
 
@@ -36,28 +36,28 @@ final class FaultLog {
   /** When each kind was last said, by the text of its message. */
   private final ConcurrentHashMap<String, Long> said = new ConcurrentHashMap<>();
 
-  FaultLog(String cache) {
+  public FaultLog(String cache) {
     this.cache = cache;
   }
 
   /** Faults since the store was opened. */
-  long count() {
+  public long count() {
     return count.sum();
   }
 
   /** Counts a fault that somebody else tells of. */
-  void count(Throwable cause) {
+  public void count(Throwable cause) {
     count.increment();
     logger.atFine().withCause(cause).log("Cache %s", cache);
   }
 
   /** Counts a fault of a file; the message says what could not be done with it. */
-  void warn(Throwable cause, String message, Path file) {
+  public void warn(Throwable cause, String message, Path file) {
     warn(cause, message, " " + file);
   }
 
   /** Counts a fault; the message says what follows from it. */
-  void warn(Throwable cause, String message) {
+  public void warn(Throwable cause, String message) {
     warn(cause, message, "");
   }
 

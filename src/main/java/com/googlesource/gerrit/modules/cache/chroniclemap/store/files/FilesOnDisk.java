@@ -12,12 +12,13 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Usage;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
@@ -53,7 +54,7 @@ import java.util.zip.CRC32C;
  * all that decides how the bytes of the file are read: Chronicle-Map lets the settings within a
  * file win over those it is opened with, so a file of other settings must never be opened at all.
  */
-final class FilesOnDisk {
+public final class FilesOnDisk {
   /** Counts up when the layout of keys, envelopes or parts changes. */
   private static final int FORMAT = 2;
 
@@ -81,7 +82,7 @@ final class FilesOnDisk {
   private volatile boolean noted;
 
   /** Where to note a store that can't be marked for being discarded. */
-  interface LastResort {
+  public interface LastResort {
     /** Has the next start discard what a store holds. */
     void discard(String store) throws IOException;
 
@@ -92,12 +93,18 @@ final class FilesOnDisk {
     boolean isDiscarded(String store);
   }
 
-  FilesOnDisk(Disk disk, Path directory, LastResort lastResort, StoreSettings settings) {
+  /**
+   * The files of one cache.
+   *
+   * @param cache its name
+   * @param version of its keys and values
+   */
+  public FilesOnDisk(Disk disk, Path directory, LastResort lastResort, String cache, int version) {
     this.disk = disk;
     this.lastResort = lastResort;
     this.directory = directory;
-    this.prefix = escape(settings.name());
-    this.version = settings.version();
+    this.prefix = escape(cache);
+    this.version = version;
     this.versioned = prefix + "-v" + version;
   }
 
@@ -111,8 +118,8 @@ final class FilesOnDisk {
    * @param made differs for any two that this process makes: one that is still being made when its
    *     folder is given back has nothing in common with the next of its number
    */
-  record GenerationName(Path path, int number, long bytes, int bytesPerSlot, int made) {
-    Geometry geometry() {
+  public record GenerationName(Path path, int number, long bytes, int bytesPerSlot, int made) {
+    public Geometry geometry() {
       return Geometry.forFileOf(bytes, bytesPerSlot);
     }
 
@@ -122,7 +129,7 @@ final class FilesOnDisk {
     }
 
     /** Where it stands what is known of the generation, whole or not. */
-    Path statePath() {
+    public Path statePath() {
       return FileState.pathOf(path);
     }
   }
@@ -145,7 +152,7 @@ final class FilesOnDisk {
   }
 
   /** Plugins choose the names of their caches; a file name must not lead out of the folder. */
-  static String escape(String name) {
+  public static String escape(String name) {
     StringBuilder out = new StringBuilder();
     for (byte b : name.getBytes(StandardCharsets.UTF_8)) {
       char c = (char) (b & 0xff);
@@ -165,7 +172,7 @@ final class FilesOnDisk {
     return out.toString();
   }
 
-  Disk disk() {
+  public Disk disk() {
     return disk;
   }
 
@@ -178,22 +185,22 @@ final class FilesOnDisk {
   }
 
   /** As above, for a user who was changing something before it had opened the files. */
-  Path earlyMarker() {
+  public Path earlyMarker() {
     return discardMarker().resolveSibling(versioned + FolderDisk.MARKER + ".early");
   }
 
   /** Whether what the store holds must not be used. */
-  boolean isMarkedForDiscard() {
+  public boolean isMarkedForDiscard() {
     return disk.exists(discardMarker()) || (!noted && lastResort.isDiscarded(versioned));
   }
 
   /** Whether a start must not use what the store holds. */
-  boolean isMarkedAtStart() {
+  public boolean isMarkedAtStart() {
     return isMarkedForDiscard() || disk.exists(earlyMarker());
   }
 
   /** What is known of the use of the store's values. */
-  Path usage() {
+  public Path usage() {
     return directory.resolve(versioned + ".use");
   }
 
@@ -202,12 +209,12 @@ final class FilesOnDisk {
   }
 
   /** Makes sure that the next start does not use what the store holds now. */
-  void markForDiscard() throws IOException {
+  public void markForDiscard() throws IOException {
     mark(discardMarker());
   }
 
   /** As above, until {@link #unmarkEarly}. */
-  void markEarly() throws IOException {
+  public void markEarly() throws IOException {
     boolean before = lastResort.isDiscarded(versioned);
     mark(earlyMarker());
     noted |= !before && lastResort.isDiscarded(versioned);
@@ -240,14 +247,14 @@ final class FilesOnDisk {
   }
 
   /** What the store holds may be used again. */
-  void unmarkForDiscard() throws IOException {
+  public void unmarkForDiscard() throws IOException {
     unmark(discardMarker());
     unmarkEarly();
     lastResort.keep(versioned);
   }
 
   /** Takes {@link #markEarly} back. */
-  void unmarkEarly() throws IOException {
+  public void unmarkEarly() throws IOException {
     unmark(earlyMarker());
     if (noted) {
       noted = false;
@@ -267,7 +274,7 @@ final class FilesOnDisk {
    *
    * @throws IOException if neither can be done
    */
-  void discard() throws IOException {
+  public void discard() throws IOException {
     try {
       deleteThisVersion();
       disk.sync(directory);
@@ -282,7 +289,7 @@ final class FilesOnDisk {
   }
 
   /** The newest generation there is. */
-  Optional<GenerationName> newest() throws IOException {
+  public Optional<GenerationName> newest() throws IOException {
     return list().stream()
         .map(this::parse)
         .flatMap(Optional::stream)
@@ -320,7 +327,7 @@ final class FilesOnDisk {
   /**
    * Deletes all files of the cache but those of one generation; returns the generations deleted.
    */
-  List<Path> deleteAllBut(GenerationName kept) throws IOException {
+  public List<Path> deleteAllBut(GenerationName kept) throws IOException {
     List<Path> generations = new ArrayList<>();
     List<Path> others = new ArrayList<>();
     String name = kept.path().getFileName().toString();
@@ -340,7 +347,7 @@ final class FilesOnDisk {
   }
 
   /** Bytes that the files of each cache in a folder take, by its name in names of files. */
-  static Map<String, Long> bytes(Disk disk, Path directory) throws IOException {
+  public static Map<String, Long> bytes(Disk disk, Path directory) throws IOException {
     Map<String, Long> bytes = new HashMap<>();
     for (Path file : disk.list(directory)) {
       Matcher name = CACHE.matcher(file.getFileName().toString());
@@ -356,7 +363,8 @@ final class FilesOnDisk {
   }
 
   /** Marks stores of a folder for being discarded. */
-  static void discard(Disk disk, Path directory, Iterable<String> stores) throws IOException {
+  public static void discard(Disk disk, Path directory, Iterable<String> stores)
+      throws IOException {
     for (String store : stores) {
       // Anything else is a line that was half written.
       if (STORE.matcher(store).matches()) {
@@ -370,7 +378,7 @@ final class FilesOnDisk {
   }
 
   /** Deletes all files of the cache. */
-  void deleteAll() throws IOException {
+  public void deleteAll() throws IOException {
     deleteEach(list());
     unmarkAfterDeletion();
   }
@@ -384,7 +392,7 @@ final class FilesOnDisk {
   }
 
   /** Deletes the files of this version of the cache; those of another one may be in use. */
-  void deleteThisVersion() throws IOException {
+  public void deleteThisVersion() throws IOException {
     deleteEach(
         list().stream()
             .filter(file -> file.getFileName().toString().startsWith(versioned + "-g"))

@@ -1,0 +1,447 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
+
+import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk.GenerationName;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueCopy;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.VerifyCounts;
+import java.io.IOException;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * The file of a store, and while it is rebuilt the next one too.
+ *
+ * <p>How a store grows or shrinks: the next file is made; from then on each write goes to both; the
+ * old file is copied segment by segment, leaving out what is in the next one already, because that
+ * is newer; then the next one takes the old one's place. That is a {@link Rebuild}. Readers never
+ * wait: they read the old file, and look into the next one for what did not fit into the old.
+ *
+ * <p>Until the next file is whole it has a name that means nothing after a crash.
+ *
+ * <p>Reads and {@link #markVoid} are for any thread; all else for the holder of the store's writer
+ * lock, but for {@link #make} and what goes to the disk now and then.
+ */
+public final class FileInUse {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  private final String cache;
+  private final long maxBytes;
+  private final GenerationMaker maker;
+  private final FaultLog faults;
+
+  /**
+   * Written before {@link #rebuild} when the next generation takes the old one's place, and read
+   * before it: who finds no rebuild any more has the old generation or sees that it was replaced.
+   */
+  private volatile Generation current;
+
+  /** Null unless one is running. */
+  private volatile Rebuild rebuild;
+
+  /** Of the generation that was named last. Guarded by the writer's lock. */
+  private int lastNumber;
+
+  /** Replaced and deleted, and not unmapped yet. */
+  private final Queue<Generation> replaced = new ConcurrentLinkedQueue<>();
+
+  /** Given up, and not deleted yet. */
+  private final Queue<Generation> abandoned = new ConcurrentLinkedQueue<>();
+
+  /**
+   * Takes a generation into use.
+   *
+   * @param cache its name
+   * @param maxBytes that the file may grow to
+   */
+  public FileInUse(
+      String cache, long maxBytes, GenerationMaker maker, FaultLog faults, Generation first) {
+    this.cache = cache;
+    this.maxBytes = maxBytes;
+    this.maker = maker;
+    this.faults = faults;
+    this.current = first;
+    this.lastNumber = first.number();
+    countUses();
+  }
+
+  /** From the last size on: a file that can't be made larger will be full some time. */
+  private void countUses() {
+    if (bytes() > maxBytes / 2) {
+      expectEviction();
+    }
+  }
+
+  public Generation current() {
+    return current;
+  }
+
+  /** Most bytes that the current generation may take. */
+  public long bytes() {
+    return current.bytes();
+  }
+
+  public boolean isRebuilding() {
+    return rebuild != null;
+  }
+
+  /** Most bytes the next generation may take; only while there is one. */
+  public long nextBytes() {
+    return rebuild.next().bytes();
+  }
+
+  /** Whether the file that is written last is so full that a larger one should be made. */
+  public boolean isFilling() {
+    Generation after = next();
+    return (after == null ? current : after).values().isFilling();
+  }
+
+  /** Says that the file is filling and no larger one will be made. */
+  public void expectEviction() {
+    current.values().expectEviction();
+  }
+
+  /** Whether the file has room for bytes, but not for more values. */
+  public boolean isShortOfSlots() {
+    return current.values().isShortOfSlots();
+  }
+
+  private Generation next() {
+    Rebuild running = rebuild;
+    return running == null ? null : running.next();
+  }
+
+  // ---- values
+
+  /** Returns null if there is no value; of one that is void no more is known than that. */
+  public StoredValue read(byte[] key) throws DamagedEntryException {
+    while (true) {
+      Generation generation = current;
+      Generation after = next();
+      StoredValue value;
+      try {
+        value = generation.read(key);
+      } catch (IllegalStateException e) {
+        throwUnlessReplaced(generation, e);
+        continue;
+      }
+      if (value == null && after != null) {
+        value = after.read(key);
+      }
+      // If the files were switched meanwhile, the value may be in the one not looked into.
+      if (value != null || generation == current) {
+        return value;
+      }
+    }
+  }
+
+  /** A file that was just replaced, and deleted, says nothing any more: the other one counts. */
+  private void throwUnlessReplaced(Generation generation, IllegalStateException e) {
+    if (generation == current) {
+      throw e;
+    }
+  }
+
+  /**
+   * Makes a value void in whatever file holds it or comes to hold it by being copied.
+   *
+   * <p>The old file goes first: {@link ValueCopy} looks into it again after each copy.
+   */
+  public void markVoid(byte[] key) {
+    while (true) {
+      Generation generation = current;
+      Generation after = next();
+      try {
+        generation.markVoid(key);
+      } catch (IllegalStateException e) {
+        throwUnlessReplaced(generation, e);
+      }
+      if (after != null) {
+        after.markVoid(key);
+      }
+      if (generation == current && after == next()) {
+        return;
+      }
+    }
+  }
+
+  /**
+   * Stores a value in place of any older one.
+   *
+   * @param evict whether values of less use may go to make room
+   * @return false if there was no room; then the older one is gone as well
+   */
+  public boolean put(byte[] key, byte[] value, long created, boolean evict) {
+    return rebuild == null
+        ? current.values().put(key, value, created, evict)
+        : rebuild.put(key, value, created, evict);
+  }
+
+  /** Notes that a value is about to be put in place of another, which may not be there any more. */
+  public void noteChange() throws IOException {
+    if (rebuild == null) {
+      current.state().noteChange();
+    } else {
+      rebuild.noteChange();
+    }
+  }
+
+  /** Removes a value that must not be found again. */
+  public void remove(byte[] key) {
+    markVoid(key);
+    drop(key);
+  }
+
+  /** Removes a value that is of no use, though it would do no harm if it came back. */
+  public void drop(byte[] key) {
+    if (rebuild == null) {
+      current.values().remove(key);
+    } else {
+      rebuild.drop(key);
+    }
+  }
+
+  // ---- segments
+
+  /** Segments of the current file. */
+  public int segments() {
+    return current.values().map().segments();
+  }
+
+  /** Removes the values of a segment that were made before; returns how many. */
+  public int removeOlder(int segment, long minCreated) {
+    return current.values().removeOlder(segment, minCreated);
+  }
+
+  /** Checks a segment of the current file. */
+  public void verifySegment(int index, SegmentReader with, VerifyCounts counts) throws IOException {
+    current.values().verifySegment(index, with, counts);
+  }
+
+  /** Segments of the current file that are not known to be in order. */
+  public int unchecked() {
+    return current.state().unchecked();
+  }
+
+  /** Puts a segment of the current file in order; returns false if there is none of that number. */
+  public boolean check(int segment) {
+    Generation checked = current;
+    if (segment >= checked.state().segments()) {
+      return false;
+    }
+    try {
+      checked.check(segment);
+    } catch (IllegalStateException e) {
+      throwUnlessReplaced(checked, e);
+    }
+    return true;
+  }
+
+  // ---- another file in place of this one
+
+  /**
+   * Puts an empty file in the place of what there is.
+   *
+   * @param bytes of the empty file
+   * @return what there was, which has no name any more and is to be unmapped without the lock
+   */
+  public Generation clear(long bytes) throws IOException {
+    abandonRebuild();
+    // Or else a crash of the machine could bring the old file back.
+    current.state().noteChange();
+    Generation made =
+        make(maker.files().generation(++lastNumber, bytes, Geometry.DEFAULT_BYTES_PER_SLOT));
+    try {
+      return replaceBy(made);
+    } finally {
+      if (current != made) {
+        abandoned.add(made);
+      }
+    }
+  }
+
+  /** Name and layout of a next generation of this size. */
+  public GenerationName nextName(long bytes) {
+    return maker
+        .files()
+        .generation(
+            ++lastNumber, bytes, Geometry.bytesPerSlot(current.values().averageRecordBytes()));
+  }
+
+  /** Makes the file of the next generation. Takes a while where it is large; needs no lock. */
+  public Generation make(GenerationName name) throws IOException {
+    return maker.next(name);
+  }
+
+  /** From here on each write goes to both. */
+  public Rebuild beginRebuild(Generation made) {
+    Rebuild begun = new Rebuild(current, made, maker.damaged());
+    rebuild = begun;
+    return begun;
+  }
+
+  /** Puts the next generation in the old one's place. Readers of the old one finish. */
+  public Generation finishRebuild() throws IOException {
+    return replaceBy(rebuild.next());
+  }
+
+  private Generation replaceBy(Generation made) throws IOException {
+    Generation old = current;
+    // A crash after this finds two generations and takes the newer one, which is whole.
+    made.install();
+    current = made;
+    rebuild = null;
+    countUses();
+    Disk disk = maker.files().disk();
+    try {
+      disk.delete(old.name().path());
+      disk.delete(old.name().statePath());
+    } catch (IOException e) {
+      // The next start deletes it; the newer one counts.
+      faults.warn(e, "cannot delete a file that is not needed any more:", old.name().path());
+    }
+    logger.atInfo().log("Cache %s went from %d to %d bytes", cache, old.bytes(), made.bytes());
+    return old;
+  }
+
+  /** Gives the next generation up; {@link #discardAbandoned} is to follow, without the lock. */
+  public void abandonRebuild() {
+    Rebuild given = rebuild;
+    if (given != null) {
+      rebuild = null;
+      abandoned.add(given.next());
+    }
+  }
+
+  /** Leaves a generation that was replaced to {@link #unmapReplaced}. */
+  public void leave(Generation old) {
+    replaced.add(old);
+  }
+
+  /** Unmaps the generations that were left to this: large ones take a second or more. */
+  public synchronized void unmapReplaced() {
+    for (Generation old = replaced.poll(); old != null; old = replaced.poll()) {
+      unmap(old);
+    }
+  }
+
+  /** Unmaps a generation that was replaced, whatever comes of it. */
+  public void unmap(Generation old) {
+    try {
+      old.unmap();
+    } catch (RuntimeException | InternalError e) {
+      faults.warn(e, "cannot unmap a file that is not in use any more");
+    }
+  }
+
+  /** Unmaps and deletes the generations that were given up: large ones take a second or more. */
+  public synchronized void discardAbandoned() {
+    for (Generation given = abandoned.poll(); given != null; given = abandoned.poll()) {
+      discard(given);
+    }
+  }
+
+  /** Unmaps and deletes a generation that never came into use. */
+  public void discard(Generation made) {
+    Disk disk = maker.files().disk();
+    try {
+      disk.delete(made.name().growingPath());
+      disk.delete(made.name().statePath());
+    } catch (IOException e) {
+      // It means nothing to anyone; whoever makes the next one deletes it, or the next start.
+      faults.warn(e, "cannot delete", made.name().growingPath());
+    }
+    // Last: the system gives the disk back only now, and other files' names do not wait for it.
+    made.unmap();
+  }
+
+  // ---- the disk, now and then and at the end
+
+  /** Has the system read and write no more of the current file than what is asked for. */
+  public void expectRandomAccess() {
+    current.expectRandomAccess();
+  }
+
+  /**
+   * Sees to it, once, that the current file survives a crash of the machine, with what is in it by
+   * then or later; without the lock.
+   */
+  public void base() {
+    Generation based = current;
+    try {
+      based.base();
+    } catch (IOException | InternalError e) {
+      if (based == current) {
+        faults.warn(e, "cannot make sure that its file is on disk; tried again in a minute");
+      }
+    }
+  }
+
+  /** Saves what is known of the use of values. */
+  public void saveUsage() {
+    maker.usage().save(bytes());
+  }
+
+  /** Unmaps all; what is on disk then counts as crashed. When nobody writes any more. */
+  public void unmap() {
+    abandonRebuild();
+    current.unmap();
+    discardAbandoned();
+  }
+
+  /** Closes the current generation properly; what was to be the next one is given up. */
+  public void closeCleanly() throws IOException {
+    abandonRebuild();
+    current.closeCleanly();
+  }
+
+  /** After {@link #closeCleanly}: see {@link Generation#settle}. */
+  public void settle(AtomicBoolean ours) throws IOException {
+    current.settle(ours);
+  }
+
+  /** After the current file was closed: nothing is noted of it any more. */
+  public void release() {
+    // A file of the same name must not be made while one is mapped.
+    unmapReplaced();
+    current.release();
+    maker.usage().close();
+  }
+
+  // ---- figures
+
+  public long entries() {
+    return current.values().entries();
+  }
+
+  public long liveBytes() {
+    return current.values().liveBytes();
+  }
+
+  /** Bytes on disk. */
+  public long diskBytes() {
+    Generation after = next();
+    return current.values().map().fileBytes()
+        + (after == null ? 0 : after.values().map().fileBytes());
+  }
+}

@@ -1,0 +1,103 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
+
+import static com.google.common.truth.Truth.assertThat;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.OpenOption;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What has to be on disk before anyone relies on it. */
+@Timeout(60)
+class FilesOnDiskTest {
+  @TempDir Path temp;
+
+  /** Notes what changes the folder, and when that was made sure of. */
+  private static class NotingDisk extends ForwardingDisk {
+    final List<String> calls = new ArrayList<>();
+
+    NotingDisk() {
+      super(Disk.REAL);
+    }
+
+    @Override
+    protected void called() {}
+
+    @Override
+    public void create(Path file) throws IOException {
+      calls.add("create");
+      super.create(file);
+    }
+
+    @Override
+    public void delete(Path file) throws IOException {
+      calls.add("delete");
+      super.delete(file);
+    }
+
+    @Override
+    public void sync(Path folder) throws IOException {
+      calls.add("sync");
+      super.sync(folder);
+    }
+
+    @Override
+    public void move(Path from, Path to) throws IOException {
+      calls.add("move " + to.getFileName());
+      super.move(from, to);
+    }
+
+    @Override
+    public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
+      calls.add("open " + file.getFileName());
+      return super.open(file, options);
+    }
+  }
+
+  private static final FilesOnDisk.LastResort NO_LAST_RESORT =
+      new FilesOnDisk.LastResort() {
+        @Override
+        public boolean isDiscarded(String store) {
+          return false;
+        }
+
+        @Override
+        public void discard(String store) throws IOException {
+          throw new IOException("a test");
+        }
+
+        @Override
+        public void keep(String store) {}
+      };
+
+  @Test
+  void aMarkForDiscardStaysIfTheMachineStops() throws Exception {
+    NotingDisk disk = new NotingDisk();
+    FilesOnDisk files = new FilesOnDisk(disk, temp, NO_LAST_RESORT, "cache", 1);
+    files.markForDiscard();
+    files.markForDiscard();
+    assertThat(disk.calls).containsExactly("create", "sync", "create").inOrder();
+  }
+}

@@ -1,0 +1,83 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.values;
+
+import static com.google.common.truth.Truth.assertThat;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
+import java.nio.file.Path;
+import java.util.concurrent.atomic.LongAdder;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Values in the way of others, and values that are too long by now. */
+@Timeout(60)
+class ValueTableTest {
+  @TempDir Path temp;
+
+  @Test
+  void aPutEndsWhereWhatIsInItsWayCanNotBeRemoved() throws Exception {
+    Geometry geometry =
+        Geometry.forFileOf(Geometry.MIN_FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
+    RecordMap file = TestStores.file(temp.resolve("file"), geometry);
+    try {
+      byte[] payload = new byte[file.maxPayload()];
+      for (int i = 0; i < 1000; i++) {
+        // No value is stored like this, so none that is removed is this one.
+        byte[] key = {(byte) i, (byte) (i >> 8), 7};
+        var unused =
+            file.put(key, Envelope.wrap(key, Envelope.WHOLE, 1, payload, 0, payload.length), false);
+      }
+      long records = file.state().records();
+      assertThat(records).isAtLeast(10);
+      ValueTable values = values(file, file.dataBytes());
+      assertThat(values.put(new byte[] {1}, payload, 2, /* evict= */ true)).isFalse();
+      assertThat(file.state().records()).isEqualTo(records);
+    } finally {
+      file.close();
+    }
+  }
+
+  @Test
+  void thePartsOfAValueThatIsTooLongByNowGoWithIt() throws Exception {
+    Geometry geometry = Geometry.forFileOf(4 << 20, Geometry.DEFAULT_BYTES_PER_SLOT);
+    RecordMap file = TestStores.file(temp.resolve("file"), geometry);
+    try {
+      byte[] key = {1};
+      assertThat(values(file, 2 << 20).put(key, new byte[1 << 20], 2, /* evict= */ true)).isTrue();
+      assertThat(file.state().records()).isAtLeast(10);
+      ValueTable after = values(file, 100_000);
+      assertThat(after.read(key).payload()).hasLength(1 << 20);
+      after.remove(key);
+      assertThat(file.state().records()).isEqualTo(0);
+    } finally {
+      file.close();
+    }
+  }
+
+  private ValueTable values(RecordMap file, long maxValue) {
+    return new ValueTable(
+        file,
+        maxValue,
+        new Usage(() -> 2, Runnable::run, Disk.REAL, temp.resolve("use"), new FaultLog("cache")),
+        new LongAdder());
+  }
+}
