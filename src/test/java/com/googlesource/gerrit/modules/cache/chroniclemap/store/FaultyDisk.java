@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Touches;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.MappedByteBuffer;
@@ -359,6 +360,7 @@ final class FaultyDisk implements Disk {
         file,
         () -> {
           mapped.add(file);
+          Touches.tell(file, this::touching);
           synchronized (this) {
             callsBeforeMapping = calls;
           }
@@ -366,8 +368,7 @@ final class FaultyDisk implements Disk {
         });
   }
 
-  @Override
-  public void touching() {
+  private void touching() {
     synchronized (this) {
       touches++;
       if (!(fault == Fault.TOUCH && touches == n)
@@ -376,7 +377,7 @@ final class FaultyDisk implements Disk {
       }
       hits++;
     }
-    throw new InternalError("a fault occurred in an unsafe memory access operation (a test)");
+    throw Touches.failure();
   }
 
   /** An open file whose calls count too. */

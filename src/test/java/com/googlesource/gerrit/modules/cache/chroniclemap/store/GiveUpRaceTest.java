@@ -19,6 +19,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Touches;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -88,9 +89,14 @@ class GiveUpRaceTest {
     }
 
     @Override
-    public void touching() {
+    public void mapping(Path file) throws IOException {
+      super.mapping(file);
+      Touches.tell(file, this::touching);
+    }
+
+    private void touching() {
       if (Thread.currentThread() == reader) {
-        throw new InternalError("a fault occurred in an unsafe memory access operation (a test)");
+        throw Touches.failure();
       }
     }
   }
@@ -129,9 +135,14 @@ class GiveUpRaceTest {
     protected void called() {}
 
     @Override
-    public void touching() {
+    public void mapping(Path file) throws IOException {
+      super.mapping(file);
+      Touches.tell(file, this::touching);
+    }
+
+    private void touching() {
       if (failing) {
-        throw new InternalError("a fault occurred in an unsafe memory access operation (a test)");
+        throw Touches.failure();
       }
     }
   }

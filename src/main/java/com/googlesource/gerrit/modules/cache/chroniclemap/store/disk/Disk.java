@@ -92,11 +92,4 @@ public interface Disk {
 
   /** Called before Chronicle-Map makes or opens a file and maps it. */
   void mapping(Path file) throws IOException;
-
-  /**
-   * Called before a mapped file is read or written.
-   *
-   * @throws InternalError as Java does if the disk fails under the mapping
-   */
-  void touching();
 }

@@ -130,9 +130,4 @@ public abstract class ForwardingDisk implements Disk {
   public void mapping(Path file) throws IOException {
     disk.mapping(file);
   }
-
-  @Override
-  public void touching() {
-    disk.touching();
-  }
 }

@@ -198,7 +198,4 @@ final class RealDisk implements Disk {
 
   @Override
   public void mapping(Path file) {}
-
-  @Override
-  public void touching() {}
 }

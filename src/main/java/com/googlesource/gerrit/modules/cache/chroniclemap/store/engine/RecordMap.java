@@ -28,6 +28,7 @@ import java.util.Arrays;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.BiFunction;
 import net.openhft.chronicle.bytes.RandomDataInput;
 import net.openhft.chronicle.bytes.RandomDataOutput;
 import net.openhft.chronicle.hash.Data;
@@ -61,7 +62,12 @@ public final class RecordMap {
   /** Fewer are not worth a call. */
   private static final int FEW_BYTES = 64 << 10;
 
+  /** What a test puts between this and the map of a path, so that to touch it fails. */
+  static volatile BiFunction<Path, ChronicleMap<byte[], byte[]>, ChronicleMap<byte[], byte[]>>
+      between = (path, map) -> map;
+
   private final ChronicleMap<byte[], byte[]> map;
+  private final VanillaChronicleHash<?, ?, ?, ?> hash;
   private final FileState state;
   private final SegmentHeaders headers;
 
@@ -103,9 +109,9 @@ public final class RecordMap {
     this.disk = disk;
     this.path = path;
     this.channel = channel;
-    this.map = map;
+    this.map = between.apply(path, map);
+    this.hash = (VanillaChronicleHash<?, ?, ?, ?>) map;
     this.state = state;
-    VanillaChronicleHash<?, ?, ?, ?> hash = (VanillaChronicleHash<?, ?, ?, ?>) map;
     this.layout = FileLayout.of(hash, geometry.maxPayload());
     this.headers = SegmentHeaders.takeOver(hash);
     if (SegmentHeaders.isLocked(hash)) {
@@ -196,7 +202,6 @@ public final class RecordMap {
 
   /** Looks for a key, in a segment that is in order. */
   private ExternalMapQueryContext<byte[], byte[], ?> query(byte[] storedKey) {
-    disk.touching();
     ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey);
     int segment = query.segmentIndex();
     if (state.isUnchecked(segment)) {
@@ -454,7 +459,6 @@ public final class RecordMap {
   public void scanSegment(int index, Scan scan) {
     // Chronicle-Map does not look, and what lies beyond the last segment is not mapped.
     check(index);
-    disk.touching();
     try (MapSegmentContext<byte[], byte[], ?> segment = map.segmentContext(index)) {
       segment.forEachSegmentEntry(
           entry -> {
@@ -531,7 +535,6 @@ public final class RecordMap {
   /** Has the system read and write no more of the file than what is asked for, from now on. */
   public void expectRandomAccess() {
     if (advised.compareAndSet(false, true)) {
-      VanillaChronicleHash<?, ?, ?, ?> hash = (VanillaChronicleHash<?, ?, ?, ?>) map;
       ChronicleRuntime.expectRandomAccess(hash.bsAddress(), hash.dataStoreSize());
     }
   }
