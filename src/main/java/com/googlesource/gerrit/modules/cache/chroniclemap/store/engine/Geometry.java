@@ -21,10 +21,10 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
  * and chunks. An entry lies in consecutive chunks of the one segment its key hashes to.
  *
  * <p>The sizes of a cache's entries are not known before it is used, so the first file serves any:
- * chunks are small (an entry wastes half of one), and there is a slot for each 128 bytes (3 to 7 %
- * of the file). A later generation has slots for the sizes really seen. Segments are 1 to 2 MiB,
- * because a slot then takes 4 bytes rather than 8 and because a lock is held for a part of the data
- * only.
+ * chunks are small (an entry wastes half of one), and there is a slot for each 128 to 256 bytes (2
+ * to 3 % of the file). A later generation has slots for the sizes really seen. Segments are 1 to 2
+ * MiB in files of 1 MiB to half a terabyte, because a slot then takes 4 bytes rather than 8 and
+ * because a lock is held for a part of the data only.
  *
  * @param segments a power of two
  * @param chunkSize bytes
@@ -35,7 +35,7 @@ public record Geometry(int segments, int chunkSize, long chunksPerSegment, long 
   /** The smallest file that is any use, bytes. */
   public static final long MIN_FILE_BYTES = 64 << 10;
 
-  /** Bytes of a file per slot where nothing is known of the entries. */
+  /** Bytes of a file per slot where nothing is known of the entries; up to twice that in effect. */
   public static final int DEFAULT_BYTES_PER_SLOT = 128;
 
   /** Share of a store's disk that may be taken by what is saved of the use of its values. */
@@ -53,13 +53,10 @@ public record Geometry(int segments, int chunkSize, long chunksPerSegment, long 
   /** For files of up to half a terabyte: what is kept of each segment takes 80 bytes of memory. */
   private static final int MAX_SEGMENTS = 1 << 18;
 
-  /**
-   * Chronicle-Map's header, global state, the rounding to pages, and the {@link FileState} beside
-   * the file.
-   */
+  /** Chronicle-Map's header and global state, the rounding to pages, {@link FileState}'s header. */
   private static final long FILE_OVERHEAD = 24 << 10;
 
-  /** Segment header, counters and the rounding of each area to cache lines. */
+  /** Its header, counters, the rounding of its areas to cache lines, its row in FileState. */
   private static final long SEGMENT_OVERHEAD = 512;
 
   private static final double SLOT_LOAD = 0.6;
