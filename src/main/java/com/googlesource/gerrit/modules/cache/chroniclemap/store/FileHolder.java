@@ -15,10 +15,8 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import java.io.IOException;
 import java.util.concurrent.CountDownLatch;
@@ -38,9 +36,7 @@ final class FileHolder {
   /** How long, from the store's making, a caller may wait for the file to be opened. */
   private static final long OPEN_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  private final String name;
-  private final FilesOnDisk files;
-  private final FaultLog faults;
+  private final StoreContext context;
   private final Consumer<FileInUse> failed;
   private final long openDeadline = System.nanoTime() + OPEN_WAIT_NANOS;
   private final CountDownLatch opened = new CountDownLatch(1);
@@ -72,9 +68,7 @@ final class FileHolder {
    *     reader inside the gate or in the middle of a change too
    */
   FileHolder(StoreContext context, Consumer<FileInUse> failed) {
-    this.name = context.settings.name();
-    this.files = context.files;
-    this.faults = context.faults;
+    this.context = context;
     this.failed = failed;
   }
 
@@ -88,6 +82,15 @@ final class FileHolder {
   /** Whether the store still uses these files. */
   boolean uses(FileInUse asked) {
     return file == asked;
+  }
+
+  /**
+   * As {@link #uses}, when nobody is giving them up any more: they are deleted before that is so.
+   */
+  boolean stillUses(FileInUse asked) {
+    synchronized (switching) {
+      return file == asked;
+    }
   }
 
   /** The last file that failed; null if none has. */
@@ -161,12 +164,12 @@ final class FileHolder {
    */
   void use(FileInUse opening, StartReport report, long emptyBytes) throws IOException {
     // An earlier user may have been told of a change since this one began to open the file.
-    boolean marked = files.isMarkedForDiscard();
+    boolean marked = context.files.isMarkedForDiscard();
     if (clearWhenOpen || marked) {
       try {
         opening.clear(emptyBytes).unmap();
         if (marked) {
-          files.unmarkForDiscard();
+          context.files.unmarkForDiscard();
         }
       } catch (IOException | RuntimeException | Error e) {
         opening.unmap();
@@ -228,7 +231,7 @@ final class FileHolder {
       file = null;
       givenUp = failing;
     }
-    faults.warn(
+    context.faults.warn(
         cause,
         "its file failed and was given up; it is kept in memory only until there is another");
     failed.accept(failing);
@@ -252,7 +255,7 @@ final class FileHolder {
       }
     } catch (StoreBusyException e) {
       // Then each is put in order when it is first used.
-      logger.atFine().withCause(e).log("Cache %s", name);
+      logger.atFine().withCause(e).log("Cache %s", context.settings.name());
     } catch (RuntimeException | InternalError e) {
       fail(checked, e);
     }
@@ -290,7 +293,7 @@ final class FileHolder {
         logger.atInfo().log(
             "Cache %s was changed after it was closed and begins empty at the next start: its file"
                 + " still holds what was invalidated",
-            name);
+            context.settings.name());
       }
     }
   }
@@ -298,7 +301,7 @@ final class FileHolder {
   /** Makes sure that the next start does not use what the files hold now. */
   void markForDiscard() {
     try {
-      files.markForDiscard();
+      context.files.markForDiscard();
     } catch (IOException e) {
       mayComeBack(e);
     }
@@ -310,7 +313,7 @@ final class FileHolder {
    */
   void markEarly() {
     try {
-      files.markEarly();
+      context.files.markEarly();
     } catch (IOException e) {
       mayComeBack(e);
     }
@@ -319,23 +322,23 @@ final class FileHolder {
   /** What this store removed before the file was open is removed: the file may be used again. */
   void removeEarlyMarker() {
     try {
-      files.unmarkEarly();
+      context.files.unmarkEarly();
     } catch (IOException e) {
-      faults.warn(e, "will start empty: cannot delete", files.earlyMarker());
+      context.faults.warn(e, "will start empty: cannot delete", context.files.earlyMarker());
     }
   }
 
   /** Makes sure that nobody uses what is in the files. */
   private void forget() {
     try {
-      files.discard();
+      context.files.discard();
     } catch (IOException | RuntimeException e) {
       mayComeBack(e);
     }
   }
 
   private void mayComeBack(Exception cause) {
-    faults.warn(
+    context.faults.warn(
         cause,
         "its files can neither be deleted nor marked: delete them before the next start, or entries"
             + " that were invalidated may come back");

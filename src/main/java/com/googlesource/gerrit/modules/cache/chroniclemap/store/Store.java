@@ -64,13 +64,11 @@ public final class Store {
 
   /** Makes a store that is not open yet. */
   Store(StoreContext context) {
-    // Noted before anyone could ask for it in this run.
-    boolean discarded = context.files.isMarkedAtStart();
     this.context = context;
     this.holder = new FileHolder(context, this::fileFailed);
     this.growth = new StoreGrowth(context, holder, this::writeSoon);
     this.writer = new StoreWriter(context, holder, growth);
-    this.life = new StoreLife(context, holder, growth, writer, discarded);
+    this.life = new StoreLife(context, holder, growth, writer);
     this.reads = new StoreReads(context, holder);
     this.changes = new StoreChanges(context, holder, growth, writer);
     this.upkeep = new StoreUpkeep(context, holder, growth, writer);
@@ -264,7 +262,7 @@ public final class Store {
   /** The store's figures. */
   public StoreStats stats() {
     FileInUse file = holder.file();
-    StoreCounters counters = context.counters;
+    StoreContext.Counters counters = context.counters;
     return new StoreStats(
         context.settings.name(),
         holder.state(),

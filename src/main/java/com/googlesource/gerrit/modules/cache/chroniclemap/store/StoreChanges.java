@@ -19,8 +19,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrite;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.Tickets;
 import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 
@@ -35,12 +33,9 @@ final class StoreChanges {
   private static final long BUSY_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private final FileHolder holder;
-  private final PendingWrites pending;
-  private final Tickets tickets;
-  private final StoreCounters counters;
+  private final StoreContext context;
   private final StoreWriter writer;
   private final StoreGrowth growth;
-  private final WriterLock lock;
   private final long maxValue;
   private final int maxKey;
 
@@ -49,12 +44,9 @@ final class StoreChanges {
 
   StoreChanges(StoreContext context, FileHolder holder, StoreGrowth growth, StoreWriter writer) {
     this.holder = holder;
-    this.pending = context.pending;
-    this.tickets = context.tickets;
-    this.counters = context.counters;
+    this.context = context;
     this.writer = writer;
     this.growth = growth;
-    this.lock = context.lock;
     this.maxValue = context.settings.maxValue();
     this.maxKey = context.settings.maxKey();
   }
@@ -79,7 +71,7 @@ final class StoreChanges {
 
   /** Removes a value; returns a ticket. */
   long remove(byte[] keyBytes) {
-    counters.invalidated.increment();
+    context.counters.invalidated.increment();
     return change(new HashedKey(keyBytes), PendingWrite.remove());
   }
 
@@ -109,22 +101,22 @@ final class StoreChanges {
 
     void make(HashedKey key) {
       // Who could not have the lock at once would wait for others' writes.
-      boolean mayWrite = lock.tryLock();
+      boolean mayWrite = context.lock.tryLock();
       try {
-        pending.change(key, (k, before) -> makeAlone(k, mayWrite));
+        context.pending.change(key, (k, before) -> makeAlone(k, mayWrite));
       } finally {
         if (mayWrite) {
-          lock.unlock();
+          context.lock.unlock();
         }
         if (ticket != 0) {
-          tickets.end(ticket);
+          context.tickets.end(ticket);
         }
       }
     }
 
     /** Returns what waits for the key from now on. */
     private PendingWrite makeAlone(HashedKey key, boolean mayWrite) {
-      ticket = tickets.begin(key.hash);
+      ticket = context.tickets.begin(key.hash);
       FileInUse file = holder.file();
       if (mayWrite && file != null && writer.writeAsItIs(file, key, write)) {
         outcome = Outcome.WRITTEN;
@@ -227,12 +219,12 @@ final class StoreChanges {
       return;
     }
     HashedKey key = new HashedKey(keyBytes);
-    boolean mayWrite = lock.tryLock();
+    boolean mayWrite = context.lock.tryLock();
     try {
-      pending.change(
+      context.pending.change(
           key,
           (k, before) -> {
-            if (!tickets.isCurrent(ticket)) {
+            if (!context.tickets.isCurrent(ticket)) {
               return before;
             }
             // In place of a put or removal that waits, it must not become void: what that one was
@@ -244,10 +236,10 @@ final class StoreChanges {
           });
     } finally {
       if (mayWrite) {
-        lock.unlock();
+        context.lock.unlock();
       }
     }
-    if (!pending.isEmpty()) {
+    if (!context.pending.isEmpty()) {
       writeLater(key, hasRoom);
     }
   }
@@ -255,11 +247,11 @@ final class StoreChanges {
   /** Removes all values. */
   void clear() {
     holder.awaitOpenBriefly();
-    counters.invalidated.increment();
+    context.counters.invalidated.increment();
     StoreChanges next = null;
     Generation cleared = null;
     FileInUse file = null;
-    lock.lock();
+    context.lock.lock();
     try {
       file = holder.file();
       if (file != null) {
@@ -269,14 +261,14 @@ final class StoreChanges {
       } else {
         next = lastSuccessor();
       }
-      pending.clear();
+      context.pending.clear();
     } catch (IOException | RuntimeException | InternalError e) {
       // The next file is empty too.
       holder.fail(holder.file(), e);
     } finally {
       // Last, and under the lock, so that no writer takes a write for valid that this makes void.
-      tickets.advanceAll();
-      lock.unlock();
+      context.tickets.advanceAll();
+      context.lock.unlock();
     }
     if (cleared != null) {
       growth.unmapLater(file, cleared);
@@ -291,14 +283,14 @@ final class StoreChanges {
    * makes sure that a crash before it is removed does not bring it back.
    */
   private void forgetOlderAfterCrash(HashedKey key) {
-    lock.lock();
+    context.lock.lock();
     try {
       if (holder.isOpening()) {
         holder.markEarly();
         return;
       }
     } finally {
-      lock.unlock();
+      context.lock.unlock();
     }
     takeAway(key);
   }

@@ -19,24 +19,46 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDis
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.Tickets;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Usage;
+import java.time.Duration;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 
 /** What all parts of one store share. */
 final class StoreContext {
+  /** Counts since the store was opened. */
+  static final class Counters {
+    final LongAdder hits = new LongAdder();
+    final LongAdder misses = new LongAdder();
+    final LongAdder puts = new LongAdder();
+    final LongAdder notStored = new LongAdder();
+    final LongAdder damaged = new LongAdder();
+    final LongAdder expired = new LongAdder();
+    final LongAdder invalidated = new LongAdder();
+    final LongAdder evictions = new LongAdder();
+    final LongAdder growths = new LongAdder();
+  }
+
   final StoreSettings settings;
   final FilesOnDisk files;
+
+  /** Whether what there is must not be used; noted before anyone could ask for it in this run. */
+  final boolean discarded;
+
   final StoreThreads threads;
   final DiskBudget budget;
 
   /** Milliseconds since the epoch. */
   final LongSupplier clock;
 
-  final StoreCounters counters = new StoreCounters();
+  final Counters counters = new Counters();
   final Tickets tickets = new Tickets();
   final PendingWrites pending = new PendingWrites();
   final WriterLock lock = new WriterLock();
   final FaultLog faults;
-  final MaxAge maxAge;
+
+  /** Up to which values are found; Long.MAX_VALUE if there is no limit. */
+  final long maxAgeMillis;
+
   final Usage usage;
 
   StoreContext(
@@ -47,11 +69,17 @@ final class StoreContext {
       LongSupplier clock) {
     this.settings = settings;
     this.files = files;
+    this.discarded = files.isMarkedAtStart();
     this.threads = threads;
     this.budget = budget;
     this.clock = clock;
     this.faults = new FaultLog(settings.name());
-    this.maxAge = new MaxAge(settings.maxAge(), clock);
+    this.maxAgeMillis = settings.maxAge().map(Duration::toMillis).orElse(Long.MAX_VALUE);
     this.usage = new Usage(clock, threads::maintain, files.disk(), files.usage(), faults);
+  }
+
+  /** Values made before are too old; milliseconds since the epoch. */
+  long minCreated() {
+    return maxAgeMillis == Long.MAX_VALUE ? Long.MIN_VALUE : clock.getAsLong() - maxAgeMillis;
   }
 }

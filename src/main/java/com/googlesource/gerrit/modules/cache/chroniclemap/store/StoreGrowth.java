@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 
 import com.google.common.util.concurrent.Uninterruptibles;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
@@ -25,7 +24,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDis
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk.GenerationName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Rebuild;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
 import java.io.IOException;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -48,16 +46,9 @@ final class StoreGrowth implements DiskBudget.Owner {
   /** How long a store that is closed waits for a growth, which is about done where it is small. */
   private static final long BRIEF_MILLIS = 300;
 
-  private final StoreSettings settings;
+  private final StoreContext context;
   private final FileHolder holder;
-  private final PendingWrites pending;
-  private final FaultLog faults;
   private final GrowthPlan plan;
-  private final WriterLock lock;
-  private final StoreCounters counters;
-  private final MaxAge maxAge;
-  private final StoreThreads threads;
-  private final DiskBudget budget;
   private final Runnable grown;
 
   /** A growth that was asked for. */
@@ -89,16 +80,9 @@ final class StoreGrowth implements DiskBudget.Owner {
    * @param grown told when there is more room, or there will be none
    */
   StoreGrowth(StoreContext context, FileHolder holder, Runnable grown) {
-    this.settings = context.settings;
+    this.context = context;
     this.holder = holder;
-    this.pending = context.pending;
-    this.maxAge = context.maxAge;
-    this.counters = context.counters;
-    this.faults = context.faults;
-    this.plan = new GrowthPlan(settings.maxBytes());
-    this.lock = context.lock;
-    this.threads = context.threads;
-    this.budget = context.budget;
+    this.plan = new GrowthPlan(context.settings.maxBytes());
     this.grown = grown;
   }
 
@@ -147,7 +131,8 @@ final class StoreGrowth implements DiskBudget.Owner {
       return plan.next(file.nextBytes(), valueLength, 0).isPresent();
     }
     long current = file.bytes();
-    OptionalLong bytes = plan.next(current, valueLength, file.liveBytes() + pending.bytes());
+    OptionalLong bytes =
+        plan.next(current, valueLength, file.liveBytes() + context.pending.bytes());
     if (bytes.isEmpty() && file.isShortOfSlots()) {
       // Values are far smaller than when the file was made: it has room but no slots for them. At
       // its limit it can only be made anew by way of a smaller one.
@@ -171,12 +156,12 @@ final class StoreGrowth implements DiskBudget.Owner {
 
   @Override
   public String cache() {
-    return FilesOnDisk.escape(settings.name());
+    return FilesOnDisk.escape(context.settings.name());
   }
 
   @Override
   public long maxBytes() {
-    return settings.maxBytes();
+    return context.settings.maxBytes();
   }
 
   /** Gives half of the file back if it can; another store has a better right to it. */
@@ -206,7 +191,7 @@ final class StoreGrowth implements DiskBudget.Owner {
       Generation old = holder.clear(file, bytes);
       var unused = resize(bytes);
       // Less room belongs to it now.
-      threads.settle(file::saveUsage);
+      context.threads.settle(file::saveUsage);
       return old;
     } finally {
       if (interrupted) {
@@ -239,12 +224,12 @@ final class StoreGrowth implements DiskBudget.Owner {
 
   /** Leaves the disk to the other stores: there is no file. */
   void releaseDisk() {
-    budget.release(this);
+    context.budget.release(this);
   }
 
   /** Says that the file stays, though it is in use no more. */
   void leaveDisk() {
-    budget.leave(this);
+    context.budget.leave(this);
   }
 
   /** Returns false if another rebuild is running or the background threads were stopped. */
@@ -253,7 +238,7 @@ final class StoreGrowth implements DiskBudget.Owner {
     if (!last.done.isDone() || !run.compareAndSet(last, mine)) {
       return false;
     }
-    if (!threads.maintain(() -> run(file, bytes, progress, mine))) {
+    if (!context.threads.maintain(() -> run(file, bytes, progress, mine))) {
       mine.done.complete(false);
       return false;
     }
@@ -276,7 +261,7 @@ final class StoreGrowth implements DiskBudget.Owner {
     }
     if (done) {
       // Only now and elsewhere: the disk may need long for it.
-      threads.settle(
+      context.threads.settle(
           () -> {
             file.saveUsage();
             file.base();
@@ -318,12 +303,12 @@ final class StoreGrowth implements DiskBudget.Owner {
       holder.fail(holder.file(), e);
       abandon(file);
     }
-    lock.lock();
+    context.lock.lock();
     try {
       // Not the size that was wanted: all values may have been removed meanwhile.
       var unused = resize(file.bytes());
     } finally {
-      lock.unlock();
+      context.lock.unlock();
     }
     return done;
   }
@@ -331,20 +316,20 @@ final class StoreGrowth implements DiskBudget.Owner {
   /** Changes what the store takes of the disk of all; returns false if there is too little. */
   private boolean resize(long bytes) {
     // A growth may end after the file it was for, when nothing is taken any more.
-    return !holder.isOver() && budget.resize(this, bytes);
+    return !holder.isOver() && context.budget.resize(this, bytes);
   }
 
   /** Returns null if the store has given its file up. */
   private Generation make(FileInUse file, long bytes) throws IOException {
     GenerationName name;
-    lock.lock();
+    context.lock.lock();
     try {
       if (!holder.uses(file)) {
         return null;
       }
       name = file.nextName(bytes);
     } finally {
-      lock.unlock();
+      context.lock.unlock();
     }
     return file.make(name);
   }
@@ -356,7 +341,7 @@ final class StoreGrowth implements DiskBudget.Owner {
         abandon(file);
         return false;
       }
-      lock.giveWay();
+      context.lock.giveWay();
       copy(file, rebuild, i);
       progress.step(i + 1, segments);
     }
@@ -364,11 +349,11 @@ final class StoreGrowth implements DiskBudget.Owner {
   }
 
   private void abandon(FileInUse file) {
-    lock.lock();
+    context.lock.lock();
     try {
       file.abandonRebuild();
     } finally {
-      lock.unlock();
+      context.lock.unlock();
     }
     file.discardAbandoned();
   }
@@ -376,14 +361,14 @@ final class StoreGrowth implements DiskBudget.Owner {
   /** Returns null if the file is not in use any more, or newer than what was made. */
   private Rebuild take(FileInUse file, Generation made) {
     Rebuild taken = null;
-    lock.lock();
+    context.lock.lock();
     try {
       // All values may have been removed meanwhile, by way of a file that is newer than this one.
       if (holder.uses(file) && made.number() > file.current().number()) {
         taken = file.beginRebuild(made);
       }
     } finally {
-      lock.unlock();
+      context.lock.unlock();
       if (taken == null) {
         file.discard(made);
       }
@@ -392,29 +377,29 @@ final class StoreGrowth implements DiskBudget.Owner {
   }
 
   private void copy(FileInUse file, Rebuild rebuild, int segment) throws IOException {
-    lock.lock();
+    context.lock.lock();
     try {
       if (holder.uses(file) && file.isRebuilding()) {
-        counters.notStored.add(rebuild.copySegment(segment, maxAge.minCreated()));
+        context.counters.notStored.add(rebuild.copySegment(segment, context.minCreated()));
       }
     } finally {
-      lock.unlock();
+      context.lock.unlock();
     }
   }
 
   private boolean finish(FileInUse file) throws IOException {
     Generation old;
-    lock.lock();
+    context.lock.lock();
     try {
       old = holder.install(file);
     } finally {
-      lock.unlock();
+      context.lock.unlock();
     }
     if (old == null) {
       abandon(file);
       return false;
     }
-    counters.growths.increment();
+    context.counters.growths.increment();
     // Waits for readers; writers need not.
     file.unmap(old);
     return true;
@@ -428,13 +413,14 @@ final class StoreGrowth implements DiskBudget.Owner {
           file.unmapReplaced();
           file.discardAbandoned();
         };
-    if (!threads.maintain(unmapping)) {
+    if (!context.threads.maintain(unmapping)) {
       unmapping.run();
     }
   }
 
   private void refuse(Throwable cause) {
     refusedUntil = System.nanoTime() + RETRY_NANOS;
-    faults.warn(cause, "cannot be given another file: what is used least leaves the one it has");
+    context.faults.warn(
+        cause, "cannot be given another file: what is used least leaves the one it has");
   }
 }

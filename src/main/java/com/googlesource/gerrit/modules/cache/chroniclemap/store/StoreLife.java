@@ -15,15 +15,12 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
 import java.io.IOException;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.LongSupplier;
 
 /**
  * How a store's file comes and goes: it is opened, replaced by a new one after it failed, and
@@ -41,15 +38,9 @@ final class StoreLife {
   private static final long LARGE = 256 << 20;
 
   private final StoreContext context;
-  private final FaultLog faults;
   private final FileHolder holder;
-  private final PendingWrites pending;
   private final StoreGrowth growth;
   private final StoreWriter writer;
-  private final boolean discarded;
-  private final WriterLock lock;
-  private final StoreThreads threads;
-  private final LongSupplier clock;
 
   /**
    * Held while a new file is made in place of one that failed, and while that is ruled out. See
@@ -66,27 +57,12 @@ final class StoreLife {
   /** What was closed; null before that, or if it could not be. */
   private volatile FileInUse left;
 
-  /**
-   * Begins before the file is opened.
-   *
-   * @param discarded whether what there is must not be used
-   */
-  StoreLife(
-      StoreContext context,
-      FileHolder holder,
-      StoreGrowth growth,
-      StoreWriter writer,
-      boolean discarded) {
+  /** Begins before the file is opened. */
+  StoreLife(StoreContext context, FileHolder holder, StoreGrowth growth, StoreWriter writer) {
     this.context = context;
-    this.faults = context.faults;
     this.holder = holder;
-    this.pending = context.pending;
     this.growth = growth;
     this.writer = writer;
-    this.discarded = discarded;
-    this.lock = context.lock;
-    this.threads = context.threads;
-    this.clock = context.clock;
   }
 
   // ---- opening
@@ -94,7 +70,7 @@ final class StoreLife {
   /** Opens the file; returns how it was found when that is done or has failed. */
   StartReport open() {
     try {
-      takeOver(opener().open());
+      takeOver(new StoreOpener(context, growth).open());
       noteOpened();
     } catch (IOException | RuntimeException | Error e) {
       giveUp(e);
@@ -104,18 +80,14 @@ final class StoreLife {
     return holder.report();
   }
 
-  private StoreOpener opener() {
-    return new StoreOpener(context, growth, discarded);
-  }
-
   private void noteOpened() {
     synchronized (healing) {
-      times.opened(clock.getAsLong());
+      times.opened(context.clock.getAsLong());
     }
   }
 
   private void takeOver(StoreOpener.Opened result) throws IOException {
-    lock.lock();
+    context.lock.lock();
     try {
       holder.use(result.file(), result.report(), growth.emptyBytes(result.bytes()));
       // Applied before anyone else writes: after that the marker is not needed any more.
@@ -124,28 +96,29 @@ final class StoreLife {
         holder.removeEarlyMarker();
       }
     } finally {
-      lock.unlock();
+      context.lock.unlock();
     }
     growth.fit(result.file(), result.bytes());
     if (result.file().diskBytes() >= LARGE) {
       // Now, as the page cache may be cold; smaller ones when there is time.
-      threads.settle(result.file()::expectRandomAccess);
+      context.threads.settle(result.file()::expectRandomAccess);
     }
     if (result.file().unchecked() > 0) {
-      var unused = threads.maintain(() -> holder.checkAll(result.file(), /* leaveTime= */ true));
+      var unused =
+          context.threads.maintain(() -> holder.checkAll(result.file(), /* leaveTime= */ true));
     }
   }
 
   /** There is no file for now. */
   private void giveUp(Throwable cause) {
-    lock.lock();
+    context.lock.lock();
     try {
       // Who opened the store tells of it.
-      faults.count(cause);
+      context.faults.count(cause);
       holder.giveUp(cause);
-      pending.clear();
+      context.pending.clear();
     } finally {
-      lock.unlock();
+      context.lock.unlock();
     }
     releaseDisk();
     healLater();
@@ -156,7 +129,7 @@ final class StoreLife {
   /** Unmaps a file that is not in use any more, and sees to another one. */
   void replaceLater(FileInUse failed) {
     // Not here: the caller may be a reader inside the gate, or in the middle of a change.
-    var unused = threads.write(() -> unmapAndHeal(failed));
+    var unused = context.threads.write(() -> unmapAndHeal(failed));
   }
 
   private void unmapAndHeal(FileInUse file) {
@@ -175,26 +148,28 @@ final class StoreLife {
   }
 
   private void unmap(FileInUse file) {
-    lock.lock();
+    context.lock.lock();
     try {
       if (holder.isOver()) {
-        pending.clear();
+        context.pending.clear();
       }
     } finally {
-      lock.unlock();
+      context.lock.unlock();
     }
     // Who writes holds the lock and has seen by now that this file is in use no more.
     try {
       file.unmap();
     } catch (RuntimeException | InternalError e) {
-      faults.warn(e, "cannot unmap its file");
+      context.faults.warn(e, "cannot unmap its file");
     }
   }
 
   private void healLater() {
     synchronized (healing) {
       if (!closed) {
-        times.failed(clock.getAsLong()).ifPresent(seconds -> threads.later(this::heal, seconds));
+        times
+            .failed(context.clock.getAsLong())
+            .ifPresent(seconds -> context.threads.later(this::heal, seconds));
       }
     }
   }
@@ -213,12 +188,14 @@ final class StoreLife {
           // Its name may be used again.
           unmap(holder.givenUp());
         }
-        takeOver(opener().openEmpty("its file failed: " + holder.report().detail()));
-        times.opened(clock.getAsLong());
+        takeOver(
+            new StoreOpener(context, growth)
+                .openEmpty("its file failed: " + holder.report().detail()));
+        times.opened(context.clock.getAsLong());
         logger.atInfo().log("Cache %s has a file again", context.settings.name());
       } catch (IOException | RuntimeException | Error e) {
         // Of any kind: whatever keeps this one from being made, there is a next time.
-        faults.count(e);
+        context.faults.count(e);
         releaseDisk();
         healLater();
       }
@@ -248,7 +225,7 @@ final class StoreLife {
   }
 
   private void closeFile() {
-    lock.lock();
+    context.lock.lock();
     try {
       boolean inOrder = false;
       try {
@@ -260,9 +237,10 @@ final class StoreLife {
         letGoOfFile(inOrder);
       }
     } catch (IOException | RuntimeException | InternalError e) {
-      faults.warn(e, "could not be closed properly and will be recovered at the next start");
+      context.faults.warn(
+          e, "could not be closed properly and will be recovered at the next start");
     } finally {
-      lock.unlock();
+      context.lock.unlock();
       // The threads are stopped next, perhaps before one came to it.
       growth.giveUp();
       growth.leaveDisk();
@@ -271,7 +249,7 @@ final class StoreLife {
 
   private void letGoOfFile(boolean inOrder) throws IOException {
     FileInUse file = holder.letGo();
-    pending.clear();
+    context.pending.clear();
     if (file == null) {
       if (holder.givenUp() != null) {
         // Another store may make a file of its name.
@@ -310,7 +288,8 @@ final class StoreLife {
       try {
         closedFile.settle(ours);
       } catch (IOException | InternalError e) {
-        faults.warn(e, "cannot make sure that its file is on disk; it is used again if it is");
+        context.faults.warn(
+            e, "cannot make sure that its file is on disk; it is used again if it is");
       }
     }
   }

@@ -15,8 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Holes;
@@ -44,33 +42,22 @@ final class StoreOpener {
    */
   record Opened(FileInUse file, StartReport report, long bytes) {}
 
+  private final StoreContext context;
   private final StoreSettings settings;
   private final FilesOnDisk files;
-  private final Disk disk;
-  private final GenerationMaker maker;
-  private final FaultLog faults;
-  private final DiskBudget budget;
   private final DiskBudget.Owner owner;
-  private final boolean discarded;
+  private final GenerationMaker maker;
   private final long begun = System.nanoTime();
 
-  /**
-   * Prepares to open.
-   *
-   * @param discarded whether the files must not be used
-   */
-  StoreOpener(StoreContext context, DiskBudget.Owner owner, boolean discarded) {
+  StoreOpener(StoreContext context, DiskBudget.Owner owner) {
+    this.context = context;
     this.settings = context.settings;
     this.files = context.files;
-    this.disk = files.disk();
-    StoreCounters counters = context.counters;
+    this.owner = owner;
+    StoreContext.Counters counters = context.counters;
     this.maker =
         new GenerationMaker(
             files, context.usage, settings.maxValue(), counters.evictions, counters.damaged);
-    this.faults = context.faults;
-    this.budget = context.budget;
-    this.owner = owner;
-    this.discarded = discarded;
   }
 
   /**
@@ -80,7 +67,7 @@ final class StoreOpener {
    * @throws IOException if there is no file and none can be made
    */
   Opened open() throws IOException {
-    if (discarded) {
+    if (context.discarded) {
       return replace(
           "it may hold entries that were invalidated just before a crash or a stop of the machine");
     }
@@ -94,8 +81,8 @@ final class StoreOpener {
     long bytes = take(Math.min(found.bytes(), settings.maxBytes()));
     try {
       Optional<FileState> state =
-          FileState.open(disk, found.statePath(), found.geometry().segments());
-      if (state.isEmpty() && FileState.isUnfinished(disk, found.statePath())) {
+          FileState.open(files.disk(), found.statePath(), found.geometry().segments());
+      if (state.isEmpty() && FileState.isUnfinished(files.disk(), found.statePath())) {
         // No fault: whoever made it was killed before it held anything.
         logger.atInfo().log("Cache %s: its file was never finished", settings.name());
         files.deleteAll();
@@ -106,7 +93,7 @@ final class StoreOpener {
       }
       return open(found, state.get(), bytes);
     } catch (IOException | RuntimeException | InternalError e) {
-      faults.count(e);
+      context.faults.count(e);
       return replace(reasonOf(e));
     }
   }
@@ -123,7 +110,7 @@ final class StoreOpener {
                 + " it is a copy");
       }
       if (!state.isSameFile(found.path())) {
-        Holes.fill(disk, found.path());
+        Holes.fill(files.disk(), found.path());
       }
       state.takeOver(found.path(), verdict);
       generation = maker.open(found, state);
@@ -175,13 +162,13 @@ final class StoreOpener {
   }
 
   private Opened create(StartReport.Kind kind, String detail) throws IOException {
-    long bytes = take(budget.first(new GrowthPlan(settings.maxBytes()).first()));
+    long bytes = take(context.budget.first(new GrowthPlan(settings.maxBytes()).first()));
     return new Opened(use(maker.first(bytes)), report(kind, detail, 0), bytes);
   }
 
   /** Takes a share of the disk of all stores: this much, or what there is. */
   private long take(long bytes) throws IOException {
-    long taken = budget.take(owner, bytes, Geometry.MIN_FILE_BYTES);
+    long taken = context.budget.take(owner, bytes, Geometry.MIN_FILE_BYTES);
     if (taken == 0) {
       throw new IOException("the other caches take all that cache.diskLimitTotal allows");
     }
@@ -189,7 +176,7 @@ final class StoreOpener {
   }
 
   private FileInUse use(Generation generation) {
-    return new FileInUse(settings.name(), settings.maxBytes(), maker, faults, generation);
+    return new FileInUse(settings.name(), settings.maxBytes(), maker, context.faults, generation);
   }
 
   private StartReport report(StartReport.Kind kind, String detail, long entries) {
@@ -206,7 +193,7 @@ final class StoreOpener {
       }
     } catch (IOException e) {
       // They mean nothing to anyone, whatever they are: the newest of this version counts.
-      faults.warn(e, "cannot delete files that are not needed any more");
+      context.faults.warn(e, "cannot delete files that are not needed any more");
     }
   }
 

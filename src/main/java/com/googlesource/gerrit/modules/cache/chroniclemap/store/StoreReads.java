@@ -21,9 +21,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredVal
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrite;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.Tickets;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Usage;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -38,33 +35,19 @@ final class StoreReads {
   /** How often a read looks again when the key is being changed. */
   private static final int READ_ATTEMPTS = 3;
 
-  private final StoreSettings settings;
+  private final StoreContext context;
   private final FileHolder holder;
-  private final PendingWrites pending;
-  private final Tickets tickets;
-  private final StoreCounters counters;
-  private final Usage usage;
-  private final MaxAge maxAge;
-  private final WriterLock lock;
-  private final StoreThreads threads;
 
   StoreReads(StoreContext context, FileHolder holder) {
-    this.settings = context.settings;
+    this.context = context;
     this.holder = holder;
-    this.pending = context.pending;
-    this.tickets = context.tickets;
-    this.counters = context.counters;
-    this.usage = context.usage;
-    this.maxAge = context.maxAge;
-    this.lock = context.lock;
-    this.threads = context.threads;
   }
 
   /** Reads a value and counts that; returns null if there is none. */
   Value read(byte[] key) {
     Value value = find(key);
-    usage.asked(key);
-    (value != null ? counters.hits : counters.misses).increment();
+    context.usage.asked(key);
+    (value != null ? context.counters.hits : context.counters.misses).increment();
     return value;
   }
 
@@ -76,9 +59,9 @@ final class StoreReads {
       return null;
     }
     Value value = findNewest(key);
-    if (value != null && value.created() < maxAge.minCreated()) {
-      counters.expired.increment();
-      var unused = threads.write(() -> removeIf(key, this::isExpired));
+    if (value != null && value.created() < context.minCreated()) {
+      context.counters.expired.increment();
+      var unused = context.threads.write(() -> removeIf(key, this::isExpired));
       return null;
     }
     return value;
@@ -86,8 +69,9 @@ final class StoreReads {
 
   private Value findNewest(byte[] key) {
     for (int i = 0; i < READ_ATTEMPTS; i++) {
-      PendingWrite waiting = pending.isEmpty() ? null : pending.get(new HashedKey(key));
-      if (waiting != null && !waiting.isVoid(tickets)) {
+      PendingWrite waiting =
+          context.pending.isEmpty() ? null : context.pending.get(new HashedKey(key));
+      if (waiting != null && !waiting.isVoid(context.tickets)) {
         return waiting.value() == null ? null : new Value(waiting.value(), waiting.created());
       }
       StoredValue stored = findInFile(key);
@@ -95,7 +79,7 @@ final class StoreReads {
         return stored == null ? null : new Value(stored.payload(), stored.created());
       }
       // The key is just being changed; the new value can be found in a moment.
-      pending.await(new HashedKey(key));
+      context.pending.await(new HashedKey(key));
     }
     return null;
   }
@@ -111,10 +95,10 @@ final class StoreReads {
       if (e.isCertain()) {
         countDamaged(e);
       }
-      var unused = threads.write(() -> removeIf(key, this::isDamaged));
+      var unused = context.threads.write(() -> removeIf(key, this::isDamaged));
     } catch (StoreBusyException e) {
       // A miss: whoever has the segment waits for the disk.
-      logger.atFine().withCause(e).log("Cache %s", settings.name());
+      logger.atFine().withCause(e).log("Cache %s", context.settings.name());
     } catch (RuntimeException | InternalError e) {
       holder.fail(file, e);
     }
@@ -127,13 +111,14 @@ final class StoreReads {
 
   private boolean isExpired(FileInUse file, byte[] key) throws DamagedEntryException {
     StoredValue value = file.read(key);
-    return value != null && !value.isVoid() && value.created() < maxAge.minCreated();
+    return value != null && !value.isVoid() && value.created() < context.minCreated();
   }
 
   private void countDamaged(DamagedEntryException e) {
-    counters.damaged.increment();
+    context.counters.damaged.increment();
     logger.atWarning().atMostEvery(1, TimeUnit.MINUTES).log(
-        "Cache %s: a damaged entry was found and is dropped: %s", settings.name(), e.getMessage());
+        "Cache %s: a damaged entry was found and is dropped: %s",
+        context.settings.name(), e.getMessage());
   }
 
   private boolean isDamaged(FileInUse file, byte[] key) {
@@ -151,7 +136,7 @@ final class StoreReads {
 
   /** Removes a value from the file, if under the writer's lock it still is what a reader saw. */
   private void removeIf(byte[] key, FileCheck check) {
-    lock.lock();
+    context.lock.lock();
     try {
       FileInUse file = holder.file();
       if (file != null && holds(check, file, key)) {
@@ -159,11 +144,11 @@ final class StoreReads {
       }
     } catch (StoreBusyException e) {
       // The next reader sees it again.
-      logger.atFine().withCause(e).log("Cache %s", settings.name());
+      logger.atFine().withCause(e).log("Cache %s", context.settings.name());
     } catch (RuntimeException | InternalError e) {
       holder.fail(holder.file(), e);
     } finally {
-      lock.unlock();
+      context.lock.unlock();
     }
   }
 

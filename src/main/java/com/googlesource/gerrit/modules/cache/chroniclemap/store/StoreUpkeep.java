@@ -15,12 +15,11 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.VerifyCounts;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable.VerifyCounts;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.util.Optional;
@@ -28,7 +27,6 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.function.LongSupplier;
 
 /**
  * What is done to a file now and then while requests go on: it is checked, made smaller, and rid of
@@ -46,16 +44,10 @@ final class StoreUpkeep {
   /** How full a file may be that a store is compacted into, so that it does not grow at once. */
   private static final double COMPACT_FILL = 0.6;
 
-  private final StoreSettings settings;
+  private final StoreContext context;
   private final FileHolder holder;
   private final StoreGrowth growth;
   private final StoreWriter writer;
-  private final StoreCounters counters;
-  private final FaultLog faults;
-  private final MaxAge maxAge;
-  private final LongSupplier clock;
-  private final WriterLock lock;
-  private final StoreThreads threads;
 
   /** When the use of values was last saved; milliseconds since the epoch. */
   private volatile long lastSave;
@@ -65,27 +57,15 @@ final class StoreUpkeep {
 
   /** Begins with nothing done. */
   StoreUpkeep(StoreContext context, FileHolder holder, StoreGrowth growth, StoreWriter writer) {
-    this.settings = context.settings;
+    this.context = context;
     this.holder = holder;
     this.growth = growth;
     this.writer = writer;
-    this.counters = context.counters;
-    this.faults = context.faults;
-    this.maxAge = context.maxAge;
-    this.clock = context.clock;
-    this.lock = context.lock;
-    this.threads = context.threads;
-    this.lastSweep = clock.getAsLong();
+    this.lastSweep = context.clock.getAsLong();
     this.lastSave = lastSweep;
   }
 
-  /**
-   * Reads all entries from the file and checks them. Requests go on meanwhile; writes wait for
-   * milliseconds at most. Where the thread is interrupted meanwhile, not all is checked.
-   *
-   * @param repair whether to rebuild the file without what is damaged, if anything is
-   * @throws InterruptedException if the thread is interrupted while it waits
-   */
+  /** See {@link Store#verify}. */
   VerifyReport verify(boolean repair, Progress progress) throws InterruptedException {
     long begun = System.nanoTime();
     holder.awaitOpened();
@@ -110,7 +90,7 @@ final class StoreUpkeep {
       SegmentReader reader = checked.reader(channel);
       int segments = file.segments();
       for (int i = 0; i < segments; i++) {
-        lock.giveWay();
+        context.lock.giveWay();
         if (!verifySegment(file, checked, reader, i, progress, counts)) {
           return false;
         }
@@ -120,7 +100,7 @@ final class StoreUpkeep {
     } catch (IOException | StoreBusyException e) {
       // A file that is not in use any more was deleted by whoever saw to that.
       if (holder.uses(file) && file.current() == checked) {
-        faults.warn(e, "cannot be checked");
+        context.faults.warn(e, "cannot be checked");
       }
       return false;
     }
@@ -134,7 +114,7 @@ final class StoreUpkeep {
       Progress progress,
       VerifyCounts counts)
       throws IOException {
-    lock.lock();
+    context.lock.lock();
     try {
       if (progress.isCancelled()
           || !holder.uses(file)
@@ -150,14 +130,11 @@ final class StoreUpkeep {
       holder.fail(file, e);
       return false;
     } finally {
-      lock.unlock();
+      context.lock.unlock();
     }
   }
 
-  /**
-   * Makes the file as small as what it holds allows, without what is too old. Requests go on
-   * meanwhile.
-   */
+  /** See {@link Store#compact}. */
   CompactReport compact(Progress progress) throws InterruptedException {
     long begun = System.nanoTime();
     holder.awaitOpened();
@@ -180,7 +157,7 @@ final class StoreUpkeep {
   }
 
   private long smallestFor(FileInUse file) {
-    GrowthPlan plan = new GrowthPlan(settings.maxBytes());
+    GrowthPlan plan = new GrowthPlan(context.settings.maxBytes());
     long bytes = file.bytes();
     for (OptionalLong next = plan.previous(bytes);
         next.isPresent() && file.liveBytes() < next.getAsLong() * COMPACT_FILL;
@@ -214,8 +191,8 @@ final class StoreUpkeep {
 
   /** As {@link #sweepExpired}, if the last time was long ago for the age that values may reach. */
   void sweepIfDue() {
-    long interval = Math.clamp(maxAge.millis() / 10, MIN_SWEEP_MILLIS, MAX_SWEEP_MILLIS);
-    long now = clock.getAsLong();
+    long interval = Math.clamp(context.maxAgeMillis / 10, MIN_SWEEP_MILLIS, MAX_SWEEP_MILLIS);
+    long now = context.clock.getAsLong();
     if (now - lastSweep >= interval) {
       lastSweep = now;
       sweepExpired();
@@ -225,10 +202,10 @@ final class StoreUpkeep {
       growth.fitIfDue(file);
       // Not when it is opened: that would cost each start some time of the processor.
       file.expectRandomAccess();
-      threads.settle(file::base);
+      context.threads.settle(file::base);
       if (now - lastSave >= SAVE_MILLIS) {
         lastSave = now;
-        threads.settle(file::saveUsage);
+        context.threads.settle(file::saveUsage);
       }
     }
   }
@@ -236,26 +213,26 @@ final class StoreUpkeep {
   /** Takes away the values that are too old, segment by segment. */
   void sweepExpired() {
     FileInUse file = holder.file();
-    if (maxAge.isUnlimited() || file == null) {
+    if (context.maxAgeMillis == Long.MAX_VALUE || file == null) {
       return;
     }
     for (int i = 0; i < file.segments(); i++) {
-      lock.giveWay();
-      lock.lock();
+      context.lock.giveWay();
+      context.lock.lock();
       try {
         // What is being rebuilt leaves them out itself; what was rebuilt may have fewer segments.
         if (!holder.uses(file) || file.isRebuilding() || i >= file.segments()) {
           return;
         }
-        counters.expired.add(file.removeOlder(i, maxAge.minCreated()));
+        context.counters.expired.add(file.removeOlder(i, context.minCreated()));
       } catch (StoreBusyException e) {
         // The next sweep finds what stays.
-        logger.atFine().withCause(e).log("Cache %s", settings.name());
+        logger.atFine().withCause(e).log("Cache %s", context.settings.name());
       } catch (RuntimeException | InternalError e) {
         holder.fail(file, e);
         return;
       } finally {
-        lock.unlock();
+        context.lock.unlock();
       }
     }
   }

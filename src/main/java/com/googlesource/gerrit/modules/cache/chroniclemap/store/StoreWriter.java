@@ -20,7 +20,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.Tickets;
 import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -54,37 +53,28 @@ final class StoreWriter {
     BY_EVICTION
   }
 
-  private final StoreSettings settings;
+  private final StoreContext context;
   private final FileHolder holder;
-  private final PendingWrites pending;
-  private final Tickets tickets;
-  private final StoreCounters counters;
   private final StoreGrowth growth;
-  private final StoreThreads threads;
   private final AtomicBoolean draining = new AtomicBoolean();
 
-  private final WriterLock lock;
-
   StoreWriter(StoreContext context, FileHolder holder, StoreGrowth growth) {
-    this.settings = context.settings;
+    this.context = context;
     this.holder = holder;
-    this.pending = context.pending;
-    this.tickets = context.tickets;
-    this.counters = context.counters;
     this.growth = growth;
-    this.lock = context.lock;
-    this.threads = context.threads;
   }
 
   /** Whether more may wait. */
   boolean hasRoom() {
-    return pending.bytes() < MAX_PENDING_BYTES;
+    return context.pending.bytes() < MAX_PENDING_BYTES;
   }
 
   /** Has a background thread write what waits. */
   void writeSoon() {
-    if (holder.file() != null && !pending.isEmpty() && draining.compareAndSet(false, true)) {
-      if (!threads.write(this::drain)) {
+    if (holder.file() != null
+        && !context.pending.isEmpty()
+        && draining.compareAndSet(false, true)) {
+      if (!context.threads.write(this::drain)) {
         draining.set(false);
       }
     }
@@ -99,10 +89,10 @@ final class StoreWriter {
       } finally {
         draining.set(false);
       }
-    } while (all && !pending.isEmpty() && draining.compareAndSet(false, true));
+    } while (all && !context.pending.isEmpty() && draining.compareAndSet(false, true));
     if (!all) {
       // What waits for the file to grow is written when it has; what the disk keeps waiting, then.
-      threads.later(this::writeSoon, RETRY_SECONDS);
+      context.threads.later(this::writeSoon, RETRY_SECONDS);
     }
   }
 
@@ -126,7 +116,7 @@ final class StoreWriter {
   /** As above, for so long; the rest is left. */
   void writeFor(long nanos) {
     long begun = System.nanoTime();
-    for (HashedKey key : pending.keys()) {
+    for (HashedKey key : context.pending.keys()) {
       if (System.nanoTime() - begun > nanos) {
         return;
       }
@@ -136,8 +126,8 @@ final class StoreWriter {
 
   private boolean writeAll(Room room) {
     boolean all = true;
-    for (HashedKey key : pending.keys()) {
-      lock.giveWay();
+    for (HashedKey key : context.pending.keys()) {
+      context.lock.giveWay();
       all &= write(key, room);
     }
     return all;
@@ -155,24 +145,24 @@ final class StoreWriter {
 
   /** Returns false if the write has to wait, for the file to grow or for the disk. */
   private boolean write(HashedKey key, Room room) {
-    lock.lock();
+    context.lock.lock();
     try {
       FileInUse file = holder.file();
       if (file == null) {
         return true;
       }
       boolean[] applied = {true};
-      pending.change(
+      context.pending.change(
           key,
           (k, write) -> {
-            if (write != null && !write.isVoid(tickets)) {
+            if (write != null && !write.isVoid(context.tickets)) {
               applied[0] = apply(file, k, write, room);
             }
             return applied[0] ? null : write;
           });
       return applied[0];
     } finally {
-      lock.unlock();
+      context.lock.unlock();
     }
   }
 
@@ -197,7 +187,7 @@ final class StoreWriter {
         file.noteChange();
       }
       if (file.put(key.bytes, write.value(), write.created(), /* evict= */ false)) {
-        counters.puts.increment();
+        context.counters.puts.increment();
         if (file.isFilling() && !growth.request(file, 0)) {
           file.expectEviction();
         }
@@ -209,12 +199,12 @@ final class StoreWriter {
         return false;
       }
       if (file.put(key.bytes, write.value(), write.created(), /* evict= */ true)) {
-        counters.puts.increment();
+        context.counters.puts.increment();
       } else {
         notStored(length);
       }
     } catch (StoreBusyException e) {
-      logger.atFine().withCause(e).log("Cache %s", settings.name());
+      logger.atFine().withCause(e).log("Cache %s", context.settings.name());
       return false;
     } catch (IOException | RuntimeException | InternalError e) {
       holder.fail(holder.file(), e);
@@ -224,10 +214,10 @@ final class StoreWriter {
 
   /** Counts a value that did not fit. */
   void notStored(int length) {
-    counters.notStored.increment();
+    context.counters.notStored.increment();
     logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
         "Cache %s has no room for a value of %d bytes and keeps it in memory only;"
             + " cache.%s.diskLimit is %d bytes, or the disk is full",
-        settings.name(), length, settings.name(), settings.maxBytes());
+        context.settings.name(), length, context.settings.name(), context.settings.maxBytes());
   }
 }

@@ -23,7 +23,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentRe
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk.GenerationName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueCopy;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.VerifyCounts;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable.VerifyCounts;
 import java.io.IOException;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -51,8 +51,8 @@ public final class FileInUse {
   private final FaultLog faults;
 
   /**
-   * Written before {@link #rebuild} when the next generation takes the old one's place, and read
-   * before it: who finds no rebuild any more has the old generation or sees that it was replaced.
+   * Set before {@link #rebuild} is when the next generation takes the old one's place, and read
+   * before it: who has the old one and finds no rebuild sees in the end that it was replaced.
    */
   private volatile Generation current;
 

@@ -83,10 +83,14 @@ public final class Generation {
 
   /** Makes a value void, if there is one; for any thread. */
   void markVoid(byte[] key) {
+    whileMapped(() -> values.markVoid(key));
+  }
+
+  private void whileMapped(Runnable task) {
     long stamp = gate.enter();
     if (stamp != 0) {
       try {
-        values.markVoid(key);
+        task.run();
       } finally {
         gate.leave(stamp);
       }
@@ -134,26 +138,12 @@ public final class Generation {
 
   /** Puts a segment in order that may not be, unless the file was unmapped. */
   void check(int segment) {
-    long stamp = gate.enter();
-    if (stamp != 0) {
-      try {
-        values.map().check(segment);
-      } finally {
-        gate.leave(stamp);
-      }
-    }
+    whileMapped(() -> values.map().check(segment));
   }
 
   /** See {@link RecordMap#expectRandomAccess}. */
   void expectRandomAccess() {
-    long stamp = gate.enter();
-    if (stamp != 0) {
-      try {
-        values.map().expectRandomAccess();
-      } finally {
-        gate.leave(stamp);
-      }
-    }
+    whileMapped(values.map()::expectRandomAccess);
   }
 
   /** What is known of the file. */

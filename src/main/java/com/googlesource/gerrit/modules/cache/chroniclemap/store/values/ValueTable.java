@@ -302,6 +302,13 @@ public final class ValueTable {
         /* evict= */ true);
   }
 
+  /** Counts while a store is checked. */
+  public static final class VerifyCounts {
+    public long values;
+    public long bytes;
+    public long damaged;
+  }
+
   /** Checks a segment; the writer's lock keeps it as it is meanwhile. */
   public void verifySegment(int segment, SegmentReader reader, VerifyCounts counts)
       throws IOException {
