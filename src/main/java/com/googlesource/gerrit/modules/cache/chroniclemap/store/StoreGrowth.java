@@ -285,7 +285,7 @@ final class StoreGrowth implements DiskBudget.Owner {
       made = make(file, bytes);
     } catch (IOException | RuntimeException | Error e) {
       // The file in use is not concerned; if it failed meanwhile, that was said.
-      if (holder.uses(file)) {
+      if (holder.stillUses(file)) {
         refuse(e);
       }
     }
@@ -294,7 +294,7 @@ final class StoreGrowth implements DiskBudget.Owner {
       done = rebuild != null && copyAll(file, rebuild, progress);
     } catch (IOException | StoreBusyException | OutOfMemoryError e) {
       // None of them says anything of the file in use; if that failed meanwhile, it was said.
-      if (holder.uses(file)) {
+      if (holder.stillUses(file)) {
         refuse(e);
       }
       abandon(file);
