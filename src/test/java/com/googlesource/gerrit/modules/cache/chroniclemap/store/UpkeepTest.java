@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
 import java.io.RandomAccessFile;
@@ -303,6 +304,53 @@ class UpkeepTest {
       }
     }
     assertThat(kept).isAtLeast(990);
+  }
+
+  /** Keeps others than the thread that made it waiting when they have just made a file. */
+  private static final class WaitingForOthers extends ForwardingDisk {
+    private final Thread test = Thread.currentThread();
+    final CountDownLatch made = new CountDownLatch(1);
+    final CountDownLatch goOn = new CountDownLatch(1);
+
+    WaitingForOthers() {
+      super(Disk.REAL);
+    }
+
+    @Override
+    protected void called() {}
+
+    @Override
+    public void mapping(Path file) {
+      if (Thread.currentThread() != test && file.toString().contains(".growing")) {
+        made.countDown();
+        Uninterruptibles.awaitUninterruptibly(goOn);
+      }
+    }
+  }
+
+  @Test
+  void whatIsClearedWhileItIsMadeSmallerIsSmall() throws Exception {
+    Store store = store("cleared", 4 * MB);
+    put(store, 1, 1000);
+    store.flush();
+    directory.close();
+
+    WaitingForOthers disk = new WaitingForOthers();
+    directory = StoreDirectory.open(temp.resolve("stores"), OptionalLong.of(MB), disk, clock::get);
+    store = store("cleared", 4 * MB);
+    try {
+      disk.made.await();
+      store.clear();
+      put(store, 2, 1000);
+      store.flush();
+      assertThat(store.stats().diskBytes()).isAtMost(MB);
+    } finally {
+      disk.goOn.countDown();
+    }
+    TestStores.awaitRebuilt(store);
+    assertThat(blocks()).isAtMost(MB);
+    assertThat(store.read(key(1))).isNull();
+    assertThat(store.read(key(2))).isNotNull();
   }
 
   @Test
