@@ -38,6 +38,7 @@ final class GerritDaemon implements AutoCloseable {
   private final boolean byScript;
   private final Deadline started;
   private final Duration readyAfter;
+  private final Duration readyCpu;
 
   private GerritDaemon(
       GerritSite site,
@@ -45,13 +46,15 @@ final class GerritDaemon implements AutoCloseable {
       Path output,
       boolean byScript,
       Deadline started,
-      Duration readyAfter) {
+      Duration readyAfter,
+      Duration readyCpu) {
     this.site = site;
     this.process = process;
     this.output = output;
     this.byScript = byScript;
     this.started = started;
     this.readyAfter = readyAfter;
+    this.readyCpu = readyCpu;
   }
 
   /** The daemon stopped before it was ready; the message has what it said. */
@@ -95,11 +98,13 @@ final class GerritDaemon implements AutoCloseable {
           () -> !process.isAlive() || runFile(site).equals(Optional.of(runId)),
           "the daemon is ready, see " + output);
       Duration readyAfter = deadline.elapsed();
+      Duration readyCpu = cpu(process.toHandle());
       if (!process.isAlive()) {
         throw new StartFailure(said(site, output));
       }
       return register(
-          new GerritDaemon(site, process.toHandle(), output, false, deadline, readyAfter));
+          new GerritDaemon(
+              site, process.toHandle(), output, false, deadline, readyAfter, readyCpu));
     } finally {
       AtExit.remove(guard);
     }
@@ -132,7 +137,8 @@ final class GerritDaemon implements AutoCloseable {
       }
       ProcessHandle process =
           processOf(site).orElseThrow(() -> new StartFailure(said(site, output)));
-      return register(new GerritDaemon(site, process, output, true, deadline, readyAfter));
+      return register(
+          new GerritDaemon(site, process, output, true, deadline, readyAfter, cpu(process)));
     } finally {
       AtExit.remove(guard);
     }
@@ -160,6 +166,21 @@ final class GerritDaemon implements AutoCloseable {
   /** From the start of the process to the moment Gerrit called itself ready. */
   Duration readyAfter() {
     return readyAfter;
+  }
+
+  /** Processor time that the process had taken when Gerrit called itself ready, or just after. */
+  Duration readyCpu() {
+    return readyCpu;
+  }
+
+  /** Processor time that the process has taken until now. */
+  Duration cpu() {
+    return cpu(process);
+  }
+
+  private static Duration cpu(ProcessHandle process) {
+    // Empty for a process that has ended.
+    return process.info().totalCpuDuration().orElse(Duration.ZERO);
   }
 
   /** From the start of the process until now. */

@@ -23,18 +23,23 @@ import java.time.Duration;
 import java.util.OptionalLong;
 
 /**
- * What was measured at one start of a Gerrit. Times are from the start of its process.
+ * What was measured at one start of a Gerrit. Times, and times of processors, are from the start of
+ * its process.
  *
  * @param ready until it called itself ready
+ * @param readyCpu what it had taken of the processors by then
  * @param firstAnswer until a change was answered, asked for as soon as it was ready
  * @param firstDiff until a diff was answered, asked for after that
+ * @param diffCpu what it had taken of the processors by then
  * @param fromDisk how many of these caches had what they were asked for on disk
  * @param openMillis the longest that a store of this module took to open; empty for H2
  */
 record StartFigures(
     Duration ready,
+    Duration readyCpu,
     Duration firstAnswer,
     Duration firstDiff,
+    Duration diffCpu,
     int fromDisk,
     OptionalLong openMillis) {
   private static final Duration OPEN_LIMIT = Duration.ofMinutes(5);
@@ -56,6 +61,7 @@ record StartFigures(
     Duration firstAnswer = daemon.sinceStart();
     gerrit.rest().get(DIFF);
     Duration firstDiff = daemon.sinceStart();
+    Duration diffCpu = daemon.cpu();
     int fromDisk = 0;
     for (BulkFill cache : BulkFill.values()) {
       JsonObject ratio = cache(gerrit, cache).getAsJsonObject("hit_ratio");
@@ -65,8 +71,10 @@ record StartFigures(
     }
     return new StartFigures(
         daemon.readyAfter(),
+        daemon.readyCpu(),
         firstAnswer,
         firstDiff,
+        diffCpu,
         fromDisk,
         ours ? OptionalLong.of(awaitOpenStores(gerrit)) : OptionalLong.empty());
   }

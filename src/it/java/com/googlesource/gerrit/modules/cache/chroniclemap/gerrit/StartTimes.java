@@ -37,7 +37,6 @@ import java.util.function.Function;
 final class StartTimes {
   static final String PROJECT = "start";
 
-  private static final int CHANGES = 20;
   private static final long GIGABYTE = 1L << 30;
 
   /** Room for as much as is filled in, and for a file that grows. */
@@ -59,12 +58,14 @@ final class StartTimes {
   }
 
   private final int runs;
+  private final int changes;
   private final int gigabytes;
   private final boolean cold;
   private final Map<Kind, List<StartFigures>> figures = new EnumMap<>(Kind.class);
 
-  private StartTimes(int runs, int gigabytes, boolean cold) {
+  private StartTimes(int runs, int changes, int gigabytes, boolean cold) {
     this.runs = runs;
+    this.changes = changes;
     this.gigabytes = gigabytes;
     this.cold = cold;
     for (Kind kind : Kind.values()) {
@@ -72,10 +73,13 @@ final class StartTimes {
     }
   }
 
-  /** Arguments: runs, gigabytes, and whether to empty the page cache before each start. */
+  /** Arguments: runs, changes, gigabytes, and whether to empty the page cache before each start. */
   public static void main(String[] args) throws Exception {
     new StartTimes(
-            Integer.parseInt(args[0]), Integer.parseInt(args[1]), Boolean.parseBoolean(args[2]))
+            Integer.parseInt(args[0]),
+            Integer.parseInt(args[1]),
+            Integer.parseInt(args[2]),
+            Boolean.parseBoolean(args[3]))
         .run();
   }
 
@@ -111,19 +115,20 @@ final class StartTimes {
     return DISK_LIMIT_PER_GIGABYTE * Math.max(1, gigabytes);
   }
 
-  /** Some changes, so that the caches hold something, and then as much as was asked for. */
+  /** Changes, which fill the caches as work does, and then as much more as was asked for. */
   private void prepare(String title, Peer peer, GerritSite site) throws Exception {
     GerritDaemon daemon = GerritDaemon.start(site);
     try {
       Gerrit gerrit = new Gerrit(site);
       gerrit.createProject(PROJECT);
       Workload work = new Workload(gerrit, PROJECT);
-      work.push(CHANGES);
+      work.push(changes);
       var unused = work.readAll(gerrit.rest());
     } finally {
       daemon.stop();
     }
     if (gigabytes == 0) {
+      say("%s: %d changes; %d MB of caches on disk", title, changes, diskBytes(site) >> 20);
       return;
     }
     BulkFill[] caches = BulkFill.values();
@@ -194,21 +199,27 @@ final class StartTimes {
   private void printTable() {
     say("");
     say(
-        "%d starts of each kind, %s of caches, page cache %s; seconds, median (least to most)",
+        "%d starts of each kind, caches of %d changes%s, page cache %s; seconds, median (least to"
+            + " most)",
         runs,
-        gigabytes == 0 ? "nearly nothing" : gigabytes + " GB",
+        changes,
+        gigabytes == 0 ? "" : " and " + gigabytes + " GB more",
         cold ? "emptied before each start" : "warm");
     say("");
-    say("| caches | ready | first answer | then a diff | from disk | slowest store open after |");
-    say("|---|---|---|---|---|---|");
+    say(
+        "| caches | ready | processors until then | first answer | then a diff | processors until"
+            + " then | from disk | slowest store open after |");
+    say("|---|---|---|---|---|---|---|---|");
     figures.forEach(
         (kind, list) ->
             say(
-                "| %s | %s | %s | %s | %d of %d | %s |",
+                "| %s | %s | %s | %s | %s | %s | %d of %d | %s |",
                 kind.title,
                 spread(list, StartFigures::ready),
+                spread(list, StartFigures::readyCpu),
                 spread(list, StartFigures::firstAnswer),
                 spread(list, StartFigures::firstDiff),
+                spread(list, StartFigures::diffCpu),
                 list.stream().mapToInt(StartFigures::fromDisk).sum(),
                 runs * BulkFill.values().length,
                 list.getFirst().openMillis().isPresent()
