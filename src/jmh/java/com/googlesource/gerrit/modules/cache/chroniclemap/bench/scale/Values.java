@@ -88,6 +88,11 @@ final class Values {
     return number % LARGE_EACH == 1;
   }
 
+  /** Whether a value is one of the many small ones, which together take a fifth of all bytes. */
+  static boolean isSmall(int number) {
+    return !isLarge(number) && number % MIDDLE_EACH != 0;
+  }
+
   /** Fails if a value can't be the one of a number. */
   static void check(int number, byte[] found) {
     if (found.length != length(number) || Ints.fromByteArray(found) != number) {
@@ -97,7 +102,7 @@ final class Values {
 
   private static int length(int number) {
     int usual =
-        isLarge(number) ? LARGE_BYTES : number % MIDDLE_EACH == 0 ? MIDDLE_BYTES : SMALL_BYTES;
+        isLarge(number) ? LARGE_BYTES : isSmall(number) ? SMALL_BYTES : MIDDLE_BYTES;
     return usual / 2 + (int) Math.floorMod(mix64(number), (long) usual);
   }
 
