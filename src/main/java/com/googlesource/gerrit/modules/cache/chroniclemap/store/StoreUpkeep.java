@@ -86,8 +86,8 @@ final class StoreUpkeep {
     growth.await();
     Generation checked = file.current();
     // Not the channel that a growth reads with: an interrupt of this thread closes it.
-    try (FileChannel channel = checked.openChannel()) {
-      SegmentReader reader = checked.reader(channel);
+    try (FileChannel channel = checked.openChannel();
+        SegmentReader reader = checked.reader(channel)) {
       int segments = file.segments();
       for (int i = 0; i < segments; i++) {
         context.lock.giveWay();

@@ -101,8 +101,7 @@ final class Values {
   }
 
   private static int length(int number) {
-    int usual =
-        isLarge(number) ? LARGE_BYTES : isSmall(number) ? SMALL_BYTES : MIDDLE_BYTES;
+    int usual = isLarge(number) ? LARGE_BYTES : isSmall(number) ? SMALL_BYTES : MIDDLE_BYTES;
     return usual / 2 + (int) Math.floorMod(mix64(number), (long) usual);
   }
 

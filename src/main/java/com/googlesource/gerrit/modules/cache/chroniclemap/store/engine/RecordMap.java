@@ -68,6 +68,10 @@ public final class RecordMap {
 
   private final ChronicleMap<byte[], byte[]> map;
   private final VanillaChronicleHash<?, ?, ?, ?> hash;
+
+  /** Where the file is mapped; noted as the map tells it only while it is open. */
+  private final long address;
+
   private final FileState state;
   private final SegmentHeaders headers;
 
@@ -83,6 +87,11 @@ public final class RecordMap {
   private final long fileBytes;
   private final Disk disk;
   private final Path path;
+
+  /** Guards {@link #unmapped}. */
+  private final Object unmapping = new Object();
+
+  private boolean unmapped;
 
   /** Whether the system knows how the file is used. */
   private final AtomicBoolean advised = new AtomicBoolean();
@@ -111,6 +120,7 @@ public final class RecordMap {
     this.channel = channel;
     this.map = between.apply(path, map);
     this.hash = (VanillaChronicleHash<?, ?, ?, ?>) map;
+    this.address = hash.bsAddress();
     this.state = state;
     this.layout = FileLayout.of(hash, geometry.maxPayload());
     this.headers = SegmentHeaders.takeOver(hash);
@@ -493,7 +503,8 @@ public final class RecordMap {
    * interrupt.
    */
   public SegmentReader reader(FileChannel own) {
-    return new SegmentReader(own, layout());
+    return new SegmentReader(
+        own, layout(), BorrowedPages.of(path, this::whileMapped, address, fileBytes));
   }
 
   /**
@@ -535,12 +546,23 @@ public final class RecordMap {
   /** Has the system read and write no more of the file than what is asked for, from now on. */
   public void expectRandomAccess() {
     if (advised.compareAndSet(false, true)) {
-      ChronicleRuntime.expectRandomAccess(hash.bsAddress(), hash.dataStoreSize());
+      ChronicleRuntime.expectRandomAccess(address, hash.dataStoreSize());
+    }
+  }
+
+  private void whileMapped(Runnable action) {
+    synchronized (unmapping) {
+      if (!unmapped) {
+        action.run();
+      }
     }
   }
 
   /** Unmaps the file. */
   public void close() {
+    synchronized (unmapping) {
+      unmapped = true;
+    }
     try {
       map.close();
     } finally {

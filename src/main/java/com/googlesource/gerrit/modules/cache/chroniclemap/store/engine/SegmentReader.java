@@ -27,9 +27,10 @@ import java.util.Arrays;
  * what comes out has the right checksum over key and record. Locks do not matter; the writer has to
  * wait meanwhile, or a record that moves may be missed or come twice.
  *
- * <p>For one thread.
+ * <p>What it has brought into memory is given back: see {@link BorrowedPages}. For one thread at a
+ * time.
  */
-public final class SegmentReader {
+public final class SegmentReader implements AutoCloseable {
   /** Bytes that are read at once: the runtime reads by way of a buffer of that size. */
   private static final int MOST = 256 << 10;
 
@@ -49,6 +50,7 @@ public final class SegmentReader {
 
   private final FileChannel channel;
   private final FileLayout layout;
+  private final BorrowedPages pages;
   private final byte[] bytes;
   private final ByteBuffer buffer;
   private final RecordView record = new RecordView();
@@ -57,10 +59,12 @@ public final class SegmentReader {
    * Prepares to read.
    *
    * @param channel stays the caller's
+   * @param pages is closed with it
    */
-  SegmentReader(FileChannel channel, FileLayout layout) {
+  SegmentReader(FileChannel channel, FileLayout layout, BorrowedPages pages) {
     this.channel = channel;
     this.layout = layout;
+    this.pages = pages;
     this.bytes = new byte[layout.segmentBytes()];
     this.buffer = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
   }
@@ -71,6 +75,15 @@ public final class SegmentReader {
    */
   public long read(int segment, Sink sink) throws IOException {
     long offset = layout.segmentsOffset() + (long) segment * layout.segmentBytes();
+    pages.reading(offset, layout.segmentBytes());
+    readUsed(offset);
+    long damaged = readSlots(sink);
+    // Last: whoever takes the records looks them up in the mapped file.
+    pages.wasRead(offset + layout.segmentBytes());
+    return damaged;
+  }
+
+  private void readUsed(long offset) throws IOException {
     read(offset, 0, layout.chunksOffset());
     int end = layout.chunksOffset();
     for (int chunk = nextUsed(0); chunk < layout.chunks(); ) {
@@ -89,7 +102,12 @@ public final class SegmentReader {
     }
     Arrays.fill(bytes, end, bytes.length, (byte) 0);
     buffer.clear();
-    return readSlots(sink);
+  }
+
+  /** Whoever reads no more closes it. */
+  @Override
+  public void close() {
+    pages.close();
   }
 
   private void read(long segmentOffset, int start, int end) throws IOException {

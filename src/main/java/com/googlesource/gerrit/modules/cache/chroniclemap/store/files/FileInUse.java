@@ -310,7 +310,7 @@ public final class FileInUse {
     // A crash after this finds two generations and takes the newer one, which is whole.
     made.install();
     current = made;
-    rebuild = null;
+    endRebuild();
     countUses();
     Disk disk = maker.files().disk();
     try {
@@ -328,8 +328,16 @@ public final class FileInUse {
   public void abandonRebuild() {
     Rebuild given = rebuild;
     if (given != null) {
-      rebuild = null;
+      endRebuild();
       abandoned.add(given.next());
+    }
+  }
+
+  private void endRebuild() {
+    Rebuild ended = rebuild;
+    rebuild = null;
+    if (ended != null) {
+      ended.end();
     }
   }
 

@@ -56,6 +56,11 @@ public final class Rebuild {
     return lost;
   }
 
+  /** Nothing is copied any more. */
+  void end() {
+    copy.close();
+  }
+
   /** As {@link FileInUse#put}. */
   boolean put(byte[] key, byte[] value, long created, boolean evict) {
     if (!evict && !next.values().hasRoomFor(bytesToCopy + value.length)) {

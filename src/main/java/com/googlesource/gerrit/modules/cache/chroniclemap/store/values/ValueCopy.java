@@ -28,7 +28,7 @@ import java.util.concurrent.atomic.LongAdder;
  * Copies the values of a file into the one that is to take its place, while both are read and
  * written. Under the writer's lock.
  */
-public final class ValueCopy {
+public final class ValueCopy implements AutoCloseable {
   private final ValueTable source;
   private final ValueTable target;
   private final SegmentReader reader;
@@ -77,6 +77,12 @@ public final class ValueCopy {
       }
     }
     return lost[0];
+  }
+
+  /** Whoever copies no more closes it. */
+  @Override
+  public void close() {
+    reader.close();
   }
 
   /**
