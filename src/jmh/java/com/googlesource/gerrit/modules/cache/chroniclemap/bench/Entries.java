@@ -58,6 +58,17 @@ final class Entries {
     cache.drain();
   }
 
+  /** Removes all entries, as slowly. */
+  void removeAllFrom(OpenCache cache) {
+    for (int i = 0; i < COUNT; i++) {
+      cache.remove(keys[i]);
+      if (i % BATCH == 0) {
+        cache.drain();
+      }
+    }
+    cache.drain();
+  }
+
   String key(int i) {
     return keys[i];
   }

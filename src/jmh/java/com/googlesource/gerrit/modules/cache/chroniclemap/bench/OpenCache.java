@@ -86,8 +86,8 @@ public final class OpenCache implements AutoCloseable {
     cache.put(key, value);
   }
 
-  void removeAll() {
-    cache.invalidateAll();
+  void remove(String key) {
+    cache.invalidate(key);
   }
 
   /** Returns when all that was put is on disk. */

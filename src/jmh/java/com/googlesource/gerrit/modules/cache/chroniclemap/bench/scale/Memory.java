@@ -46,6 +46,12 @@ final class Memory {
     return field("/proc/self/io", "write_bytes");
   }
 
+  /** Bytes that the page cache of the system has; -1 if it does not tell. */
+  static double pageCacheBytes() {
+    double kilobytes = field("/proc/meminfo", "Cached");
+    return kilobytes < 0 ? -1 : kilobytes * 1024;
+  }
+
   static double megabytes(double bytes) {
     return bytes / MEGABYTE;
   }

@@ -63,6 +63,7 @@ final class ScaleSteps {
     add(steps, "start after SIGKILL", false, this::startAfterSigkill);
     add(steps, "requests while nothing else happens", false, this::requestsWhileIdle);
     if (cache.peer() == Peer.OURS) {
+      add(steps, "page cache after verify", false, this::pageCacheAfterVerify);
       add(steps, "requests during verify", false, this::requestsDuringVerify);
       add(steps, "requests during compact", false, this::requestsDuringCompact);
       add(steps, "requests during clear", false, this::requestsDuringClear);
@@ -176,6 +177,21 @@ final class ScaleSteps {
     try (Child child = cache.child()) {
       var unused = child.ask("open");
       cache.waits("nothing else", child.ask("idle " + IDLE_SECONDS));
+      unused = child.ask("close");
+    }
+  }
+
+  /** Of a cold file: who checks all of it must not push out what others read. */
+  private void pageCacheAfterVerify() throws IOException {
+    if (!PageCache.canBeEmptied() || Memory.pageCacheBytes() < 0) {
+      return;
+    }
+    try (Child child = cache.child()) {
+      PageCache.empty();
+      var unused = child.ask("open");
+      Answer check = child.ask("check");
+      cache.less(
+          "left in the page cache by verify", "MB", Memory.megabytes(check.figure("cached")));
       unused = child.ask("close");
     }
   }

@@ -98,6 +98,7 @@ final class ScaleWorker {
       case "again" -> begin(Load.Kind.AGAIN);
       case "grow" -> grow();
       case "verify" -> verify();
+      case "check" -> check();
       case "thin" -> thin();
       case "compact" -> compact();
       case "clear" -> clear();
@@ -220,12 +221,21 @@ final class ScaleWorker {
   }
 
   private Answer verify() throws Exception {
-    VerifyReport[] report = new VerifyReport[1];
-    Answer answer = meanwhile(() -> report[0] = ours().store().verify(false, Progress.NONE));
-    if (!report[0].complete() || report[0].damaged() > 0) {
-      throw new IllegalStateException(report[0].toString());
+    return meanwhile(this::verifyAll);
+  }
+
+  private void verifyAll() throws InterruptedException {
+    VerifyReport report = ours().store().verify(false, Progress.NONE);
+    if (!report.complete() || report.damaged() > 0) {
+      throw new IllegalStateException(report.toString());
     }
-    return answer;
+  }
+
+  /** Verifies while nobody asks for anything; what the page cache has grown by. */
+  private Answer check() throws Exception {
+    double before = Memory.pageCacheBytes();
+    verifyAll();
+    return new Answer().add("cached", Memory.pageCacheBytes() - before);
   }
 
   /** Removes most of what is not small, so that there is something to be compacted. */
