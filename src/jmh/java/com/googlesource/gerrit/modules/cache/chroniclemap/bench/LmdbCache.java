@@ -133,8 +133,9 @@ final class LmdbCache<K, V> extends AbstractLoadingCache<K, V> implements Persis
   }
 
   @Override
+  @SuppressWarnings("unchecked")
   public void invalidate(Object key) {
-    throw new UnsupportedOperationException("not measured");
+    boolean unused = entries.delete(buffers.get().keyOf(keySerializer.serialize((K) key)));
   }
 
   @Override
