@@ -17,14 +17,20 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.truth.Truth.assertThat;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Touches;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.OpenOption;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -121,6 +127,73 @@ class GiveUpRaceTest {
     store = TestStores.open(directory, SETTINGS);
     assertThat(store.stats().entries()).isEqualTo(0);
     assertThat(store.read(key(1))).isNull();
+  }
+
+  /** The larger file is deleted, since the reader gives all up, when it is about to be filled. */
+  private final class DeletingDisk extends ForwardingDisk {
+    private volatile Thread growth;
+
+    DeletingDisk() {
+      super(Disk.REAL);
+    }
+
+    @Override
+    protected void called() {}
+
+    @Override
+    public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
+      if (file.toString().endsWith(".growing")
+          && options.contains(StandardOpenOption.WRITE)
+          && growth == null) {
+        growth = Thread.currentThread();
+        reader.start();
+        Uninterruptibles.awaitUninterruptibly(deleting);
+      }
+      return super.open(file, options);
+    }
+
+    @Override
+    public void delete(Path file) throws IOException {
+      super.delete(file);
+      if (Thread.currentThread() == reader && file.toString().endsWith(".growing")) {
+        deleting.countDown();
+        long begun = System.nanoTime();
+        while (growth.getState() != Thread.State.BLOCKED
+            && System.nanoTime() - begun < TimeUnit.SECONDS.toNanos(2)) {
+          Thread.onSpinWait();
+        }
+      }
+    }
+
+    @Override
+    public void mapping(Path file) throws IOException {
+      super.mapping(file);
+      Touches.tell(
+          file,
+          () -> {
+            if (Thread.currentThread() == reader) {
+              throw Touches.failure();
+            }
+          });
+    }
+  }
+
+  @Test
+  void aGrowthThatMeetsTheDeletedFilesSaysNothingOfItsOwn() throws Exception {
+    directory =
+        StoreDirectory.open(
+            temp.resolve("stores"),
+            OptionalLong.empty(),
+            new DeletingDisk(),
+            System::currentTimeMillis);
+    store = TestStores.open(directory, SETTINGS);
+    for (int i = 0; i < 6000; i++) {
+      var unused = store.put(key(i), new byte[1000], System.currentTimeMillis());
+    }
+    store.flush();
+    reader.join();
+    assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
+    assertThat(store.stats().faults()).isEqualTo(1);
   }
 
   /** A disk whose mapped files fail from some moment on. */
