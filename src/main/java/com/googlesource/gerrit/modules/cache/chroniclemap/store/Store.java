@@ -47,7 +47,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * <p>The parts behind this face: {@link FileHolder} is which file there is, {@link StoreLife} how
  * it comes and goes; {@link StoreReads} find values, {@link StoreChanges} change them, and the
  * {@link StoreWriter} brings that to the file; {@link StoreGrowth} makes the file larger, {@link
- * StoreUpkeep} keeps it in order. {@link WriterLock} is what they share.
+ * StoreUpkeep} keeps it in order. {@link StoreContext} is what they share, {@link WriterLock} keeps
+ * them apart.
  *
  * <p>All methods may be called from any thread. Keys and values are not copied: callers must not
  * change them afterwards.

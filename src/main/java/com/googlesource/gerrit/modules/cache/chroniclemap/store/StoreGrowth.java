@@ -343,6 +343,7 @@ final class StoreGrowth implements DiskBudget.Owner {
       }
       context.lock.giveWay();
       copy(file, rebuild, i);
+      rebuild.giveBack();
       progress.step(i + 1, segments);
     }
     return finish(file);

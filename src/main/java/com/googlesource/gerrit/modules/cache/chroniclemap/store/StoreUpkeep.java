@@ -94,12 +94,13 @@ final class StoreUpkeep {
         if (!verifySegment(file, checked, reader, i, progress, counts)) {
           return false;
         }
+        reader.giveBack();
         progress.step(i + 1, segments);
       }
       return true;
     } catch (IOException | StoreBusyException e) {
       // A file that is not in use any more was deleted by whoever saw to that.
-      if (holder.uses(file) && file.current() == checked) {
+      if (holder.stillUses(file) && file.current() == checked) {
         context.faults.warn(e, "cannot be checked");
       }
       return false;

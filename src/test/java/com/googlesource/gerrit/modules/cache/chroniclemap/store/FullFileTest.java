@@ -88,8 +88,7 @@ class FullFileTest {
     }
   }
 
-  private static void check(RecordMap file, Map<Integer, byte[]> model, String when)
-      throws Exception {
+  private void check(RecordMap file, Map<Integer, byte[]> model, String when) throws Exception {
     for (int number = 0; number < KEYS; number++) {
       StoredValue stored = file.read(key(number));
       assertWithMessage("key %s at %s", number, when)
@@ -98,7 +97,7 @@ class FullFileTest {
     }
     assertWithMessage("records at %s", when).that(file.state().records()).isEqualTo(model.size());
     Map<Integer, byte[]> visited = new HashMap<>();
-    SegmentReader reader = file.reader();
+    SegmentReader reader = file.reader(temp.resolve("file.chm"));
     for (int i = 0; i < file.segments(); i++) {
       long damaged =
           reader.read(

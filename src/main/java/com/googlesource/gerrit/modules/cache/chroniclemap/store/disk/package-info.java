@@ -13,7 +13,7 @@
 // limitations under the License.
 
 /**
- * All that the stores ask of the disk but for what goes through mapped memory, so that tests can
- * make each single call fail; and where it is told of what failed.
+ * All that the stores ask of the disk, so that tests can make each single call fail, but for what
+ * goes through mapped memory and for hints to the system; and where it is told of what failed.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.disk;

@@ -16,10 +16,11 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
 import com.google.common.flogger.FluentLogger;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.BitSet;
-import java.util.Locale;
 import jnr.ffi.LibraryLoader;
 import jnr.ffi.annotations.Out;
+import net.openhft.chronicle.core.OS;
 import net.openhft.posix.MAdviseFlag;
 import net.openhft.posix.OpenFlag;
 import net.openhft.posix.PosixAPI;
@@ -30,16 +31,16 @@ import net.openhft.posix.PosixAPI;
  * what requests read.
  *
  * <p>Which pages were in memory before is asked for by {@code mincore}, for one window of the file
- * after the other and one ahead, because the system reads ahead, too. The others are unmapped
+ * after the other and one ahead, because the system reads ahead, too. Runs of others are unmapped
  * ({@code MADV_DONTNEED}, which loses nothing of a file) and given back by {@code posix_fadvise},
- * which leaves those alone that are not on disk yet. Costs some system calls for each segment, and
- * a bit of heap for each page; a request that has touched such a page meanwhile reads it from disk
- * once more.
+ * which begins to write what is dirty and leaves it. A request that has touched such a page
+ * meanwhile reads it from disk once more. Costs a bit of heap for each page of the file, and system
+ * calls for each run of pages.
  *
- * <p>Linux only, and for files that are large; elsewhere it does nothing. For one thread, which
- * reads from the beginning to the end.
+ * <p>Linux only, and for files that are large; elsewhere, and where a call fails, it does nothing.
+ * One thread reads, from the beginning to the end; any may close it.
  */
-final class BorrowedPages implements AutoCloseable {
+final class BorrowedPages {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** Smaller files can't push out much, and the first call loads native code. */
@@ -50,8 +51,8 @@ final class BorrowedPages implements AutoCloseable {
   /** So much is given back at once. More than the system reads at once. */
   private static final int STEP_BYTES = 16 << 20;
 
-  /** The least that a page has: with larger ones some are asked for again and again. */
-  private static final int PAGE_BYTES = 4096;
+  /** Fewer pages between others that were there before are not worth the calls. */
+  private static final int FEW_PAGES = 8;
 
   /** Value of POSIX_FADV_DONTNEED of Linux, but on s390x. */
   private static final int DONT_NEED = 4;
@@ -63,13 +64,23 @@ final class BorrowedPages implements AutoCloseable {
     int posix_fadvise(int file, long offset, long length, int advice);
   }
 
+  /** Runs something if the file is still mapped, and while it is. */
+  interface Mapped {
+    void whileMapped(Runnable action);
+  }
+
   /** Loaded when it is first needed. */
   private static final class Loaded {
+    static final int PAGE_BYTES = OS.pageSize();
     static final LibC LIB_C = load();
 
     private static LibC load() {
+      boolean possible =
+          System.getProperty("os.name").equals("Linux")
+              && !System.getProperty("os.arch").startsWith("s390")
+              && ChronicleRuntime.allocatesDisk();
       try {
-        return LibraryLoader.create(LibC.class).failImmediately().load("c");
+        return possible ? LibraryLoader.create(LibC.class).failImmediately().load("c") : null;
       } catch (RuntimeException | LinkageError e) {
         logger.atFine().withCause(e).log("pages that were read cannot be given back");
         return null;
@@ -77,16 +88,17 @@ final class BorrowedPages implements AutoCloseable {
     }
   }
 
-  /** Runs something if the file is still mapped, and while it is. */
-  interface Mapped {
-    void whileMapped(Runnable action);
-  }
-
+  private final Path path;
   private final Mapped mapped;
   private final long address;
   private final long bytes;
-  private final int file;
   private final BitSet resident = new BitSet();
+
+  /** Descriptor of the file; -1 if there is none yet, or any more. */
+  private int file = -1;
+
+  /** Whether nothing is done: it was closed, there is no need to, or a call failed. */
+  private boolean off;
 
   /** How many pages from the beginning were asked for. */
   private int asked;
@@ -99,89 +111,121 @@ final class BorrowedPages implements AutoCloseable {
   /** Offset before which all was given back. */
   private long given;
 
-  private BorrowedPages(Mapped mapped, long address, long bytes, int file) {
-    this.mapped = mapped;
-    this.address = address;
-    this.bytes = bytes;
-    this.file = file;
-  }
-
   /**
    * Begins to read a file.
    *
+   * @param path its present name
    * @param mapped or else other memory, which is there by then, would be given back
    * @param address where it is mapped from its beginning on
+   * @param bytes of it that are mapped
    */
-  static BorrowedPages of(Path path, Mapped mapped, long address, long bytes) {
-    boolean possible =
-        bytes >= LEAST_BYTES
-            && address % PAGE_BYTES == 0
-            && System.getProperty("os.name").equals("Linux")
-            && !System.getProperty("os.arch").toLowerCase(Locale.ROOT).startsWith("s390")
-            && ChronicleRuntime.allocatesDisk()
-            && Loaded.LIB_C != null;
-    int file = possible ? PosixAPI.posix().open(path.toString(), OpenFlag.O_RDONLY, 0) : -1;
-    return new BorrowedPages(mapped, address, bytes, file);
+  BorrowedPages(Path path, Mapped mapped, long address, long bytes) {
+    this.path = path;
+    this.mapped = mapped;
+    this.address = address;
+    this.bytes = bytes;
+    this.off = bytes < LEAST_BYTES;
+  }
+
+  /** Loads what is needed for a file of this size, which takes a moment the first time. */
+  static void prepareFor(long fileBytes) {
+    if (fileBytes >= LEAST_BYTES) {
+      var unused = Loaded.LIB_C;
+    }
   }
 
   /** So many bytes from this offset on are about to be read. */
-  void reading(long offset, long length) {
-    while (file >= 0 && asked < pages(Math.min(bytes, offset + length + WINDOW_BYTES))) {
-      askForWindow();
+  synchronized void reading(long offset, long length) {
+    attempt(
+        () -> {
+          if (file < 0) {
+            open();
+          }
+          while (!off && asked < pages(Math.min(bytes, offset + length + WINDOW_BYTES))) {
+            askForWindow();
+          }
+        });
+    read = offset + length;
+  }
+
+  /**
+   * Gives back what was read, in larger steps than segments are. Better without a lock that others
+   * wait for: some calls for each run of pages.
+   */
+  synchronized void giveBack() {
+    attempt(
+        () -> {
+          if (read - given >= STEP_BYTES) {
+            mapped.whileMapped(this::giveBackRuns);
+            given = read;
+          }
+        });
+  }
+
+  /** For whoever reads no more. A second time does nothing. */
+  synchronized void close() {
+    off = true;
+    if (file >= 0) {
+      int unused = PosixAPI.posix().close(file);
+      file = -1;
     }
   }
 
-  private void askForWindow() {
-    long from = (long) asked * PAGE_BYTES;
-    int length = (int) Math.min(WINDOW_BYTES, bytes - from);
-    if (window == null) {
-      window = new byte[WINDOW_BYTES / PAGE_BYTES];
-    }
-    boolean known = Loaded.LIB_C.mincore(address + from, length, window) == 0;
-    int count = pages(length);
-    for (int i = 0; i < count; i++) {
-      // What is not known is left alone.
-      if (!known || (window[i] & 1) != 0) {
-        resident.set(asked + i);
+  private void attempt(Runnable step) {
+    if (!off) {
+      try {
+        step.run();
+      } catch (RuntimeException | LinkageError e) {
+        // It is but a hint.
+        logger.atFine().withCause(e).log("pages that were read cannot be given back");
+        close();
       }
+    }
+  }
+
+  private void open() {
+    if (Loaded.LIB_C != null && address % Loaded.PAGE_BYTES == 0) {
+      file = PosixAPI.posix().open(path.toString(), OpenFlag.O_RDONLY, 0);
+    }
+    off = file < 0;
+  }
+
+  private void askForWindow() {
+    long from = (long) asked * Loaded.PAGE_BYTES;
+    int length = (int) Math.min(WINDOW_BYTES, bytes - from);
+    int count = pages(length);
+    if (window == null) {
+      window = new byte[pages(WINDOW_BYTES)];
+    }
+    if (Loaded.LIB_C.mincore(address + from, length, window) != 0) {
+      // What is not known is left alone.
+      Arrays.fill(window, (byte) 1);
+    }
+    for (int i = 0; i < count; i++) {
+      resident.set(asked + i, (window[i] & 1) != 0);
     }
     asked += count;
   }
 
-  /** All before this offset was read, and is not needed any more. */
-  void wasRead(long end) {
-    read = end;
-    if (file >= 0 && end - given >= STEP_BYTES) {
-      mapped.whileMapped(() -> giveBack(end));
-    }
-  }
-
-  private void giveBack(long end) {
+  private void giveBackRuns() {
     // Once more what was before it: of the runs of pages that the system read at once, which it
     // gives back as a whole or not, the last one was not at its end.
-    int page = resident.nextClearBit((int) (Math.max(0, given - STEP_BYTES) / PAGE_BYTES));
-    int after = Math.min(asked, pages(end));
-    while (page < after) {
+    int page = resident.nextClearBit((int) (Math.max(0, given - STEP_BYTES) / Loaded.PAGE_BYTES));
+    int end = Math.min(asked, pages(Math.min(bytes, read)));
+    while (page < end) {
       int next = resident.nextSetBit(page);
-      int last = next < 0 ? after : Math.min(after, next);
-      long from = (long) page * PAGE_BYTES;
-      long length = (long) (last - page) * PAGE_BYTES;
-      int unused = PosixAPI.posix().madvise(address + from, length, MAdviseFlag.MADV_DONTNEED);
-      unused = Loaded.LIB_C.posix_fadvise(file, from, length, DONT_NEED);
+      int last = next < 0 ? end : Math.min(end, next);
+      if (last - page >= FEW_PAGES) {
+        long from = (long) page * Loaded.PAGE_BYTES;
+        long length = (long) (last - page) * Loaded.PAGE_BYTES;
+        int unused = PosixAPI.posix().madvise(address + from, length, MAdviseFlag.MADV_DONTNEED);
+        unused = Loaded.LIB_C.posix_fadvise(file, from, length, DONT_NEED);
+      }
       page = resident.nextClearBit(last);
     }
-    given = end;
   }
 
   private static int pages(long bytes) {
-    return Math.toIntExact((bytes + PAGE_BYTES - 1) / PAGE_BYTES);
-  }
-
-  @Override
-  public void close() {
-    if (file >= 0) {
-      mapped.whileMapped(() -> giveBack(read));
-      int unused = PosixAPI.posix().close(file);
-    }
+    return Math.toIntExact((bytes + Loaded.PAGE_BYTES - 1) / Loaded.PAGE_BYTES);
   }
 }

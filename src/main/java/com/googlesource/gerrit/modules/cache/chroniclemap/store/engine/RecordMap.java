@@ -72,6 +72,8 @@ public final class RecordMap {
   /** Where the file is mapped; noted as the map tells it only while it is open. */
   private final long address;
 
+  private final long mappedBytes;
+
   private final FileState state;
   private final SegmentHeaders headers;
 
@@ -121,6 +123,7 @@ public final class RecordMap {
     this.map = between.apply(path, map);
     this.hash = (VanillaChronicleHash<?, ?, ?, ?>) map;
     this.address = hash.bsAddress();
+    this.mappedBytes = hash.dataStoreSize();
     this.state = state;
     this.layout = FileLayout.of(hash, geometry.maxPayload());
     this.headers = SegmentHeaders.takeOver(hash);
@@ -493,18 +496,19 @@ public final class RecordMap {
     return layout;
   }
 
-  /** A reader of this file past Chronicle-Map; to be used while nobody writes. */
-  public SegmentReader reader() {
-    return reader(channel);
+  /**
+   * A reader of this file past Chronicle-Map; to be used while nobody writes.
+   *
+   * @param now the name that the file has by now
+   */
+  public SegmentReader reader(Path now) {
+    return reader(channel, now);
   }
 
-  /**
-   * As {@link #reader()}, with a channel of the caller's own: one that may be closed by an
-   * interrupt.
-   */
-  public SegmentReader reader(FileChannel own) {
+  /** As above, with a channel of the caller's own: one that may be closed by an interrupt. */
+  public SegmentReader reader(FileChannel own, Path now) {
     return new SegmentReader(
-        own, layout(), BorrowedPages.of(path, this::whileMapped, address, fileBytes));
+        own, layout, new BorrowedPages(now, this::whileMapped, address, mappedBytes));
   }
 
   /**
@@ -546,7 +550,7 @@ public final class RecordMap {
   /** Has the system read and write no more of the file than what is asked for, from now on. */
   public void expectRandomAccess() {
     if (advised.compareAndSet(false, true)) {
-      ChronicleRuntime.expectRandomAccess(address, hash.dataStoreSize());
+      ChronicleRuntime.expectRandomAccess(address, mappedBytes);
     }
   }
 

@@ -51,6 +51,7 @@ public final class RecordMapBuilder {
               () -> map(disk, path, geometry, state, new LongAdder()));
       try {
         file.expectRandomAccess();
+        BorrowedPages.prepareFor(file.fileBytes());
         if (!allocated) {
           Holes.rewrite(disk, path);
         }

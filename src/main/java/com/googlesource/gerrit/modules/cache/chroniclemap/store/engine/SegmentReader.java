@@ -77,10 +77,7 @@ public final class SegmentReader implements AutoCloseable {
     long offset = layout.segmentsOffset() + (long) segment * layout.segmentBytes();
     pages.reading(offset, layout.segmentBytes());
     readUsed(offset);
-    long damaged = readSlots(sink);
-    // Last: whoever takes the records looks them up in the mapped file.
-    pages.wasRead(offset + layout.segmentBytes());
-    return damaged;
+    return readSlots(sink);
   }
 
   private void readUsed(long offset) throws IOException {
@@ -104,7 +101,15 @@ public final class SegmentReader implements AutoCloseable {
     buffer.clear();
   }
 
-  /** Whoever reads no more closes it. */
+  /**
+   * Gives back what of the memory was taken for what was read: see {@link BorrowedPages}. To be
+   * called after each segment, better without a lock that others wait for.
+   */
+  public void giveBack() {
+    pages.giveBack();
+  }
+
+  /** Whoever reads no more closes it. For any thread. */
   @Override
   public void close() {
     pages.close();

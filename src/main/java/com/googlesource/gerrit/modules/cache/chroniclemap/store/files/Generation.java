@@ -56,7 +56,7 @@ public final class Generation {
   }
 
   /** The most that the file may take, bytes. */
-  public long bytes() {
+  long bytes() {
     return name.bytes();
   }
 
@@ -133,7 +133,7 @@ public final class Generation {
 
   /** A reader past the mapping, with a channel of the caller's own. */
   public SegmentReader reader(FileChannel channel) {
-    return values.map().reader(channel);
+    return values.map().reader(channel, name.path());
   }
 
   /** Puts a segment in order that may not be, unless the file was unmapped. */

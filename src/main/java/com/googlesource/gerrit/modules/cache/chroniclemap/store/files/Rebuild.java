@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueCopy;
 import java.io.IOException;
 import java.util.concurrent.atomic.LongAdder;
@@ -35,7 +36,7 @@ public final class Rebuild {
   Rebuild(Generation old, Generation next, LongAdder damaged) {
     this.old = old;
     this.next = next;
-    this.copy = new ValueCopy(old.values(), next.values(), damaged);
+    this.copy = new ValueCopy(old.values(), old.name().path(), next.values(), damaged);
     this.bytesToCopy = old.values().liveBytes();
   }
 
@@ -54,6 +55,11 @@ public final class Rebuild {
     int segments = old.values().map().segments();
     bytesToCopy = old.values().liveBytes() * (segments - index - 1) / segments;
     return lost;
+  }
+
+  /** After each segment; without the lock. See {@link SegmentReader#giveBack}. */
+  public void giveBack() {
+    copy.giveBack();
   }
 
   /** Nothing is copied any more. */

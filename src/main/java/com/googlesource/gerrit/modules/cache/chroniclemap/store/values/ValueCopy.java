@@ -20,6 +20,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentRe
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.LongAdder;
@@ -34,10 +35,15 @@ public final class ValueCopy implements AutoCloseable {
   private final SegmentReader reader;
   private final LongAdder damaged;
 
-  public ValueCopy(ValueTable source, ValueTable target, LongAdder damaged) {
+  /**
+   * Begins to copy.
+   *
+   * @param sourcePath the name that the source's file has by now
+   */
+  public ValueCopy(ValueTable source, Path sourcePath, ValueTable target, LongAdder damaged) {
     this.source = source;
     this.target = target;
-    this.reader = source.map().reader();
+    this.reader = source.map().reader(sourcePath);
     this.damaged = damaged;
   }
 
@@ -77,6 +83,11 @@ public final class ValueCopy implements AutoCloseable {
       }
     }
     return lost[0];
+  }
+
+  /** As {@link SegmentReader#giveBack}. */
+  public void giveBack() {
+    reader.giveBack();
   }
 
   /** Whoever copies no more closes it. */

@@ -29,6 +29,7 @@ import java.util.BitSet;
 import java.util.Random;
 import java.util.concurrent.atomic.LongAdder;
 import jnr.ffi.LibraryLoader;
+import net.openhft.chronicle.core.OS;
 import net.openhft.posix.OpenFlag;
 import net.openhft.posix.PosixAPI;
 import org.junit.jupiter.api.AfterEach;
@@ -40,7 +41,7 @@ class BorrowedPagesTest {
   private static final int FILE_BYTES = 96 << 20;
   private static final int RECORD_BYTES = 8000;
   private static final int RECORDS = 6000;
-  private static final int PAGE_BYTES = 4096;
+  private static final int PAGE_BYTES = OS.pageSize();
   private static final int WARM_BYTES = 20 << 20;
   private static final int DONT_NEED = 4;
 
@@ -102,13 +103,18 @@ class BorrowedPagesTest {
     RecordMap file = RecordMapBuilder.open(Disk.REAL, path, geometry, state, new LongAdder());
     file.expectRandomAccess();
     int[] found = {0};
-    try (SegmentReader reader = file.reader()) {
+    // As a file that was made larger is.
+    Path renamed = folder.resolve("renamed.chm");
+    Files.move(path, renamed);
+    try (SegmentReader reader = file.reader(renamed)) {
       for (int i = 0; i < file.segments(); i++) {
         long damaged =
             reader.read(i, record -> found[0] += file.isVoid(record.storedKey()) ? 0 : 1);
         assertThat(damaged).isEqualTo(0);
+        reader.giveBack();
       }
     } finally {
+      Files.move(renamed, path);
       file.close();
     }
     return found[0];

@@ -146,7 +146,7 @@ class SegmentMenderTest {
     assertThat(file.state().records()).isEqualTo(model.size());
     assertThat(file.state().values()).isEqualTo(model.size());
     Set<Integer> visited = new HashSet<>();
-    SegmentReader reader = file.reader();
+    SegmentReader reader = file.reader(path);
     for (int i = 0; i < file.segments(); i++) {
       assertThat(reader.read(i, record -> visited.add(number(record.storedKey())))).isEqualTo(0);
     }
