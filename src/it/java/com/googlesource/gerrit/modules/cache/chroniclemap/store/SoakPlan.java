@@ -81,6 +81,14 @@ record SoakPlan(int keys, long total, List<Long> limits, List<Long> ages) {
     return limits.size();
   }
 
+  /**
+   * Whether nothing is ever put in place of a value or removed, as with caches whose keys say what
+   * the values are: such a store is kept when the machine stops.
+   */
+  boolean isLoadedOnly(int store) {
+    return store == stores() - 1;
+  }
+
   OptionalLong totalBytes() {
     return total == 0 ? OptionalLong.empty() : OptionalLong.of(total);
   }

@@ -1,0 +1,120 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a file of records asks of the system so that it is fast, and does no harm by it. */
+class RecordMapTest {
+  private static final int RECORDS = 1000;
+  private static final int RECORD_BYTES = 3000;
+
+  @TempDir Path temp;
+  private Path path;
+  private RecordMap file;
+
+  @BeforeEach
+  void make() throws Exception {
+    path = temp.resolve("file.chm");
+    file = TestStores.file(path, Geometry.forFileOf(8 << 20, Geometry.DEFAULT_BYTES_PER_SLOT));
+  }
+
+  @AfterEach
+  void close() {
+    file.close();
+  }
+
+  private static byte[] key(int number) {
+    return StoredKey.ofValue(("key " + number).getBytes(UTF_8));
+  }
+
+  private static byte[] payload(int number) {
+    byte[] out = new byte[RECORD_BYTES];
+    new Random(number).nextBytes(out);
+    return out;
+  }
+
+  private void put(int number) {
+    byte[] payload = payload(number);
+    byte[] record = Envelope.wrap(key(number), Envelope.WHOLE, number, payload, 0, payload.length);
+    assertThat(file.put(key(number), record, true).fitted()).isTrue();
+  }
+
+  private void check(int count) throws Exception {
+    for (int i = 0; i < count; i++) {
+      StoredValue found = file.read(key(i));
+      assertWithMessage("record %s", i).that(found).isNotNull();
+      assertThat(found.payload()).isEqualTo(payload(i));
+    }
+    assertThat(file.read(key(count))).isNull();
+  }
+
+  @Test
+  void pagesAreMadeBehindWhatIsThere() throws Exception {
+    for (int i = 0; i < RECORDS; i++) {
+      put(i);
+      if (i % 100 == 0) {
+        for (int segment = 0; segment < file.segments(); segment++) {
+          // More than there is room for, the last times.
+          file.makePages(segment, 1 << 20);
+        }
+        check(i + 1);
+      }
+    }
+    check(RECORDS);
+    for (int segment = 0; segment < file.segments(); segment++) {
+      try (SegmentReader reader = file.reader(path)) {
+        assertThat(reader.read(segment, record -> {})).isEqualTo(0);
+      }
+    }
+  }
+
+  /** Or else the system reads, and writes, megabytes around each record on some machines. */
+  @Test
+  void theSystemIsToldThatRecordsAreReadHereAndThere() throws Exception {
+    List<String> flags = flagsOfMappings();
+    assertThat(flags).isNotEmpty();
+    for (String line : flags) {
+      assertThat(line).contains(" rr");
+    }
+  }
+
+  /** The line of flags of each part of the file that is mapped, as proc(5) tells them. */
+  private List<String> flagsOfMappings() throws IOException {
+    String name = path.toRealPath().toString();
+    boolean[] ours = {false};
+    return Files.readAllLines(Path.of("/proc/self/smaps")).stream()
+        .filter(
+            line -> {
+              if (line.matches("[0-9a-f]+-[0-9a-f]+ .*")) {
+                ours[0] = line.endsWith(" " + name);
+              }
+              return ours[0] && line.startsWith("VmFlags:");
+            })
+        .toList();
+  }
+}
