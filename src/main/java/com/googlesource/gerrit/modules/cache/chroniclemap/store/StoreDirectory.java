@@ -306,6 +306,7 @@ public final class StoreDirectory implements AutoCloseable {
   /** Closes all stores and unlocks the folder. */
   @Override
   public void close() {
+    long begun = System.nanoTime();
     try {
       synchronized (this) {
         closed = true;
@@ -314,7 +315,7 @@ public final class StoreDirectory implements AutoCloseable {
         stores.clear();
         closeAll(all);
       }
-      threads.stop();
+      threads.stop(begun + SETTLE_NANOS - System.nanoTime());
     } finally {
       disk.giveBack();
       lock.close();

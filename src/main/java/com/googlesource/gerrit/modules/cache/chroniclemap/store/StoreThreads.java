@@ -35,8 +35,8 @@ final class StoreThreads {
   private static final int UPKEEP = 2;
   private static final long STOP_SECONDS = 30;
 
-  /** How long it is waited for what takes long and was interrupted, which may be a large file. */
-  private static final long UPKEEP_MILLIS = 500;
+  /** How long it is waited at least for what was interrupted, and is about done as a rule. */
+  private static final long LEAST_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   private final ExecutorService writers =
       Executors.newFixedThreadPool(WRITERS, named("cache-chroniclemap-writer-"));
@@ -108,8 +108,10 @@ final class StoreThreads {
   /**
    * Stops the threads; returns when they have, or after a while. One that makes a large file may go
    * on for as long as that takes; {@link FolderDisk} keeps it from doing harm.
+   *
+   * @param nanos how long it is waited for that, about
    */
-  void stop() {
+  void stop(long nanos) {
     upkeep.shutdownNow();
     writers.shutdown();
     // Not waited for: the disk may need long, and it does nothing to files that are given back.
@@ -118,7 +120,7 @@ final class StoreThreads {
       if (!writers.awaitTermination(STOP_SECONDS, TimeUnit.SECONDS)) {
         logger.atWarning().log("the threads of the stores did not stop in %d s", STOP_SECONDS);
       }
-      if (!upkeep.awaitTermination(UPKEEP_MILLIS, TimeUnit.MILLISECONDS)) {
+      if (!upkeep.awaitTermination(Math.max(nanos, LEAST_NANOS), TimeUnit.NANOSECONDS)) {
         logger.atInfo().log("a file that was being made is given up");
       }
     } catch (InterruptedException e) {
