@@ -218,6 +218,7 @@ public final class Soak extends SoakRun {
             + "expired           %,d%n"
             + "not stored        %,d%n"
             + "files recovered   %,d, with %,d entries%n"
+            + "files kept        %,d after a crash of the machine%n"
             + "files replaced    %,d%n"
             + "files shrunk      %,d%n"
             + "no wrong answer%n",
@@ -234,6 +235,7 @@ public final class Soak extends SoakRun {
         count(SoakModel.Count.NOT_STORED),
         count(SoakModel.Count.RECOVERIES),
         count(SoakModel.Count.RECOVERED),
+        count(SoakModel.Count.KEPT),
         count(SoakModel.Count.REPLACED),
         count(SoakModel.Count.SHRUNK));
   }

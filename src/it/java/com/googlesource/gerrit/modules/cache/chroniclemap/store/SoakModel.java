@@ -63,7 +63,8 @@ final class SoakModel {
     RECOVERED(9),
     RECOVERIES(10),
     REPLACED(11),
-    SHRUNK(12);
+    SHRUNK(12),
+    KEPT(13);
 
     private final int place;
 

@@ -315,7 +315,7 @@ public final class StoreDirectory implements AutoCloseable {
         stores.clear();
         closeAll(all);
       }
-      threads.stop(begun + SETTLE_NANOS - System.nanoTime());
+      threads.stop(begun + SETTLE_NANOS);
     } finally {
       disk.giveBack();
       lock.close();

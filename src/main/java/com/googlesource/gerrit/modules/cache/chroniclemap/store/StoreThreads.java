@@ -109,9 +109,9 @@ final class StoreThreads {
    * Stops the threads; returns when they have, or after a while. One that makes a large file may go
    * on for as long as that takes; {@link FolderDisk} keeps it from doing harm.
    *
-   * @param nanos how long it is waited for that, about
+   * @param deadline until when it is waited for that, about; as {@link System#nanoTime} tells
    */
-  void stop(long nanos) {
+  void stop(long deadline) {
     upkeep.shutdownNow();
     writers.shutdown();
     // Not waited for: the disk may need long, and it does nothing to files that are given back.
@@ -120,7 +120,8 @@ final class StoreThreads {
       if (!writers.awaitTermination(STOP_SECONDS, TimeUnit.SECONDS)) {
         logger.atWarning().log("the threads of the stores did not stop in %d s", STOP_SECONDS);
       }
-      if (!upkeep.awaitTermination(Math.max(nanos, LEAST_NANOS), TimeUnit.NANOSECONDS)) {
+      long nanos = Math.max(deadline - System.nanoTime(), LEAST_NANOS);
+      if (!upkeep.awaitTermination(nanos, TimeUnit.NANOSECONDS)) {
         logger.atInfo().log("a file that was being made is given up");
       }
     } catch (InterruptedException e) {

@@ -75,13 +75,14 @@ final class BorrowedPages {
     static final LibC LIB_C = load();
 
     private static LibC load() {
-      boolean possible =
-          System.getProperty("os.name").equals("Linux")
-              && !System.getProperty("os.arch").startsWith("s390")
-              && ChronicleRuntime.allocatesDisk();
       try {
+        boolean possible =
+            System.getProperty("os.name").equals("Linux")
+                && !System.getProperty("os.arch").startsWith("s390")
+                && ChronicleRuntime.allocatesDisk();
         return possible ? LibraryLoader.create(LibC.class).failImmediately().load("c") : null;
-      } catch (RuntimeException | LinkageError e) {
+      } catch (RuntimeException | Error e) {
+        // An error too, such as too little memory: thrown on, this class could never be used again.
         logger.atFine().withCause(e).log("pages that were read cannot be given back");
         return null;
       }
@@ -98,7 +99,7 @@ final class BorrowedPages {
   private int file = -1;
 
   /** Whether nothing is done: it was closed, there is no need to, or a call failed. */
-  private boolean off;
+  private volatile boolean off;
 
   /** How many pages from the beginning were asked for. */
   private int asked;
@@ -130,7 +131,11 @@ final class BorrowedPages {
   /** Loads what is needed for a file of this size, which takes a moment the first time. */
   static void prepareFor(long fileBytes) {
     if (fileBytes >= LEAST_BYTES) {
-      var unused = Loaded.LIB_C;
+      try {
+        var unused = Loaded.LIB_C;
+      } catch (RuntimeException | LinkageError e) {
+        logger.atFine().withCause(e).log("pages that are read cannot be given back");
+      }
     }
   }
 
@@ -163,11 +168,15 @@ final class BorrowedPages {
   }
 
   /** For whoever reads no more. A second time does nothing. */
-  synchronized void close() {
+  void close() {
+    // First: whoever gives back just now ends soon.
     off = true;
-    if (file >= 0) {
-      int unused = PosixAPI.posix().close(file);
+    synchronized (this) {
+      int closed = file;
       file = -1;
+      if (closed >= 0) {
+        int unused = PosixAPI.posix().close(closed);
+      }
     }
   }
 
@@ -212,7 +221,7 @@ final class BorrowedPages {
     // gives back as a whole or not, the last one was not at its end.
     int page = resident.nextClearBit((int) (Math.max(0, given - STEP_BYTES) / Loaded.PAGE_BYTES));
     int end = Math.min(asked, pages(Math.min(bytes, read)));
-    while (page < end) {
+    while (page < end && !off) {
       int next = resident.nextSetBit(page);
       int last = next < 0 ? end : Math.min(end, next);
       if (last - page >= FEW_PAGES) {

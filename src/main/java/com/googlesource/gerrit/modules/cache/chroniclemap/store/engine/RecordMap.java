@@ -507,6 +507,7 @@ public final class RecordMap {
 
   /** As above, with a channel of the caller's own: one that may be closed by an interrupt. */
   public SegmentReader reader(FileChannel own, Path now) {
+    BorrowedPages.prepareFor(mappedBytes);
     return new SegmentReader(
         own, layout, new BorrowedPages(now, this::whileMapped, address, mappedBytes));
   }
