@@ -196,7 +196,9 @@ final class BorrowedPages {
     if (Loaded.LIB_C != null && address % Loaded.PAGE_BYTES == 0) {
       file = PosixAPI.posix().open(path.toString(), OpenFlag.O_RDONLY, 0);
     }
-    off = file < 0;
+    if (file < 0) {
+      off = true;
+    }
   }
 
   private void askForWindow() {
