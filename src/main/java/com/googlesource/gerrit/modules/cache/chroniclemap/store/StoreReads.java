@@ -71,8 +71,11 @@ final class StoreReads {
     for (int i = 0; i < READ_ATTEMPTS; i++) {
       PendingWrite waiting =
           context.pending.isEmpty() ? null : context.pending.get(new HashedKey(key));
-      if (waiting != null && !waiting.isVoid(context.tickets)) {
-        return waiting.value() == null ? null : new Value(waiting.value(), waiting.created());
+      if (waiting != null) {
+        // What is in the file is older than this one, which others may have read, void or not.
+        return waiting.value() == null || waiting.isVoid(context.tickets)
+            ? null
+            : new Value(waiting.value(), waiting.created());
       }
       StoredValue stored = findInFile(key);
       if (stored == null || !stored.isVoid()) {

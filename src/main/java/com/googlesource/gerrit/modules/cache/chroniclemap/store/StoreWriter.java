@@ -155,7 +155,7 @@ final class StoreWriter {
       context.pending.change(
           key,
           (k, write) -> {
-            if (write != null && !write.isVoid(context.tickets)) {
+            if (write != null) {
               applied[0] = apply(file, k, write, room);
             }
             return applied[0] ? null : write;
@@ -181,6 +181,11 @@ final class StoreWriter {
     try {
       if (write.value() == null) {
         file.remove(key.bytes);
+        return true;
+      }
+      if (write.isVoid(context.tickets)) {
+        // With the older one: whoever has read this one must not find that one again.
+        file.drop(key.bytes);
         return true;
       }
       if (!write.conditional()) {

@@ -1,0 +1,131 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import static com.google.common.truth.Truth.assertThat;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.common.util.concurrent.Uninterruptibles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Touches;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Two loads of one key store their values, the second one while another thread writes, so that it
+ * waits; and then its ticket ends. Whoever saw the second value must not find the first one again.
+ */
+@Timeout(60)
+class LoadedTwiceTest {
+  private static final StoreSettings SETTINGS =
+      new StoreSettings("cache", 1, 16 << 20, Optional.empty());
+
+  private static final byte[] KEY = "key".getBytes(UTF_8);
+
+  @TempDir Path temp;
+  private final CountDownLatch writing = new CountDownLatch(1);
+  private final CountDownLatch goOn = new CountDownLatch(1);
+  private StoreDirectory directory;
+  private Store store;
+
+  /** Another key whose change ends tickets of {@link #KEY}, too. */
+  private byte[] other;
+
+  /** Stays in the middle of its write. */
+  private final Thread writer =
+      new Thread(() -> store.put("slow".getBytes(UTF_8), new byte[100], now()), "writer");
+
+  private final class SlowDisk extends ForwardingDisk {
+    SlowDisk() {
+      super(Disk.REAL);
+    }
+
+    @Override
+    protected void called() {}
+
+    @Override
+    public void mapping(Path file) throws IOException {
+      super.mapping(file);
+      Touches.tell(file, this::touching);
+    }
+
+    private void touching() {
+      if (Thread.currentThread() == writer) {
+        writing.countDown();
+        Uninterruptibles.awaitUninterruptibly(goOn);
+      }
+    }
+  }
+
+  private static long now() {
+    return System.currentTimeMillis();
+  }
+
+  @BeforeEach
+  void open() throws Exception {
+    directory =
+        StoreDirectory.open(
+            temp.resolve("stores"),
+            OptionalLong.empty(),
+            new SlowDisk(),
+            System::currentTimeMillis);
+    store = TestStores.open(directory, SETTINGS);
+    long ticket = store.ticket(KEY);
+    for (int i = 0; store.isCurrent(ticket); i++) {
+      other = ("other " + i).getBytes(UTF_8);
+      store.remove(other);
+    }
+    store.putIfCurrent(KEY, "first".getBytes(UTF_8), now(), store.ticket(KEY));
+    store.flush();
+    writer.start();
+    writing.await();
+    store.putIfCurrent(KEY, "second".getBytes(UTF_8), now(), store.ticket(KEY));
+    assertThat(read()).isEqualTo("second");
+    store.remove(other);
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    goOn.countDown();
+    writer.join();
+    directory.close();
+  }
+
+  private String read() {
+    Value value = store.read(KEY);
+    return value == null ? null : new String(value.bytes(), UTF_8);
+  }
+
+  @Test
+  void theFirstIsNotFoundWhileTheSecondWaits() {
+    assertThat(read()).isNull();
+  }
+
+  @Test
+  void theFirstIsNotFoundAfterTheSecondWasLeftOut() {
+    goOn.countDown();
+    store.flush();
+    assertThat(read()).isNull();
+  }
+}
