@@ -70,15 +70,25 @@ public final class CacheBench {
       }
     }
 
+    List<Comparison<Scenario, Peer>> warm = results.stream().filter(Comparison::isWarm).toList();
     for (Peer peer : others) {
       ResultTable.print(
           System.out, peer, results.stream().filter(result -> result.peer() == peer).toList());
       System.out.println();
     }
     session.printOtherWork();
-    Aims.print(System.out, results);
-    List<Figure> figures = new ArrayList<>();
-    results.forEach(result -> figures.addAll(result.figures()));
+    if (!warm.containsAll(results)) {
+      System.out.println(
+          "No ratio: one of them still got faster after 30 seconds of warm-up. On a machine that has"
+              + " nothing else to do, it would come to an end.");
+    }
+    Aims.print(System.out, warm);
+    List<Object> figures = new ArrayList<>();
+    for (Comparison<Scenario, Peer> result : results) {
+      for (Figure figure : result.figures()) {
+        figures.add(result.isWarm() ? figure : figure.alone());
+      }
+    }
     session.finish(figures);
   }
 

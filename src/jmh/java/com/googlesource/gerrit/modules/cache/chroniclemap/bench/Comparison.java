@@ -20,6 +20,11 @@ import java.util.List;
 /** This module's samples of a case beside those of another. */
 record Comparison<C extends Case, P extends Contender>(
     C scenario, Samples ours, P peer, Samples theirs) {
+  /** Whether they can be compared: a ratio of who still gets faster would say nothing. */
+  boolean isWarm() {
+    return ours.isWarm() && theirs.isWarm();
+  }
+
   double throughputRatio() {
     return ours.opsPerSecond() / theirs.opsPerSecond();
   }

@@ -37,6 +37,11 @@ public record Figure(String name, String unit, double ours, double peer, double 
     return new Figure(name, unit, ours, peer, peer == 0 ? 0 : ours / peer);
   }
 
+  /** The same without a peer and a ratio. */
+  Alone alone() {
+    return new Alone(name, unit, ours);
+  }
+
   /** A figure that no peer has, as {@code --json} writes it. */
   public record Alone(String name, String unit, double ours) {
     /** Rounds it. */

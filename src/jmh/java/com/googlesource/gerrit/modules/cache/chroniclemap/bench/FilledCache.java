@@ -14,32 +14,42 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
+import com.google.common.util.concurrent.Futures;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.ThreadLocalRandom;
 import org.openjdk.jmh.annotations.Level;
 import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.infra.BenchmarkParams;
 
 /**
  * A cache with all {@link Entries} on disk: filled, closed, opened again and each value compared.
  */
 @State(Scope.Benchmark)
 public class FilledCache {
+  private static final int ONE_PUT_IN = 20;
+
   @Param Peer peer;
 
   @Param({"10240", "200"})
   int valueBytes;
 
-  Entries entries;
-  OpenCache cache;
+  private Entries entries;
+  private OpenCache cache;
   private Path site;
 
   @Setup(Level.Trial)
-  public void fill() throws IOException, ExecutionException {
+  public void fill(BenchmarkParams params) throws IOException, ExecutionException {
     entries = new Entries(valueBytes);
     site = Folders.newSite();
     try (OpenCache filling = new OpenCache(peer, site)) {
@@ -52,6 +62,52 @@ public class FilledCache {
     for (int i = 0; i < Entries.COUNT; i++) {
       entries.checkAll(i, cache.get(entries.key(i)));
     }
+    boolean mixed = Operation.MIXED.isMeasuredBy(params.getBenchmark());
+    try (ExecutorService threads = Executors.newFixedThreadPool(params.getThreads())) {
+      WarmUp.until(nanos -> callFor(nanos, mixed, threads, params.getThreads()));
+    }
+    drain();
+  }
+
+  /** Has all threads call for so long; returns calls per second. */
+  private double callFor(long nanos, boolean mixed, ExecutorService threads, int count) {
+    long start = System.nanoTime();
+    List<Future<Long>> calls = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      calls.add(threads.submit(() -> callUntil(start + nanos, mixed)));
+    }
+    long all = 0;
+    for (Future<Long> call : calls) {
+      all += Futures.getUnchecked(call);
+    }
+    return all / ((System.nanoTime() - start) / 1e9);
+  }
+
+  private long callUntil(long end, boolean mixed) throws ExecutionException {
+    long calls = 0;
+    do {
+      var unused = mixed ? mixed() : get();
+      calls++;
+    } while (System.nanoTime() < end);
+    return calls;
+  }
+
+  /** Reads a random key from disk. */
+  byte[] get() throws ExecutionException {
+    int i = ThreadLocalRandom.current().nextInt(Entries.COUNT);
+    return entries.check(i, cache.get(entries.key(i)));
+  }
+
+  /** 95 of 100 calls are gets, the others replace the value of a key. */
+  byte[] mixed() throws ExecutionException {
+    ThreadLocalRandom random = ThreadLocalRandom.current();
+    int i = random.nextInt(Entries.COUNT);
+    if (random.nextInt(ONE_PUT_IN) == 0) {
+      byte[] value = entries.value(i);
+      cache.put(entries.key(i), value);
+      return value;
+    }
+    return entries.check(i, cache.get(entries.key(i)));
   }
 
   /** What one iteration has put shall not be written during the next. */

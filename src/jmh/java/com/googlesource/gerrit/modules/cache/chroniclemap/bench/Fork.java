@@ -80,15 +80,24 @@ final class Fork {
   void measure(Scenario scenario, Peer peer, Samples samples) throws RunnerException {
     ChainedOptionsBuilder options =
         options(peer.flags())
+            // Which warms the few lines of JMH's own that the warm-up before did not run.
+            .warmupIterations(1)
+            .addProfiler(WarmUp.class)
             .include(scenario.operation().jmhName())
             .param("peer", peer.name())
             .param("valueBytes", Integer.toString(scenario.valueBytes()));
     if (scenario.operation() == Operation.PUT) {
-      options.param("putters", Integer.toString(scenario.threads())).addProfiler(PutCalls.class);
+      options
+          .param("putters", Integer.toString(scenario.threads()))
+          .measurementIterations(plan.putIterations())
+          .addProfiler(PutCalls.class);
     } else {
       options.threads(scenario.threads());
     }
     RunResult result = run(options);
+    if (result.getSecondaryResults().get(WarmUp.LABEL).getScore() == 0) {
+      samples.neverWarm();
+    }
     Result<?> primary = result.getPrimaryResult();
     if (scenario.operation() == Operation.PUT) {
       samples.add(

@@ -43,6 +43,11 @@ enum Operation {
     return callTitle;
   }
 
+  /** Whether that is the name of its JMH benchmark. */
+  boolean isMeasuredBy(String jmhBenchmark) {
+    return jmhBenchmark.equals(benchmark.getName() + "." + method);
+  }
+
   /** What JMH takes for a pattern of names. */
   String jmhName() {
     return benchmark.getName() + "." + method + "$";

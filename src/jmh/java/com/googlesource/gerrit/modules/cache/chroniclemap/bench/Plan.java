@@ -23,20 +23,27 @@ import org.openjdk.jmh.runner.options.TimeValue;
  *
  * @param threads numbers of threads
  * @param rounds how often each scenario is measured, each time in a new Java process for each peer
- * @param warmups iterations before those that count
+ * @param warmups iterations before those that count, where there is no {@link WarmUp}
  * @param iterations iterations that count
+ * @param putIterations as above, for puts, of which an iteration takes less
  * @param time length of an iteration; a put iteration takes what its puts take
  */
-record Plan(List<Integer> threads, int rounds, int warmups, int iterations, TimeValue time) {
+record Plan(
+    List<Integer> threads,
+    int rounds,
+    int warmups,
+    int iterations,
+    int putIterations,
+    TimeValue time) {
   private static final List<Integer> VALUE_BYTES = List.of(10 << 10, 200);
 
   static Plan full() {
-    return new Plan(List.of(1, 2, 8), 2, 3, 3, TimeValue.milliseconds(1500));
+    return new Plan(List.of(1, 2, 8), 2, 3, 3, 12, TimeValue.milliseconds(1500));
   }
 
   /** Enough to see that all works; the figures are rough. */
   static Plan quick() {
-    return new Plan(List.of(1, 8), 1, 2, 1, TimeValue.milliseconds(1500));
+    return new Plan(List.of(1, 8), 1, 2, 1, 6, TimeValue.milliseconds(1500));
   }
 
   /** Returns what is to be measured of the caches. */

@@ -52,12 +52,28 @@ public class PutBenchmark {
   private OpenCache cache;
 
   @Setup(Level.Trial)
-  public void open() throws IOException {
+  public void open() throws IOException, ExecutionException {
     entries = new Entries(valueBytes);
     threads = new Putters(putters);
     site = Folders.newSite();
     cache = new OpenCache(peer, site);
     entries.putAllTo(cache);
+    check();
+    WarmUp.until(this::putFor);
+  }
+
+  /** Puts and removes all again and again; returns puts per second, the removals left out. */
+  private double putFor(long nanos) {
+    long taken = 0;
+    long puts = 0;
+    while (taken < nanos) {
+      removeAll();
+      long start = System.nanoTime();
+      var unused = threads.putAll(entries, cache);
+      taken += System.nanoTime() - start;
+      puts += Entries.COUNT;
+    }
+    return puts / (taken / 1e9);
   }
 
   @Setup(Level.Iteration)

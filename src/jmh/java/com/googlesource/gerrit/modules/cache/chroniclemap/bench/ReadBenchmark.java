@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -26,24 +25,13 @@ import org.openjdk.jmh.annotations.OutputTimeUnit;
 @BenchmarkMode(Mode.SampleTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 public class ReadBenchmark {
-  private static final int ONE_PUT_IN = 20;
-
   @Benchmark
   public byte[] get(FilledCache filled) throws ExecutionException {
-    int i = ThreadLocalRandom.current().nextInt(Entries.COUNT);
-    return filled.entries.check(i, filled.cache.get(filled.entries.key(i)));
+    return filled.get();
   }
 
-  /** 95 of 100 calls are gets, the others replace the value of a key. */
   @Benchmark
   public byte[] mixed(FilledCache filled) throws ExecutionException {
-    ThreadLocalRandom random = ThreadLocalRandom.current();
-    int i = random.nextInt(Entries.COUNT);
-    if (random.nextInt(ONE_PUT_IN) == 0) {
-      byte[] value = filled.entries.value(i);
-      filled.cache.put(filled.entries.key(i), value);
-      return value;
-    }
-    return filled.entries.check(i, filled.cache.get(filled.entries.key(i)));
+    return filled.mixed();
   }
 }

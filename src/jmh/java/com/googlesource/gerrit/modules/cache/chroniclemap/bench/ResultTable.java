@@ -67,7 +67,7 @@ public final class ResultTable {
         scenario.threads(),
         Numbers.whole(ours.opsPerSecond()),
         Numbers.whole(theirs.opsPerSecond()),
-        Numbers.threeDigits(result.throughputRatio()) + "x",
+        result.isWarm() ? Numbers.threeDigits(result.throughputRatio()) + "x" : "-",
         Numbers.threeDigits(ours.micros(50)),
         Numbers.threeDigits(ours.micros(99)),
         Numbers.threeDigits(ours.micros(99.9)),

@@ -30,6 +30,7 @@ final class Samples {
   private int rounds;
   private double garbage;
   private int garbageRounds;
+  private boolean warm = true;
 
   /**
    * Adds a round.
@@ -52,6 +53,16 @@ final class Samples {
   void addGarbage(double bytesPerCall) {
     garbage += bytesPerCall;
     garbageRounds++;
+  }
+
+  /** Says that in a round it still got faster when it was measured. */
+  void neverWarm() {
+    warm = false;
+  }
+
+  /** Whether it got no faster any more when it was measured. */
+  boolean isWarm() {
+    return warm;
   }
 
   /** Bytes of garbage of a call, the mean of all rounds; empty if not measured. */

@@ -1,0 +1,90 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.infra.BenchmarkParams;
+import org.openjdk.jmh.infra.IterationParams;
+import org.openjdk.jmh.profile.InternalProfiler;
+import org.openjdk.jmh.results.AggregationPolicy;
+import org.openjdk.jmh.results.IterationResult;
+import org.openjdk.jmh.results.Result;
+import org.openjdk.jmh.results.ScalarResult;
+
+/**
+ * Warms up until it gets no faster, before JMH's own iterations: how long that takes differs with
+ * the length of the path that the Java compiler has before it, so that a fixed time favours who has
+ * a short one. As a profiler, which is JMH's way to hand further figures from a fork to the run, it
+ * tells whether the warm-up came to its end.
+ */
+public final class WarmUp implements InternalProfiler {
+  /** Name of the further result: 1 if it was warm, 0 if not. */
+  static final String LABEL = "warm";
+
+  /** Something of which the rate is measured. */
+  interface Work {
+    /** Works for so long, or a little longer; returns operations per second. */
+    double run(long nanos);
+  }
+
+  private static final long WINDOW_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+
+  /** Windows that are looked at together: single ones differ by what else the machine does. */
+  private static final int WINDOWS = 6;
+
+  private static final long LONGEST_NANOS = TimeUnit.SECONDS.toNanos(30);
+  private static final double GAIN = 1.03;
+
+  private static volatile boolean warm;
+
+  /** Works until it gets no faster, or for 30 seconds. */
+  static void until(Work work) {
+    List<Double> rates = new ArrayList<>();
+    long begun = System.nanoTime();
+    do {
+      rates.add(work.run(WINDOW_NANOS));
+      warm = isSteady(rates);
+    } while (!warm && System.nanoTime() - begun < LONGEST_NANOS);
+  }
+
+  /** Whether the last second and a half were not faster than what came before. */
+  static boolean isSteady(List<Double> rates) {
+    int count = rates.size();
+    return count >= 2 * WINDOWS
+        && mean(rates.subList(count - WINDOWS, count))
+            <= GAIN * mean(rates.subList(count - 2 * WINDOWS, count - WINDOWS));
+  }
+
+  private static double mean(List<Double> rates) {
+    return rates.stream().mapToDouble(rate -> rate).average().orElseThrow();
+  }
+
+  @Override
+  public String getDescription() {
+    return "Whether the warm-up came to its end";
+  }
+
+  @Override
+  public void beforeIteration(BenchmarkParams benchmark, IterationParams iteration) {}
+
+  @Override
+  public Collection<? extends Result<?>> afterIteration(
+      BenchmarkParams benchmark, IterationParams iteration, IterationResult result) {
+    return List.of(new ScalarResult(LABEL, warm ? 1 : 0, "", AggregationPolicy.MIN));
+  }
+}
