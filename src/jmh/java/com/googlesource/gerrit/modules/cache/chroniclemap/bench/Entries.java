@@ -32,6 +32,8 @@ final class Entries {
   /** Puts after which {@link #putAllTo} waits: less than what a cache may keep in a queue. */
   private static final int BATCH = 256;
 
+  private static final int ROUNDS = 3;
+
   private final int valueBytes;
   private final String[] keys = new String[COUNT];
   private final byte[][] values = new byte[COUNT][];
@@ -47,15 +49,25 @@ final class Entries {
     }
   }
 
-  /** Puts all entries, slowly enough for a cache whose file has to grow meanwhile. */
+  /**
+   * Puts all entries, and again if some have left: a cache whose file has to grow meanwhile may
+   * have no room for all.
+   *
+   * @throws IllegalStateException if there is no room for them
+   */
   void putAllTo(OpenCache cache) {
-    for (int i = 0; i < COUNT; i++) {
-      cache.put(keys[i], values[i]);
-      if (i % BATCH == 0) {
-        cache.drain();
+    for (int round = 0; cache.entriesOnDisk() != COUNT; round++) {
+      if (round == ROUNDS) {
+        throw new IllegalStateException("entries on disk: " + cache.entriesOnDisk());
       }
+      for (int i = 0; i < COUNT; i++) {
+        cache.put(keys[i], values[i]);
+        if (i % BATCH == 0) {
+          cache.drain();
+        }
+      }
+      cache.drain();
     }
-    cache.drain();
   }
 
   /** Removes all entries, as slowly. */

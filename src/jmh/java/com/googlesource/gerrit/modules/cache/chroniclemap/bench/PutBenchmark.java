@@ -52,13 +52,12 @@ public class PutBenchmark {
   private OpenCache cache;
 
   @Setup(Level.Trial)
-  public void open() throws IOException, ExecutionException {
+  public void open() throws IOException {
     entries = new Entries(valueBytes);
     threads = new Putters(putters);
     site = Folders.newSite();
     cache = new OpenCache(peer, site);
     entries.putAllTo(cache);
-    check();
     WarmUp.until(this::putFor);
   }
 

@@ -14,10 +14,12 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
+import com.google.common.math.Quantiles;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.openjdk.jmh.infra.BenchmarkParams;
 import org.openjdk.jmh.infra.IterationParams;
 import org.openjdk.jmh.profile.InternalProfiler;
@@ -47,12 +49,14 @@ public final class WarmUp implements InternalProfiler {
   /** Windows that are looked at together: single ones differ by what else the machine does. */
   private static final int WINDOWS = 6;
 
-  private static final long LONGEST_NANOS = TimeUnit.SECONDS.toNanos(30);
+  /** In all, with what is done between the windows. */
+  private static final long LONGEST_NANOS = TimeUnit.SECONDS.toNanos(60);
+
   private static final double GAIN = 1.03;
 
   private static volatile boolean warm;
 
-  /** Works until it gets no faster, or for 30 seconds. */
+  /** Works until it gets no faster, or for a minute. */
   static void until(Work work) {
     List<Double> rates = new ArrayList<>();
     long begun = System.nanoTime();
@@ -62,16 +66,22 @@ public final class WarmUp implements InternalProfiler {
     } while (!warm && System.nanoTime() - begun < LONGEST_NANOS);
   }
 
-  /** Whether the last second and a half were not faster than what came before. */
+  /**
+   * Whether the best second and a half was not among the last ones, by which a moment in which the
+   * machine had something else to do is not taken for the end.
+   */
   static boolean isSteady(List<Double> rates) {
-    int count = rates.size();
-    return count >= 2 * WINDOWS
-        && mean(rates.subList(count - WINDOWS, count))
-            <= GAIN * mean(rates.subList(count - 2 * WINDOWS, count - WINDOWS));
+    int last = rates.size() - WINDOWS;
+    return last >= WINDOWS
+        && best(rates, last - WINDOWS + 1, last) <= GAIN * best(rates, 0, last - WINDOWS);
   }
 
-  private static double mean(List<Double> rates) {
-    return rates.stream().mapToDouble(rate -> rate).average().orElseThrow();
+  /** The highest median of windows that begin there. */
+  private static double best(List<Double> rates, int from, int to) {
+    return IntStream.rangeClosed(from, to)
+        .mapToDouble(begin -> Quantiles.median().compute(rates.subList(begin, begin + WINDOWS)))
+        .max()
+        .orElseThrow();
   }
 
   @Override

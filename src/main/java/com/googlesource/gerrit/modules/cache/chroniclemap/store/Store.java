@@ -41,7 +41,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
  *   <li>Values put may be lost when the process is killed, or in the last moment before the store
  *       is closed, and leave when there is no room: those of least use first. One that left may be
  *       found again after a crash of the machine, also if another one was put by {@link
- *       #putIfCurrent} in its place since.
+ *       #putIfCurrent} in its place since; and where that other one is lost at a kill or a close,
+ *       the one before it is found, as nobody has changed its key.
  * </ul>
  *
  * <p>The parts behind this face: {@link FileHolder} is which file there is, {@link StoreLife} how

@@ -103,7 +103,12 @@ final class StoreChanges {
       // Who could not have the lock at once would wait for others' writes.
       boolean mayWrite = context.lock.tryLock();
       try {
-        context.pending.change(key, (k, before) -> makeAlone(k, mayWrite));
+        context.pending.change(
+            key,
+            (k, before) ->
+                // In place of one that waits it waits too: in the file it could be read before that
+                // one is gone.
+                makeAlone(k, mayWrite && before == null));
       } finally {
         if (mayWrite) {
           context.lock.unlock();
@@ -232,7 +237,9 @@ final class StoreChanges {
             boolean conditional = before == null || before.conditional();
             PendingWrite write = new PendingWrite(value, created, conditional, ticket);
             FileInUse file = holder.file();
-            return mayWrite && file != null && writer.writeAsItIs(file, k, write) ? null : write;
+            return mayWrite && before == null && file != null && writer.writeAsItIs(file, k, write)
+                ? null
+                : write;
           });
     } finally {
       if (mayWrite) {

@@ -37,6 +37,12 @@ final class StoreLife {
   /** Bytes of a file from which on it matters how the system reads it. */
   private static final long LARGE = 256 << 20;
 
+  /**
+   * When segments that are not known to be in order are checked that nobody has used until then: a
+   * server that starts has better to do.
+   */
+  private static final long CHECK_AFTER_SECONDS = 60;
+
   private final StoreContext context;
   private final FileHolder holder;
   private final StoreGrowth growth;
@@ -104,8 +110,8 @@ final class StoreLife {
       context.threads.settle(result.file()::expectRandomAccess);
     }
     if (result.file().unchecked() > 0) {
-      var unused =
-          context.threads.maintain(() -> holder.checkAll(result.file(), /* leaveTime= */ true));
+      context.threads.later(
+          () -> holder.checkAll(result.file(), /* leaveTime= */ true), CHECK_AFTER_SECONDS);
     }
   }
 
@@ -229,8 +235,9 @@ final class StoreLife {
     try {
       boolean inOrder = false;
       try {
-        // What is left is lost; the older value of each is void, or whoever changes it sees that
-        // the store is closed and sees to that.
+        // What is left is lost. The older value of what was put or removed is void, or whoever
+        // changes it sees that the store is closed and sees to that; that of what was only computed
+        // stays, as after a kill.
         writer.writeFor(WRITE_NANOS);
         inOrder = true;
       } finally {

@@ -72,7 +72,7 @@ final class StoreReads {
       PendingWrite waiting =
           context.pending.isEmpty() ? null : context.pending.get(new HashedKey(key));
       if (waiting != null) {
-        // What is in the file is older than this one, which others may have read, void or not.
+        // Void or not, others may have read it: what is in the file is older.
         return waiting.value() == null || waiting.isVoid(context.tickets)
             ? null
             : new Value(waiting.value(), waiting.created());

@@ -183,8 +183,9 @@ final class StoreWriter {
         file.remove(key.bytes);
         return true;
       }
-      if (write.isVoid(context.tickets)) {
-        // With the older one: whoever has read this one must not find that one again.
+      if (room != Room.AS_IT_IS && write.isVoid(context.tickets)) {
+        // It waited, so others may have read it, and must not find an older one again. To drop that
+        // is enough: no change of this key ended the ticket, or that one would wait here.
         file.drop(key.bytes);
         return true;
       }

@@ -45,6 +45,17 @@ final class WarmUpTest {
   }
 
   @Test
+  void aMomentOfOtherWorkIsNotTheEnd() {
+    List<Double> rates = new ArrayList<>();
+    double rate = 100;
+    for (int i = 0; i < 40; i++) {
+      rates.add(i % 13 == 12 ? rate / 4 : rate);
+      rate *= 1.02;
+      assertThat(WarmUp.isSteady(rates)).isFalse();
+    }
+  }
+
+  @Test
   void whoGetsSlowerIsWarm() {
     List<Double> rates = new ArrayList<>();
     for (int i = 0; i < 12; i++) {

@@ -34,7 +34,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Two loads of one key store their values, the second one while another thread writes, so that it
- * waits; and then its ticket ends. Whoever saw the second value must not find the first one again.
+ * waits; and then its ticket ends, as the key is changed or another one that has the same counter
+ * of tickets. Whoever saw the second value must not find the first one again.
  */
 @Timeout(60)
 class LoadedTwiceTest {
@@ -56,6 +57,11 @@ class LoadedTwiceTest {
   private final Thread writer =
       new Thread(() -> store.put("slow".getBytes(UTF_8), new byte[100], now()), "writer");
 
+  private final CountDownLatch changing = new CountDownLatch(1);
+
+  /** Stays in the middle of its change, which has ended the tickets of the key. */
+  private final Thread changer = new Thread(() -> store.remove(KEY), "changer");
+
   private final class SlowDisk extends ForwardingDisk {
     SlowDisk() {
       super(Disk.REAL);
@@ -73,6 +79,9 @@ class LoadedTwiceTest {
     private void touching() {
       if (Thread.currentThread() == writer) {
         writing.countDown();
+        Uninterruptibles.awaitUninterruptibly(goOn);
+      } else if (Thread.currentThread() == changer) {
+        changing.countDown();
         Uninterruptibles.awaitUninterruptibly(goOn);
       }
     }
@@ -102,13 +111,13 @@ class LoadedTwiceTest {
     writing.await();
     store.putIfCurrent(KEY, "second".getBytes(UTF_8), now(), store.ticket(KEY));
     assertThat(read()).isEqualTo("second");
-    store.remove(other);
   }
 
   @AfterEach
   void close() throws Exception {
     goOn.countDown();
     writer.join();
+    changer.join();
     directory.close();
   }
 
@@ -118,12 +127,21 @@ class LoadedTwiceTest {
   }
 
   @Test
+  void theFirstIsNotFoundWhileTheKeyIsChanged() throws Exception {
+    changer.start();
+    changing.await();
+    assertThat(read()).isNull();
+  }
+
+  @Test
   void theFirstIsNotFoundWhileTheSecondWaits() {
+    store.remove(other);
     assertThat(read()).isNull();
   }
 
   @Test
   void theFirstIsNotFoundAfterTheSecondWasLeftOut() {
+    store.remove(other);
     goOn.countDown();
     store.flush();
     assertThat(read()).isNull();

@@ -64,9 +64,13 @@ final class BorrowedPages {
     int posix_fadvise(int file, long offset, long length, int advice);
   }
 
-  /** Runs something if the file is still mapped, and while it is. */
+  /** The mapping of a file that may be closed meanwhile. */
   interface Mapped {
+    /** Runs something if the file is still mapped, and while it is. */
     void whileMapped(Runnable action);
+
+    /** Whether somebody waits for that to end, to unmap the file. */
+    boolean isEnding();
   }
 
   /** Loaded when it is first needed. */
@@ -223,7 +227,7 @@ final class BorrowedPages {
     // gives back as a whole or not, the last one was not at its end.
     int page = resident.nextClearBit((int) (Math.max(0, given - STEP_BYTES) / Loaded.PAGE_BYTES));
     int end = Math.min(asked, pages(Math.min(bytes, read)));
-    while (page < end && !off) {
+    while (page < end && !off && !mapped.isEnding()) {
       int next = resident.nextSetBit(page);
       int last = next < 0 ? end : Math.min(end, next);
       if (last - page >= FEW_PAGES) {

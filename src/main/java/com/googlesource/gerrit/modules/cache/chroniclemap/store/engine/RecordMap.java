@@ -90,10 +90,10 @@ public final class RecordMap {
   private final Disk disk;
   private final Path path;
 
-  /** Guards {@link #unmapped}. */
+  /** Held by whoever needs the file to stay mapped and does not pass Chronicle-Map. */
   private final Object unmapping = new Object();
 
-  private boolean unmapped;
+  private volatile boolean unmapped;
 
   /** Whether the system knows how the file is used. */
   private final AtomicBoolean advised = new AtomicBoolean();
@@ -496,6 +496,11 @@ public final class RecordMap {
     return layout;
   }
 
+  /** Loads what a {@link #reader} needs, which takes a moment the first time; for any thread. */
+  public void prepareToBeRead() {
+    BorrowedPages.prepareFor(mappedBytes);
+  }
+
   /**
    * A reader of this file past Chronicle-Map; to be used while nobody writes.
    *
@@ -507,9 +512,9 @@ public final class RecordMap {
 
   /** As above, with a channel of the caller's own: one that may be closed by an interrupt. */
   public SegmentReader reader(FileChannel own, Path now) {
-    BorrowedPages.prepareFor(mappedBytes);
+    prepareToBeRead();
     return new SegmentReader(
-        own, layout, new BorrowedPages(now, this::whileMapped, address, mappedBytes));
+        own, layout, new BorrowedPages(now, new Mapping(), address, mappedBytes));
   }
 
   /**
@@ -555,18 +560,27 @@ public final class RecordMap {
     }
   }
 
-  private void whileMapped(Runnable action) {
-    synchronized (unmapping) {
-      if (!unmapped) {
-        action.run();
+  private final class Mapping implements BorrowedPages.Mapped {
+    @Override
+    public void whileMapped(Runnable action) {
+      synchronized (unmapping) {
+        if (!unmapped) {
+          action.run();
+        }
       }
+    }
+
+    @Override
+    public boolean isEnding() {
+      return unmapped;
     }
   }
 
   /** Unmaps the file. */
   public void close() {
+    unmapped = true;
+    // Whoever is inside comes to an end.
     synchronized (unmapping) {
-      unmapped = true;
     }
     try {
       map.close();

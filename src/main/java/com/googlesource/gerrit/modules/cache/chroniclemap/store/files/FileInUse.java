@@ -290,6 +290,8 @@ public final class FileInUse {
 
   /** Makes the file of the next generation. Takes a while where it is large; needs no lock. */
   public Generation make(GenerationName name) throws IOException {
+    // It is about to be copied, under the lock.
+    current.values().map().prepareToBeRead();
     return maker.next(name);
   }
 

@@ -28,7 +28,13 @@ import java.util.function.BiFunction;
 public final class PendingWrites {
   private static final long BYTES_PER_WRITE = 128;
 
-  private final ConcurrentHashMap<HashedKey, PendingWrite> writes = new ConcurrentHashMap<>();
+  /**
+   * So many bins that changes of two keys, which may write to the file, seldom wait for each other
+   * in one: a map without entries would have 16.
+   */
+  private static final int BINS = 512;
+
+  private final ConcurrentHashMap<HashedKey, PendingWrite> writes = new ConcurrentHashMap<>(BINS);
   private final AtomicLong bytes = new AtomicLong();
 
   /**

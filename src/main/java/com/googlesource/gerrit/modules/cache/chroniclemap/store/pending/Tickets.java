@@ -23,8 +23,8 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * <p>A key hashes to one of {@value #STRIPES} counters. A ticket is the number of the counter
  * (upper 16 bits) and its count (lower 48 bits). Each change of a key counts its counter up, which
  * ends all tickets of that counter: a loader that began before an invalidation can't bring the old
- * value back. Tickets of other keys with the same counter end too; they only lose the benefit of
- * one store.
+ * value back. Tickets of other keys with the same counter end too: a value that was computed and
+ * still waits then goes, with the older one of its key.
  *
  * <p>A ticket taken in the middle of a change, by someone who then still reads the old value, must
  * not outlive the change, nor be good for a moment of it. So a change either ends the tickets when
