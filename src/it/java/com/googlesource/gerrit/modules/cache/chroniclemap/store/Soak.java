@@ -56,6 +56,9 @@ public final class Soak extends SoakRun {
   /** Whether the machine has stopped since the last round. */
   private boolean crashed;
 
+  /** Since the last round that came to its end, where all is checked. */
+  private int killsSinceCheck;
+
   /** Prepares a run; see {@link SoakRun}. */
   public Soak(long seed, Path folder, PrintStream out) {
     super(seed, folder, out);
@@ -96,6 +99,7 @@ public final class Soak extends SoakRun {
     shadows = folder.resolve("shadows");
     modelFile = folder.resolve("model");
     crashed = false;
+    killsSinceCheck = 0;
     model = SoakModel.open(modelFile);
   }
 
@@ -134,7 +138,8 @@ public final class Soak extends SoakRun {
             millis,
             shadows,
             crashes,
-            crashed)) {
+            crashed,
+            killsSinceCheck)) {
       String line = child.readLine();
       // A quarter of the kills comes while the files are being opened.
       OptionalInt status =
@@ -148,6 +153,7 @@ public final class Soak extends SoakRun {
           throw wrong(plan, "a process did not end in time", child);
         }
         kills++;
+        killsSinceCheck++;
         model.killed();
         // It may have told of a wrong answer just before.
         line = child.readLine();
@@ -156,6 +162,8 @@ public final class Soak extends SoakRun {
         }
       } else if (status.getAsInt() != 0) {
         throw wrong(plan, "a process ended with " + status.getAsInt() + ": " + line, child);
+      } else {
+        killsSinceCheck = 0;
       }
       if (child.saidError()) {
         throw wrong(plan, "errors on standard error", child);

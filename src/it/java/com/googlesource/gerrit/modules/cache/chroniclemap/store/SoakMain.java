@@ -46,6 +46,12 @@ final class SoakMain {
   /** Whether the machine has stopped since the stores were last used, as far as they can tell. */
   private final boolean crashed;
 
+  /**
+   * How often a process was killed since all was last checked: each may leave a half written
+   * record.
+   */
+  private final int halfWritten;
+
   private SoakPlan plan;
   private StoreDirectory directory;
   private List<Store> stores = List.of();
@@ -66,18 +72,20 @@ final class SoakMain {
       Random random,
       SoakPlan plan,
       CrashingDisk disk,
-      boolean crashed) {
+      boolean crashed,
+      int halfWritten) {
     this.folder = folder;
     this.model = model;
     this.random = random;
     this.plan = plan;
     this.disk = disk;
     this.crashed = crashed;
+    this.halfWritten = halfWritten;
   }
 
   /**
    * Folder, file of the model, plan, seed, milliseconds, folder for what a crash of the machine may
-   * leave, number of the boot, whether it is a new one.
+   * leave, number of the boot, whether it is a new one, kills since all was last checked.
    */
   public static void main(String[] args) throws Exception {
     Thread.setDefaultUncaughtExceptionHandler(
@@ -94,7 +102,8 @@ final class SoakMain {
             new Random(Long.parseLong(args[3])),
             SoakPlan.parse(args[2]),
             new CrashingDisk(Path.of(args[0]), Path.of(args[5]), "boot " + args[6]),
-            Boolean.parseBoolean(args[7]));
+            Boolean.parseBoolean(args[7]),
+            Integer.parseInt(args[8]));
     System.out.println("opening");
     main.run(Long.parseLong(args[4]));
   }
@@ -324,7 +333,7 @@ final class SoakMain {
           || stats.state() != StoreState.READY
           || (!mayBeDamaged(store, crashed) && report.damaged() > 0)
           // After a crash of the machine both are to be expected.
-          || (!crashed && stats.damaged() + stats.faults() > 0)
+          || (!crashed && (stats.damaged() > halfWritten || stats.faults() > 0))
           || stats.queued() > 0) {
         fail("store " + i + " at rest: " + report + " " + stats);
       }
