@@ -52,7 +52,7 @@ final class CachesTable {
     Tables.printRule(out);
     printRow(
         out,
-        reports.size() + " caches",
+        Units.counted(reports.size(), "cache", "caches"),
         Units.count(sum(reports, StoreStats::entries)),
         Units.bytes(sum(reports, StoreStats::liveBytes)),
         Units.bytes(sum(reports, StoreStats::diskBytes)),
@@ -133,13 +133,17 @@ final class CachesTable {
       case RECOVERED ->
           Optional.of(
               String.format(
-                  "%s: recovered after a crash in %d ms, %d entries kept",
-                  report.name(), start.millis(), start.entries()));
+                  "%s: recovered after a crash in %d ms, %s kept",
+                  report.name(),
+                  start.millis(),
+                  Units.counted(start.entries(), "entry", "entries")));
       case SHRUNK ->
           Optional.of(
               String.format(
-                  "%s: had %d entries and had to be made smaller: %s",
-                  report.name(), start.entries(), start.detail()));
+                  "%s: had %s and had to be made smaller: %s",
+                  report.name(),
+                  Units.counted(start.entries(), "entry", "entries"),
+                  start.detail()));
       case REPLACED -> Optional.of(report.name() + ": started empty: " + start.detail());
       default -> Optional.empty();
     };

@@ -33,6 +33,11 @@ final class Units {
     return count < 100_000 ? Long.toString(count) : scaled(count, 1000, COUNTS, "");
   }
 
+  /** So many things, such as {@code 1 cache} or {@code 3 entries}. */
+  static String counted(long count, String one, String many) {
+    return count + " " + (count == 1 ? one : many);
+  }
+
   /** A quotient with one digit behind the point. */
   static double tenths(long part, long whole) {
     return Math.round(10.0 * part / whole) / 10.0;

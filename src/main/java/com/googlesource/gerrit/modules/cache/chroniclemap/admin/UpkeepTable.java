@@ -42,7 +42,7 @@ final class UpkeepTable {
     Tables.printRule(out);
     printRow(
         out,
-        results.size() + " caches",
+        Units.counted(results.size(), "cache", "caches"),
         Units.count(results.stream().mapToLong(r -> r.report().values()).sum()),
         Units.bytes(results.stream().mapToLong(r -> r.report().bytes()).sum()),
         Units.count(results.stream().mapToLong(r -> r.report().damaged()).sum()),
@@ -81,7 +81,7 @@ final class UpkeepTable {
     Tables.printRule(out);
     printRow(
         out,
-        results.size() + " caches",
+        Units.counted(results.size(), "cache", "caches"),
         Units.count(results.stream().mapToLong(r -> r.report().entries()).sum()),
         Units.bytes(results.stream().mapToLong(r -> r.report().bytesBefore()).sum()),
         Units.bytes(results.stream().mapToLong(r -> r.report().bytesAfter()).sum()),

@@ -145,6 +145,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   @Override
   public ImmutableMap<K, V> getAll(Iterable<? extends K> keys) throws ExecutionException {
     LoadingCache<K, Held<V>> loading = loading();
+    long asked = System.nanoTime();
     Map<K, V> result = new LinkedHashMap<>();
     // Once each: a heap tier that is off refuses a key that is asked for twice.
     for (Map.Entry<K, Held<V>> entry : loading.getAll(ImmutableSet.copyOf(keys)).entrySet()) {
@@ -152,7 +153,8 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
       Held<V> held = entry.getValue();
       if (!isUsable(held)) {
         heap.asMap().remove(key, held);
-        result.put(key, get(key));
+        // As in obtain: what an invalidation overtook will do, if it was computed for this call.
+        result.put(key, held.isComputedSince(asked) ? held.value : get(key));
         continue;
       }
       result.put(key, held.value);

@@ -176,20 +176,21 @@ final class DiskTier<K, V> {
   /**
    * Stores a value that was computed after the ticket was taken, unless the key was changed since.
    *
+   * @param begun when it was begun to be computed, as {@link System#nanoTime} tells
    * @return the value as it goes to the heap
    */
-  Held<V> putLoaded(@Nullable byte[] keyBytes, V value, long ticket) {
+  Held<V> putLoaded(@Nullable byte[] keyBytes, V value, long ticket, long begun) {
     long now = System.currentTimeMillis();
     if (keyBytes == null) {
       return Held.confirmed(value, now);
     }
-    long begun = System.nanoTime();
-    byte[] bytes = serialize(value, begun);
+    long computed = System.nanoTime();
+    byte[] bytes = serialize(value, computed);
     if (bytes != null) {
       store.putIfCurrent(keyBytes, bytes, now, ticket);
-      times.puts.add(begun, System.nanoTime());
+      times.puts.add(computed, System.nanoTime());
     }
-    return new Held<>(value, now, ticket);
+    return new Held<>(value, now, ticket, begun);
   }
 
   @Nullable

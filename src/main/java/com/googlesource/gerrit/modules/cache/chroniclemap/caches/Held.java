@@ -31,18 +31,31 @@ final class Held<V> {
   /** Milliseconds since the epoch at which the value was made, not when it came to the heap. */
   final long created;
 
+  /** When it was begun to be computed, of {@link System#nanoTime}; 0 if it was not computed. */
+  private final long begun;
+
   /** The ticket, or {@link #CONFIRMED}. */
   private volatile long ticket;
 
   Held(V value, long created, long ticket) {
+    this(value, created, ticket, 0);
+  }
+
+  Held(V value, long created, long ticket, long begun) {
     this.value = value;
     this.created = created;
     this.ticket = ticket;
+    this.begun = begun;
   }
 
   /** A value that no invalidation can have overtaken. */
   static <V> Held<V> confirmed(V value, long created) {
     return new Held<>(value, created, CONFIRMED);
+  }
+
+  /** Whether it was computed, all of it after that time. */
+  boolean isComputedSince(long nanoTime) {
+    return begun != 0 && begun - nanoTime >= 0;
   }
 
   /** Whether the value may be used by someone who found it on the heap. */

@@ -163,15 +163,16 @@ class HeldLoader<K, V> extends CacheLoader<K, Held<V>> {
       DiskTier<K, V> disk, @Nullable byte[] keyBytes, Callable<? extends V> source)
       throws Exception {
     long ticket = disk.ticket(keyBytes);
+    long begun = System.nanoTime();
     V value = source.call();
-    return value == null ? null : store(disk, keyBytes, value, ticket);
+    return value == null ? null : store(disk, keyBytes, value, ticket, begun);
   }
 
   private static <V> Held<V> store(
-      DiskTier<?, V> disk, @Nullable byte[] keyBytes, V value, long ticket) {
+      DiskTier<?, V> disk, @Nullable byte[] keyBytes, V value, long ticket, long begun) {
     TraceTimer timer = disk.trace().storing();
     try (timer) {
-      return disk.putLoaded(keyBytes, value, ticket);
+      return disk.putLoaded(keyBytes, value, ticket, begun);
     }
   }
 
@@ -179,9 +180,10 @@ class HeldLoader<K, V> extends CacheLoader<K, Held<V>> {
   public ListenableFuture<Held<V>> reload(K key, Held<V> old) throws Exception {
     byte[] keyBytes = disk.keyBytes(key);
     long ticket = disk.ticket(keyBytes);
+    long begun = System.nanoTime();
     return Futures.transform(
         source.reload(key, old.value),
-        value -> value == null ? null : disk.putLoaded(keyBytes, value, ticket),
+        value -> value == null ? null : disk.putLoaded(keyBytes, value, ticket, begun),
         directExecutor());
   }
 
@@ -227,6 +229,7 @@ class HeldLoader<K, V> extends CacheLoader<K, Held<V>> {
 
     private void loadAbsent(Map<K, Absent> absent, Map<K, Held<V>> result) throws Exception {
       List<K> keys = new ArrayList<>(absent.keySet());
+      long begun = System.nanoTime();
       Map<K, V> loaded;
       try {
         loaded = source.loadAll(keys);
@@ -243,7 +246,7 @@ class HeldLoader<K, V> extends CacheLoader<K, Held<V>> {
         V value = loaded.get(key);
         if (value != null) {
           Absent place = absent.get(key);
-          result.put(key, disk.putLoaded(place.keyBytes(), value, place.ticket()));
+          result.put(key, disk.putLoaded(place.keyBytes(), value, place.ticket(), begun));
         }
       }
     }

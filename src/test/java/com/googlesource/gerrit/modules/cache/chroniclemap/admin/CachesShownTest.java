@@ -262,4 +262,11 @@ class CachesShownTest {
     assertThat(root.get("memory_only_reason").getAsString()).isEqualTo("no disk");
     assertThat(root.getAsJsonArray("caches")).isEmpty();
   }
+
+  @Test
+  void oneIsNotMany() {
+    assertThat(Units.counted(1, "cache", "caches")).isEqualTo("1 cache");
+    assertThat(Units.counted(0, "entry", "entries")).isEqualTo("0 entries");
+    assertThat(Units.counted(2, "entry", "entries")).isEqualTo("2 entries");
+  }
 }

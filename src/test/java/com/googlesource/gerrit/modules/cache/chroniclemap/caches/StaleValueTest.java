@@ -27,6 +27,7 @@ import com.google.gerrit.server.cache.serialize.CacheSerializer;
 import com.google.gerrit.server.cache.serialize.StringCacheSerializer;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import java.nio.file.Path;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -364,5 +365,28 @@ class StaleValueTest {
     assertThat(self.get().get("a")).isEqualTo("loaded a 2");
     assertThat(self.get().get("a", () -> overtaken.load("a"))).isEqualTo("loaded a 3");
     assertThat(overtaken.loads).hasSize(3);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1024})
+  void aKeyChangedWhileManyAreLoadedIsLoadedOnce(int memoryLimit) throws Exception {
+    AtomicReference<LoadingCache<String, String>> self = new AtomicReference<>();
+    CacheContract.BulkLoader overtaken =
+        new CacheContract.BulkLoader() {
+          @Override
+          public Map<String, String> loadAll(Iterable<? extends String> keys) throws Exception {
+            storeOf(self.get()).remove("a".getBytes(UTF_8));
+            return super.loadAll(keys);
+          }
+        };
+    site.config().setInt("cache", "cache", "memoryLimit", memoryLimit);
+    self.set(site.loading(new TestCacheDef("cache").loader(overtaken)));
+    assertThat(self.get().getAll(ImmutableList.of("a", "b")))
+        .containsExactly("a", "bulk a", "b", "bulk b");
+    assertThat(overtaken.bulks).hasSize(1);
+    assertThat(overtaken.loads).isEmpty();
+    // It was answered with, and not kept.
+    assertThat(self.get().getAll(ImmutableList.of("a", "b"))).hasSize(2);
+    assertThat(overtaken.bulks.get(1)).contains("a");
   }
 }
