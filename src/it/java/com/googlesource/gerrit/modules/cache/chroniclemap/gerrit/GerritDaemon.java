@@ -69,10 +69,8 @@ final class GerritDaemon implements AutoCloseable {
   /**
    * Starts the daemon as a child process with the options of {@code gerrit.config}, and waits until
    * it is ready. What it prints is in {@link #output}.
-   *
-   * @param more options of the daemon
    */
-  static GerritDaemon start(GerritSite site, String... more) throws IOException {
+  static GerritDaemon start(GerritSite site) throws IOException {
     Path output = site.outputs().resolve("daemon.out");
     String runId = UUID.randomUUID().toString();
     List<String> args = new ArrayList<>(GerritSite.javaOptions(site.config()));
@@ -85,7 +83,6 @@ final class GerritDaemon implements AutoCloseable {
             "-d",
             site.path().toString(),
             "--run-id=" + runId));
-    args.addAll(List.of(more));
     ProcessBuilder daemon =
         site.command(args).redirectErrorStream(true).redirectOutput(output.toFile());
     daemon

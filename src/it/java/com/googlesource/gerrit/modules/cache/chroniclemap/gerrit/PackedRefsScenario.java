@@ -361,18 +361,6 @@ abstract class PackedRefsScenario {
     awaitMetric("parses", parses -> parses == 0);
   }
 
-  /** In one process: init reads refs, and never stops what it has used. */
-  @Test
-  void aDaemonThatRunsInitBeforeKeepsListsOnDisk() throws Exception {
-    gerrit.createProject("init");
-    git("init", "pack-refs", "--all");
-    assertSameRefs("init");
-    daemon.stop();
-    daemon = GerritDaemon.start(site, "--init");
-    assertSameRefs("init");
-    awaitMetric("memory_only", flag -> flag == 0);
-  }
-
   /** Projects that the command shows; empty if there is no command. */
   Set<String> projectsShown() throws IOException {
     return Set.of();

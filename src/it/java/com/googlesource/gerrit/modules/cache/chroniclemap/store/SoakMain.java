@@ -50,7 +50,7 @@ final class SoakMain {
    * How often a process was killed since all was last checked: each may leave a half written
    * record.
    */
-  private final int halfWritten;
+  private int halfWritten;
 
   private SoakPlan plan;
   private StoreDirectory directory;
@@ -162,6 +162,7 @@ final class SoakMain {
       } while (System.nanoTime() < end && random.nextInt(3) > 0);
       if (System.nanoTime() < end) {
         close();
+        halfWritten = 0; // all was put in order by the check at rest
         plan = plan.next(random);
         open();
         model.add(SoakModel.Count.RESTARTS, 1);

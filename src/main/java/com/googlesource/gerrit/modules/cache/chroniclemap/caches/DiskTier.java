@@ -176,7 +176,7 @@ final class DiskTier<K, V> {
   /**
    * Stores a value that was computed after the ticket was taken, unless the key was changed since.
    *
-   * @param begun when it was begun to be computed, as {@link System#nanoTime} tells
+   * @param begun when its load began, as {@link System#nanoTime} tells; 0 if that is not known
    * @return the value as it goes to the heap
    */
   Held<V> putLoaded(@Nullable byte[] keyBytes, V value, long ticket, long begun) {

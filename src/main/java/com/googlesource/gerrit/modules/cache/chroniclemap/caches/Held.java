@@ -31,7 +31,7 @@ final class Held<V> {
   /** Milliseconds since the epoch at which the value was made, not when it came to the heap. */
   final long created;
 
-  /** When it was begun to be computed, of {@link System#nanoTime}; 0 if it was not computed. */
+  /** When its load began, of {@link System#nanoTime}; 0 if it was not loaded. */
   private final long begun;
 
   /** The ticket, or {@link #CONFIRMED}. */
@@ -53,9 +53,9 @@ final class Held<V> {
     return new Held<>(value, created, CONFIRMED);
   }
 
-  /** Whether it was computed, all of it after that time. */
+  /** Whether it was computed by a load that began after that time. */
   boolean isComputedSince(long nanoTime) {
-    return begun != 0 && begun - nanoTime >= 0;
+    return begun != 0 && begun - nanoTime > 0;
   }
 
   /** Whether the value may be used by someone who found it on the heap. */

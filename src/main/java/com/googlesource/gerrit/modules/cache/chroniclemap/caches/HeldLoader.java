@@ -180,10 +180,10 @@ class HeldLoader<K, V> extends CacheLoader<K, Held<V>> {
   public ListenableFuture<Held<V>> reload(K key, Held<V> old) throws Exception {
     byte[] keyBytes = disk.keyBytes(key);
     long ticket = disk.ticket(keyBytes);
-    long begun = System.nanoTime();
     return Futures.transform(
         source.reload(key, old.value),
-        value -> value == null ? null : disk.putLoaded(keyBytes, value, ticket, begun),
+        // It may have been made of the old value: not as loaded since anything.
+        value -> value == null ? null : disk.putLoaded(keyBytes, value, ticket, 0),
         directExecutor());
   }
 

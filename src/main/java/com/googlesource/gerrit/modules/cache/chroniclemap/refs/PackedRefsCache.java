@@ -88,13 +88,6 @@ public final class PackedRefsCache implements AutoCloseable {
   private static final long JOURNAL_SECONDS = 10;
   private static final long KEEP_SECONDS = TimeUnit.HOURS.toSeconds(1);
 
-  /**
-   * Those that have a store open and that nobody has started, by its folder. Gerrit's {@code init}
-   * never stops what it uses; who comes later in the same process, such as the daemon of {@code
-   * daemon --init}, has the folder.
-   */
-  private static final Map<Path, PackedRefsCache> NOT_STARTED = new ConcurrentHashMap<>();
-
   /** After how many looks of {@link #keep} a repository that nobody asked for is forgotten. */
   private static final int IDLE_KEEPS = 24;
 
@@ -123,9 +116,6 @@ public final class PackedRefsCache implements AutoCloseable {
 
   /** Guarded by this. */
   @Nullable private StoreDirectory directory;
-
-  /** Whether {@link #start} was called. Guarded by this. */
-  private boolean started;
 
   /** Written under this object's lock. */
   private volatile boolean closed;
@@ -262,10 +252,6 @@ public final class PackedRefsCache implements AutoCloseable {
 
   /** Opens the store, if it is not open; returns before its file is read. */
   public void start() {
-    synchronized (this) {
-      started = true;
-      settings.folder().ifPresent(folder -> NOT_STARTED.remove(folder, this));
-    }
     ListTiers unused = open();
     if (unused.disk() == null && settings.diskLimit() > 0) {
       logger.atWarning().log("Parsed ref lists are kept in memory only: %s", memoryOnlyReason);
@@ -321,14 +307,7 @@ public final class PackedRefsCache implements AutoCloseable {
       return Optional.empty();
     }
     Path folder = settings.folder().get();
-    PackedRefsCache other = NOT_STARTED.remove(folder);
-    if (other != null) {
-      other.close();
-    }
     directory = StoreDirectory.open(folder);
-    if (!started) {
-      NOT_STARTED.put(folder, this);
-    }
     Store store =
         directory.openStore(
             new StoreSettings(STORE, STORE_VERSION, settings.diskLimit(), Optional.empty()));
@@ -353,7 +332,6 @@ public final class PackedRefsCache implements AutoCloseable {
 
   private synchronized void closeDirectory() {
     if (directory != null) {
-      NOT_STARTED.remove(directory.path(), this);
       directory.close();
       directory = null;
     }

@@ -331,6 +331,7 @@ final class StoreGrowth implements DiskBudget.Owner {
     } finally {
       context.lock.unlock();
     }
+    file.prepareToBeCopied();
     return file.make(name);
   }
 

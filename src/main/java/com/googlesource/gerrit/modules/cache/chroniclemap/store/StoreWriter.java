@@ -185,7 +185,8 @@ final class StoreWriter {
       }
       if (room != Room.AS_IT_IS && write.isVoid(context.tickets)) {
         // It waited, so others may have read it, and must not find an older one again. To drop that
-        // is enough: no change of this key ended the ticket, or that one would wait here.
+        // is enough: no change of this key ended the ticket, or that one would wait here; a clear
+        // has put an empty file in place.
         file.drop(key.bytes);
         return true;
       }

@@ -274,37 +274,6 @@ class PackedRefsCacheTest {
     }
   }
 
-  /** As {@code init}, which never stops what it has used, and a daemon in one process. */
-  @Test
-  void whoComesLaterTakesTheFolderOfWhoWasNotStarted() throws Exception {
-    FileRepository a = create("a.git", Lists.text(1, REFS));
-    RefDatabase refsOfInit = refs(a);
-    assertSame(refsOfInit, a);
-    PackedRefsCache init = cache;
-    cache = open(64 << 20, 16 << 20);
-    cache.start();
-    assertSame(refs(a), a);
-    assertThat(cache.totals().memoryOnlyReason()).isEmpty();
-    // Written when the first one was closed.
-    assertThat(cache.totals().parses()).isEqualTo(0);
-    write(a, Lists.text(2, REFS));
-    assertSame(refsOfInit, a);
-    init.close();
-    assertThat(cache.totals().memoryOnlyReason()).isEmpty();
-  }
-
-  @Test
-  void whoComesLaterLeavesTheFolderToWhoWasStarted() throws Exception {
-    FileRepository a = create("a.git", Lists.text(1, REFS));
-    assertSame(refs(a), a);
-    cache.start();
-    try (PackedRefsCache later = open(64 << 20, 16 << 20)) {
-      later.start();
-      assertThat(later.totals().memoryOnlyReason().get()).contains("in use by this process");
-      assertThat(cache.totals().memoryOnlyReason()).isEmpty();
-    }
-  }
-
   @Test
   void aFolderThatCannotBeMadeMeansMemoryOnly() throws Exception {
     Files.writeString(folder.resolve("stores"), "a file");

@@ -288,10 +288,13 @@ public final class FileInUse {
             ++lastNumber, bytes, Geometry.bytesPerSlot(current.values().averageRecordBytes()));
   }
 
+  /** Loads what copying the current file needs, which takes a moment the first time; no lock. */
+  public void prepareToBeCopied() {
+    current.values().map().prepareToBeRead();
+  }
+
   /** Makes the file of the next generation. Takes a while where it is large; needs no lock. */
   public Generation make(GenerationName name) throws IOException {
-    // It is about to be copied, under the lock.
-    current.values().map().prepareToBeRead();
     return maker.next(name);
   }
 

@@ -29,12 +29,12 @@ public final class PendingWrites {
   private static final long BYTES_PER_WRITE = 128;
 
   /**
-   * So many bins that changes of two keys, which may write to the file, seldom wait for each other
-   * in one: a map without entries would have 16.
+   * Room for so many that changes of two keys, which may write to the file, seldom wait for each
+   * other in one bin: a map without entries would have 16 bins.
    */
-  private static final int BINS = 512;
+  private static final int ROOM = 512;
 
-  private final ConcurrentHashMap<HashedKey, PendingWrite> writes = new ConcurrentHashMap<>(BINS);
+  private final ConcurrentHashMap<HashedKey, PendingWrite> writes = new ConcurrentHashMap<>(ROOM);
   private final AtomicLong bytes = new AtomicLong();
 
   /**
