@@ -295,8 +295,11 @@ final class StoreLife {
       try {
         closedFile.settle(ours);
       } catch (IOException | InternalError e) {
-        context.faults.warn(
-            e, "cannot make sure that its file is on disk; it is used again if it is");
+        // Once the folder was given back it is merely late.
+        if (ours.get()) {
+          context.faults.warn(
+              e, "cannot make sure that its file is on disk; it is used again if it is");
+        }
       }
     }
   }

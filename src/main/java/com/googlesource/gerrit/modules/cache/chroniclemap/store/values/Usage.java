@@ -197,7 +197,16 @@ public final class Usage {
         }
       }
     } catch (IOException | OutOfMemoryError e) {
-      faults.warn(e, "the next start knows less of the use of its values: cannot write", saved);
+      // Once it was closed it is merely late.
+      if (!isClosed()) {
+        faults.warn(e, "the next start knows less of the use of its values: cannot write", saved);
+      }
+    }
+  }
+
+  private boolean isClosed() {
+    synchronized (naming) {
+      return closed;
     }
   }
 }
