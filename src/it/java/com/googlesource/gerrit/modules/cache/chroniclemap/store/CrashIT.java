@@ -147,8 +147,8 @@ class CrashIT {
           // Killed while its file was being opened, when keys had been changed already.
           assertThat(start.detail()).contains("invalidated just before a crash");
       case CLEAN ->
-          // Killed before it touched the file.
-          assertThat(begun).isEqualTo(0);
+          // Killed before it touched the file: each of its threads may wait for that to be open.
+          assertThat(begun).isAtMost(CrashMain.THREADS);
       default -> assertThat(start.kind()).isAnyOf(StartReport.Kind.RECOVERED, StartReport.Kind.NEW);
     }
     assertThat(start.millis()).isLessThan(5000);

@@ -30,7 +30,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 final class CrashMain {
   static final int KEYS = 48;
-  private static final int THREADS = 3;
+  static final int THREADS = 3;
 
   /** From here on {@link #change} puts. */
   private static final int PUT = 100;
