@@ -27,6 +27,7 @@ final class AdminSshModule extends PluginCommandModule {
     command(ShowCommand.class);
     command(VerifyCommand.class);
     command(CompactCommand.class);
+    command(ImportCommand.class);
     command(RefsCommand.class);
   }
 }

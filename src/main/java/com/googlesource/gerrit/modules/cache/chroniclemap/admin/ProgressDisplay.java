@@ -71,8 +71,7 @@ final class ProgressDisplay {
       rewrite(line(done, total));
     } else if (now - lastLine >= LINE_NANOS) {
       lastLine = now;
-      out.printf(
-          "%s %s: %d%%, %d of %d segments%n", place, cache, percent(done, total), done, total);
+      out.printf("%s %s: %d%%%n", place, cache, percent(done, total));
       out.flush();
     }
   }

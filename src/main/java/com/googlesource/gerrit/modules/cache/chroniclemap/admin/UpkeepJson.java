@@ -18,6 +18,7 @@ import com.google.gson.Gson;
 import com.google.gson.GsonBuilder;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.util.List;
@@ -56,6 +57,30 @@ final class UpkeepJson {
       caches.add(out);
     }
     return print(caches);
+  }
+
+  static String ofImport(List<ImportReport> reports, List<String> otherFiles) {
+    JsonArray caches = new JsonArray();
+    for (ImportReport report : reports) {
+      JsonObject out = cache(report.cache(), report.state(), report.detail());
+      out.addProperty("rows", report.rows());
+      out.addProperty("read", report.read());
+      out.addProperty("imported", report.imported());
+      out.addProperty("bytes", report.bytes());
+      out.addProperty("known", report.known());
+      out.addProperty("other_version", report.otherVersion());
+      out.addProperty("too_old", report.tooOld());
+      out.addProperty("too_large", report.tooLarge());
+      out.addProperty("unreadable", report.unreadable());
+      out.addProperty("millis", report.millis());
+      caches.add(out);
+    }
+    JsonArray files = new JsonArray();
+    otherFiles.forEach(files::add);
+    JsonObject root = new JsonObject();
+    root.add("caches", caches);
+    root.add("other_files", files);
+    return GSON.toJson(root);
   }
 
   private static JsonObject cache(String name, Enum<?> result, String detail) {

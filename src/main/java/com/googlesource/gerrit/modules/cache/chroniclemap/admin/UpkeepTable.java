@@ -14,9 +14,12 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport.State;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.io.PrintWriter;
+import java.util.ArrayList;
 import java.util.List;
 
 /** What came of long work on caches, as a table of {@link Tables#WIDTH} columns. */
@@ -102,6 +105,71 @@ final class UpkeepTable {
       case NO_FILE -> "NO FILE";
       case CANCELLED, BUSY, ABANDONED -> "NOT DONE";
     };
+  }
+
+  static void printImport(
+      PrintWriter out, List<ImportReport> reports, List<String> otherFiles, boolean dryRun) {
+    printHead(out, "Cache", "In H2", "Taken", "Bytes", "Time", "Result");
+    for (ImportReport report : reports) {
+      printRow(
+          out,
+          Tables.shorten(report.cache(), NAME_WIDTH),
+          Units.count(report.rows()),
+          Units.count(report.imported()),
+          Units.bytes(report.bytes()),
+          Units.millis(report.millis()),
+          state(report, dryRun));
+    }
+    Tables.printRule(out);
+    printRow(
+        out,
+        Units.counted(reports.size(), "cache", "caches"),
+        Units.count(reports.stream().mapToLong(ImportReport::rows).sum()),
+        Units.count(reports.stream().mapToLong(ImportReport::imported).sum()),
+        Units.bytes(reports.stream().mapToLong(ImportReport::bytes).sum()),
+        Units.millis(reports.stream().mapToLong(ImportReport::millis).sum()),
+        "");
+    List<String> notes = new ArrayList<>();
+    reports.stream().map(UpkeepTable::note).filter(note -> !note.isEmpty()).forEach(notes::add);
+    if (!otherFiles.isEmpty()) {
+      notes.add("Of no cache that is open here: " + String.join(", ", otherFiles));
+    }
+    Tables.printNotes(out, notes);
+  }
+
+  private static String state(ImportReport report, boolean dryRun) {
+    return switch (report.state()) {
+      case NOTHING -> "nothing in H2";
+      case WAITING -> "waits";
+      case RUNNING -> "is running, " + Units.percent(report.read(), report.rows());
+      case DONE -> dryRun && report.imported() > 0 ? "would be taken" : "done";
+      case FULL -> "full";
+      case INTERRUPTED -> "NOT DONE";
+      case FAILED -> "FAILED";
+      case IN_USE -> "left alone";
+    };
+  }
+
+  /** What was left, and why; empty if nothing was. */
+  private static String note(ImportReport report) {
+    List<String> parts = new ArrayList<>();
+    add(parts, report.known(), "left because the cache knows better");
+    add(parts, report.otherVersion(), "of another version of Gerrit");
+    add(parts, report.tooOld(), "too old");
+    add(parts, report.tooLarge(), "too large");
+    if (report.state() == State.FULL) {
+      parts.add("the others have no room");
+    }
+    if (!report.detail().isEmpty() && report.state() != State.NOTHING) {
+      parts.add(report.detail());
+    }
+    return parts.isEmpty() ? "" : report.cache() + ": " + String.join("; ", parts);
+  }
+
+  private static void add(List<String> parts, long count, String what) {
+    if (count > 0) {
+      parts.add(Units.count(count) + " " + what);
+    }
   }
 
   private static void printHead(PrintWriter out, Object... columns) {

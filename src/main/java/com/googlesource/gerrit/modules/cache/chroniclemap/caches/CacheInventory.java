@@ -14,9 +14,11 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -41,6 +43,24 @@ public interface CacheInventory {
    */
   VerifyReport verify(String name, boolean repair, Progress progress)
       throws CacheUpkeepException, InterruptedException;
+
+  /**
+   * Takes over what Gerrit's H2 holds of a cache; or tells how far that is, if it is being done.
+   * The calling thread must not be interrupted: it reads from a file, and an interrupt would close
+   * that.
+   *
+   * @param dryRun whether to count only
+   * @throws CacheUpkeepException if it is not known what was taken over before
+   */
+  ImportReport importFromH2(String name, boolean dryRun, Progress progress)
+      throws CacheUpkeepException, InterruptedException;
+
+  /**
+   * Files of H2's whose caches nobody has opened here: of plugins that are not there, say.
+   *
+   * @throws IOException if the folder can't be read
+   */
+  List<String> otherH2Files() throws IOException;
 
   /**
    * Makes the file of a cache as small as what it holds allows. Requests go on meanwhile.

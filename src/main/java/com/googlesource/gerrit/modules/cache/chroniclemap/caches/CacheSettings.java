@@ -56,8 +56,17 @@ final class CacheSettings {
 
   /** The folder for the stores; empty if {@code cache.directory} is not set. */
   Optional<Path> directory() {
-    return Optional.ofNullable(site.resolve(config.getString(SECTION, null, "directory")))
-        .map(directory -> directory.resolve(FOLDER));
+    return h2Directory().map(directory -> directory.resolve(FOLDER));
+  }
+
+  /** The folder where Gerrit's H2 has its files; empty if {@code cache.directory} is not set. */
+  Optional<Path> h2Directory() {
+    return Optional.ofNullable(site.resolve(config.getString(SECTION, null, "directory")));
+  }
+
+  /** Whether what H2 holds is taken over without being asked. */
+  boolean importFromH2() {
+    return config.getBoolean(SECTION, null, "importFromH2", true);
   }
 
   /** Bound on a cache's disk, bytes; 0 or less if it is to be kept in memory only. */

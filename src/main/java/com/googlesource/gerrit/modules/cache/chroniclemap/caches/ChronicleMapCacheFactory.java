@@ -28,7 +28,10 @@ import com.google.gerrit.server.plugins.Plugin;
 import com.google.gerrit.server.plugins.ReloadPluginListener;
 import com.google.inject.Inject;
 import com.google.inject.Singleton;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.H2Imports;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.ImportMode;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.JvmFlags;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
@@ -36,6 +39,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.Comparator;
@@ -57,6 +61,10 @@ final class ChronicleMapCacheFactory
   private final CacheSettings settings;
   private final DynamicMap<Cache<?, ?>> bound;
   private final Optional<StoreDirectory> directory;
+
+  /** Empty if the caches are kept in memory only, or it is not known what was taken over. */
+  private Optional<H2Imports> imports = Optional.empty();
+
   private final List<ChronicleMapCache<?, ?>> caches = new CopyOnWriteArrayList<>();
 
   /** Plugins of which a new version runs already and the old one is not stopped yet. */
@@ -85,9 +93,47 @@ final class ChronicleMapCacheFactory
       return memoryOnly("cache.directory is not set in gerrit.config");
     }
     try {
-      return Optional.of(StoreDirectory.open(path.get(), settings.diskLimitTotal()));
+      StoreDirectory opened = StoreDirectory.open(path.get(), settings.diskLimitTotal());
+      imports = openImports();
+      return imports.isEmpty() || begin(opened, imports.get())
+          ? Optional.of(opened)
+          : Optional.empty();
     } catch (StoreUnavailableException e) {
       return memoryOnly(e.getMessage());
+    }
+  }
+
+  private Optional<H2Imports> openImports() {
+    Path folder = settings.h2Directory().orElseThrow();
+    try {
+      return Optional.of(new H2Imports(folder, settings.importFromH2(), log::warn));
+    } catch (IOException e) {
+      log.warn("Nothing is taken over from H2, because its state is not known: " + e.getMessage());
+      return Optional.empty();
+    }
+  }
+
+  /** Returns false if the stores can't be used. */
+  private boolean begin(StoreDirectory opened, H2Imports begun) {
+    try {
+      if (begun.h2RanSince()) {
+        log.warn(
+            "A Gerrit with H2 caches has run since this module was in use: all caches begin empty,"
+                + " because what they hold may have been invalidated meanwhile");
+        opened.deleteAll();
+      }
+      begun.begin();
+      return true;
+    } catch (IOException e) {
+      opened.close();
+      imports = Optional.empty();
+      var unused =
+          memoryOnly(
+              "cannot begin anew after H2 was in use: "
+                  + e.getMessage()
+                  + "; delete "
+                  + opened.path());
+      return false;
     }
   }
 
@@ -125,6 +171,20 @@ final class ChronicleMapCacheFactory
   public CompactReport compact(String name, Progress progress)
       throws CacheUpkeepException, InterruptedException {
     return find(name).compact(progress);
+  }
+
+  @Override
+  public ImportReport importFromH2(String name, boolean dryRun, Progress progress)
+      throws CacheUpkeepException, InterruptedException {
+    H2Imports all =
+        imports.orElseThrow(
+            () -> new CacheUpkeepException("it is not known what was taken over (see the log)"));
+    return all.run(name, dryRun, progress);
+  }
+
+  @Override
+  public List<String> otherH2Files() throws IOException {
+    return imports.isPresent() ? imports.get().unknown() : List.of();
   }
 
   /** The cache of a name; the newest while a plugin is being reloaded. */
@@ -183,7 +243,9 @@ final class ChronicleMapCacheFactory
               .get()
               .openStore(
                   new StoreSettings(def.name(), def.version(), limit, settings.maxAge(def)),
+                  imports.map(all -> all.modeOf(def)).orElse(ImportMode.NONE),
                   report -> log.report(def.name(), limit, report));
+      imports.ifPresent(all -> all.add(def, store));
       return Optional.of(
           new DiskTier<>(def, store, settings.maxAge(def), settings.refreshAfterWrite(def)));
     } catch (StoreUnavailableException e) {
@@ -234,10 +296,12 @@ final class ChronicleMapCacheFactory
   @Override
   public void start() {
     log.open();
+    imports.ifPresent(H2Imports::ready);
   }
 
   @Override
   public void stop() {
+    imports.ifPresent(H2Imports::stop);
     directory.ifPresent(StoreDirectory::close);
   }
 }

@@ -167,6 +167,8 @@ final class FileHolder {
     boolean marked = context.files.isMarkedForDiscard();
     if (clearWhenOpen || marked) {
       try {
+        // What was changed is not known key by key.
+        context.imports.changingAll();
         opening.clear(emptyBytes).unmap();
         if (marked) {
           context.files.unmarkForDiscard();

@@ -48,8 +48,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * <p>The parts behind this face: {@link FileHolder} is which file there is, {@link StoreLife} how
  * it comes and goes; {@link StoreReads} find values, {@link StoreChanges} change them, and the
  * {@link StoreWriter} brings that to the file; {@link StoreGrowth} makes the file larger, {@link
- * StoreUpkeep} keeps it in order. {@link StoreContext} is what they share, {@link WriterLock} keeps
- * them apart.
+ * StoreUpkeep} keeps it in order, {@link StoreImport} brings in what was elsewhere before. {@link
+ * StoreContext} is what they share, {@link WriterLock} keeps them apart.
  *
  * <p>All methods may be called from any thread. Keys and values are not copied: callers must not
  * change them afterwards.
@@ -63,6 +63,7 @@ public final class Store {
   private final StoreReads reads;
   private final StoreChanges changes;
   private final StoreUpkeep upkeep;
+  private final StoreImport imports;
 
   /** Makes a store that is not open yet. */
   Store(StoreContext context) {
@@ -74,6 +75,7 @@ public final class Store {
     this.reads = new StoreReads(context, holder);
     this.changes = new StoreChanges(context, holder, growth, writer);
     this.upkeep = new StoreUpkeep(context, holder, growth, writer);
+    this.imports = new StoreImport(context, holder, growth);
   }
 
   private void fileFailed(FileInUse failed) {
@@ -161,6 +163,32 @@ public final class Store {
   /** Writes what waited when this was called; returns when it is in the file. */
   public void flush() {
     writer.flush();
+  }
+
+  // ---- values from before
+
+  /**
+   * Whether values that something else held before this store was made may be brought in; to be
+   * asked when it was opened. They may if it was opened for that and its file was new then, or has
+   * never had a value put in place of another or removed since.
+   */
+  public boolean isImportable() {
+    return imports.isPossible();
+  }
+
+  /**
+   * Brings in a value from before this store was made. What was put, computed or removed since
+   * wins, and nothing leaves for it.
+   *
+   * @param created milliseconds since the epoch at which the value was made
+   */
+  public ImportResult importValue(byte[] key, byte[] value, long created) {
+    return imports.put(key, value, created);
+  }
+
+  /** Says that no more values are brought in, in this process or a later one. */
+  public void endImport() {
+    imports.end();
   }
 
   // ---- opening and closing

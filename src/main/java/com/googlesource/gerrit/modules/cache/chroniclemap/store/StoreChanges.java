@@ -146,6 +146,7 @@ final class StoreChanges {
       writer.notStored(write.value().length);
       fitting = PendingWrite.remove();
     }
+    noteForImport(key);
     Change change = new Change(fitting);
     change.make(key);
     switch (change.outcome) {
@@ -159,6 +160,15 @@ final class StoreChanges {
       changeElsewhere(key, write);
     }
     return change.ticket;
+  }
+
+  /** First of all: a value from before must not be brought in once the key has changed. */
+  private void noteForImport(HashedKey key) {
+    try {
+      context.imports.changing(key.bytes);
+    } catch (IOException e) {
+      holder.fail(holder.file(), e);
+    }
   }
 
   private void writeLater(HashedKey key, boolean hasRoom) {
@@ -260,6 +270,7 @@ final class StoreChanges {
     FileInUse file = null;
     context.lock.lock();
     try {
+      context.imports.changingAll();
       file = holder.file();
       if (file != null) {
         cleared = growth.clear(file);

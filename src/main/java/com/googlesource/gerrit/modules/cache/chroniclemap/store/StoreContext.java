@@ -60,10 +60,12 @@ final class StoreContext {
   final long maxAgeMillis;
 
   final Usage usage;
+  final ImportGuard imports;
 
   StoreContext(
       StoreSettings settings,
       FilesOnDisk files,
+      ImportMode importMode,
       StoreThreads threads,
       DiskBudget budget,
       LongSupplier clock) {
@@ -75,6 +77,7 @@ final class StoreContext {
     this.clock = clock;
     this.faults = new FaultLog(settings.name());
     this.maxAgeMillis = settings.maxAge().map(Duration::toMillis).orElse(Long.MAX_VALUE);
+    this.imports = new ImportGuard(files, importMode);
     this.usage = new Usage(clock, threads::maintain, files.disk(), files.usage(), faults);
   }
 

@@ -183,6 +183,15 @@ public final class StoreDirectory implements AutoCloseable {
     }
   }
 
+  /**
+   * Deletes what all stores hold, of whatever name and version. Before any of them is opened.
+   *
+   * @throws IOException if some of it is still there
+   */
+  public void deleteAll() throws IOException {
+    FilesOnDisk.deleteAll(disk, path);
+  }
+
   /** The folder. */
   public Path path() {
     return path;
@@ -196,7 +205,19 @@ public final class StoreDirectory implements AutoCloseable {
    * @throws StoreUnavailableException if its bound is too small for any file, or the folder was
    *     closed
    */
-  public synchronized Store openStore(StoreSettings settings, Consumer<StartReport> onOpened)
+  public Store openStore(StoreSettings settings, Consumer<StartReport> onOpened)
+      throws StoreUnavailableException {
+    return openStore(settings, ImportMode.NONE, onOpened);
+  }
+
+  /**
+   * Opens a store as above.
+   *
+   * @param importMode whether something else may hold values from before the store was made, for
+   *     {@link Store#importValue}
+   */
+  public synchronized Store openStore(
+      StoreSettings settings, ImportMode importMode, Consumer<StartReport> onOpened)
       throws StoreUnavailableException {
     if (closed) {
       // Another process may have the folder by now.
@@ -209,19 +230,20 @@ public final class StoreDirectory implements AutoCloseable {
     }
     Shared shared = stores.get(settings);
     if (shared == null) {
-      shared = new Shared(begin(settings, onOpened));
+      shared = new Shared(begin(settings, importMode, onOpened));
       stores.put(settings, shared);
     }
     shared.users++;
     return shared.store;
   }
 
-  private Store begin(StoreSettings settings, Consumer<StartReport> onOpened) {
+  private Store begin(
+      StoreSettings settings, ImportMode importMode, Consumer<StartReport> onOpened) {
     Optional<Store> other = takeOther(settings);
     // What waits for the other one to be opened may be marked for being discarded until then.
     other.ifPresent(Store::awaitOpenedForever);
     FilesOnDisk files = new FilesOnDisk(disk, path, lock, settings.name(), settings.version());
-    Store store = new Store(new StoreContext(settings, files, threads, budget, clock));
+    Store store = new Store(new StoreContext(settings, files, importMode, threads, budget, clock));
     other.ifPresent(old -> old.closeFor(store));
     WeakReference<Store> before = last.put(filesOf(settings), new WeakReference<>(store));
     Store closedOne = before == null ? null : before.get();

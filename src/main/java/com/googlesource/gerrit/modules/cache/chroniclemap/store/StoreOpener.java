@@ -67,6 +67,16 @@ final class StoreOpener {
    * @throws IOException if there is no file and none can be made
    */
   Opened open() throws IOException {
+    Opened opened = openOrReplace();
+    try {
+      context.imports.opened(opened.report().kind() == StartReport.Kind.NEW);
+    } catch (IOException e) {
+      context.faults.warn(e, "cannot mark its file; nothing is imported into it");
+    }
+    return opened;
+  }
+
+  private Opened openOrReplace() throws IOException {
     if (context.discarded) {
       return replace(
           "it may hold entries that were invalidated just before a crash or a stop of the machine");

@@ -23,6 +23,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latencies;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
@@ -80,6 +81,16 @@ class UpkeepCommandTest {
 
     @Override
     public VerifyReport verify(String name, boolean repair, Progress progress) {
+      throw new AssertionError();
+    }
+
+    @Override
+    public ImportReport importFromH2(String name, boolean dryRun, Progress progress) {
+      throw new AssertionError();
+    }
+
+    @Override
+    public List<String> otherH2Files() {
       throw new AssertionError();
     }
 

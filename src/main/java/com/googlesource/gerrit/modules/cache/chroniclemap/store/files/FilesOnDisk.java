@@ -46,6 +46,7 @@ import java.util.zip.CRC32C;
  *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.state     what is known of it: {@link FileState}
  *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.N.growing it is being filled, and means nothing
  *   NAME-vVERSION.use                                          how often keys were asked for: {@link Usage}
+ *   NAME-vVERSION.import                                       see {@link #importMarker}
  *   NAME-vVERSION.discard                                      see {@link #discardMarker}
  *   NAME-vVERSION.discard.early                                see {@link #earlyMarker}
  * </pre>
@@ -63,6 +64,10 @@ public final class FilesOnDisk {
 
   private static final Pattern CACHE =
       Pattern.compile("([-_.%0-9A-Za-z]+)-v-?\\d{1,10}-g[-0-9a-f]+\\.chm(\\.\\d+\\.growing)?");
+
+  /** A file of any store. */
+  private static final Pattern ANY =
+      Pattern.compile("[-_.%0-9A-Za-z]+-v-?\\d{1,10}(-g[-0-9a-f]+)?\\.(chm|use|import|discard).*");
 
   private static final Pattern STORE = Pattern.compile("[-_.%0-9A-Za-z]+-v-?\\d{1,10}");
 
@@ -199,6 +204,32 @@ public final class FilesOnDisk {
     return isMarkedForDiscard() || disk.exists(earlyMarker());
   }
 
+  /**
+   * The file whose presence says: no value of the store was ever put in place of another or
+   * removed, so values from before may still be brought in.
+   */
+  private Path importMarker() {
+    return directory.resolve(versioned + ".import");
+  }
+
+  /** Whether values from before the store was made may still be brought in. */
+  public boolean isMarkedForImport() {
+    return disk.exists(importMarker());
+  }
+
+  /** Says that values from before the store was made may be brought in. */
+  public void markForImport() throws IOException {
+    disk.create(importMarker());
+  }
+
+  /** Takes {@link #markForImport} back, so that no crash of the machine undoes that. */
+  public void unmarkForImport() throws IOException {
+    if (isMarkedForImport()) {
+      disk.delete(importMarker());
+      disk.sync(directory);
+    }
+  }
+
   /** What is known of the use of the store's values. */
   public Path usage() {
     return directory.resolve(versioned + ".use");
@@ -318,7 +349,8 @@ public final class FilesOnDisk {
   /** All files of the cache, of any version, markers and what a crash left included. */
   private List<Path> list() throws IOException {
     Pattern ours =
-        Pattern.compile(Pattern.quote(prefix) + "-v-?\\d+(-g[-0-9a-f]+)?\\.(chm|use|discard).*");
+        Pattern.compile(
+            Pattern.quote(prefix) + "-v-?\\d+(-g[-0-9a-f]+)?\\.(chm|use|import|discard).*");
     return disk.list(directory).stream()
         .filter(file -> ours.matcher(file.getFileName().toString()).matches())
         .toList();
@@ -334,7 +366,11 @@ public final class FilesOnDisk {
     String state = kept.statePath().getFileName().toString();
     for (Path file : list()) {
       String other = file.getFileName().toString();
-      if (other.equals(name) || other.equals(state) || file.equals(usage()) || isMarker(file)) {
+      if (other.equals(name)
+          || other.equals(state)
+          || file.equals(usage())
+          || file.equals(importMarker())
+          || isMarker(file)) {
         continue;
       }
       others.add(file);
@@ -360,6 +396,22 @@ public final class FilesOnDisk {
       }
     }
     return bytes;
+  }
+
+  /** Deletes the files of all caches in a folder, so that no crash of the machine undoes that. */
+  public static void deleteAll(Disk disk, Path directory) throws IOException {
+    List<Path> doomed =
+        disk.list(directory).stream()
+            .filter(file -> ANY.matcher(file.getFileName().toString()).matches())
+            // Markers last: while any generation is there, they count.
+            .sorted(
+                Comparator.comparing(
+                    file -> file.getFileName().toString().contains(FolderDisk.MARKER)))
+            .toList();
+    for (Path file : doomed) {
+      disk.delete(file);
+    }
+    disk.sync(directory);
   }
 
   /** Marks stores of a folder for being discarded. */

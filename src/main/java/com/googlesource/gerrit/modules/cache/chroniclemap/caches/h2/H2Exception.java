@@ -1,0 +1,27 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2;
+
+/** Tells people why H2 could not read one of its files, or a row of it. */
+final class H2Exception extends Exception {
+  private static final long serialVersionUID = 1L;
+
+  H2Exception(String message) {
+    super(message);
+  }
+
+  H2Exception(String message, Throwable cause) {
+    super(message, cause);
+  }
+}

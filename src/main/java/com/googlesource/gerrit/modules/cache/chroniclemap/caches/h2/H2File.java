@@ -1,0 +1,187 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2;
+
+import com.google.gerrit.common.Nullable;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.Driver;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.sql.Types;
+import java.util.Properties;
+
+/**
+ * The file in which Gerrit's H2 keeps one cache, opened read-only: not a byte of it changes, and no
+ * other file is written beside it, also where its last user was killed. Another process can't have
+ * it open meanwhile.
+ *
+ * <p>What is in it, as Gerrit's H2CacheImpl (3.9 to 3.14, H2 of version 2) makes it: {@code
+ * NAME-v2.mv.db} with one table {@code data(k, v, created, accessed, space, version)}. {@code k} is
+ * a VARCHAR for caches whose keys are strings and the serialized key otherwise, {@code v} the
+ * serialized value, {@code version} that of the cache's definition. There are indexes on (version,
+ * k) and accessed.
+ *
+ * <p>For one thread. Memory does not grow with the rows: they are streamed.
+ */
+final class H2File implements AutoCloseable {
+  private static final String SUFFIX = "-v2.mv.db";
+
+  /** KB of H2's own page cache; by default it takes a sixteenth of the heap. */
+  private static final int CACHE_KB = 4096;
+
+  private static final int ALREADY_OPEN = 90020;
+
+  /**
+   * One row.
+   *
+   * @param id by which rows are in the order in which they were made
+   * @param key a String or a byte[]
+   * @param created milliseconds since the epoch
+   */
+  record Row(long id, int version, Object key, byte[] value, long created) {}
+
+  private final Connection connection;
+  @Nullable private Statement statement;
+  @Nullable private ResultSet rows;
+  private boolean hasTextKeys;
+
+  private H2File(Connection connection) {
+    this.connection = connection;
+  }
+
+  /** Where H2 keeps a cache. */
+  static Path pathOf(Path folder, String cache) {
+    return folder.resolve(cache + SUFFIX);
+  }
+
+  /** Whether a file's name is that of a cache of H2's. */
+  static boolean isOne(Path file) {
+    return file.getFileName().toString().endsWith(SUFFIX);
+  }
+
+  static H2File open(Path file) throws H2Exception {
+    String path = file.toAbsolutePath().toString();
+    String database = path.substring(0, path.length() - ".mv.db".length());
+    String url =
+        "jdbc:h2:file:%s;ACCESS_MODE_DATA=r;IFEXISTS=TRUE;TRACE_LEVEL_FILE=0;CACHE_SIZE=%d;LAZY_QUERY_EXECUTION=1"
+            .formatted(database, CACHE_KB);
+    try {
+      Connection connection = driver().connect(url, new Properties());
+      if (connection == null) {
+        throw new H2Exception("the H2 of this Gerrit does not know " + url);
+      }
+      return new H2File(connection);
+    } catch (SQLException | RuntimeException | LinkageError e) {
+      throw new H2Exception(reasonOf(e, file), e);
+    }
+  }
+
+  /** As a service it would not be found: Gerrit's launcher has a class loader of its own. */
+  private static Driver driver() throws H2Exception {
+    try {
+      return Class.forName("org.h2.Driver", true, H2File.class.getClassLoader())
+          .asSubclass(Driver.class)
+          .getDeclaredConstructor()
+          .newInstance();
+    } catch (ReflectiveOperationException e) {
+      throw new H2Exception("this Gerrit has no H2 any more", e);
+    }
+  }
+
+  private static String reasonOf(Throwable e, Path file) {
+    if (e instanceof SQLException sql && sql.getErrorCode() == ALREADY_OPEN) {
+      return file + " is in use by another process: an offline program, or another Gerrit";
+    }
+    return "H2 cannot read " + file + ": " + firstLine(e);
+  }
+
+  private static String firstLine(Throwable e) {
+    String message = e.getMessage() == null ? e.toString() : e.getMessage();
+    return message.lines().findFirst().orElse("").strip();
+  }
+
+  /** Rows there are, of any version. Takes no time that grows with them. */
+  long count() throws H2Exception {
+    try (Statement counting = connection.createStatement();
+        ResultSet result = counting.executeQuery("SELECT COUNT(*) FROM data")) {
+      return result.next() ? result.getLong(1) : 0;
+    } catch (SQLException | RuntimeException e) {
+      throw new H2Exception(firstLine(e), e);
+    }
+  }
+
+  /** From here on {@link #next} answers the rows with a larger id, in their order. */
+  void readAfter(long id) throws H2Exception {
+    query(
+        "SELECT _ROWID_, version, k, v, created FROM data WHERE _ROWID_ > %d ORDER BY _ROWID_"
+            .formatted(id));
+  }
+
+  /** From here on {@link #next} answers all rows, those that were asked for last first. */
+  void readLastUsedFirst() throws H2Exception {
+    query("SELECT _ROWID_, version, k, v, created FROM data ORDER BY accessed DESC");
+  }
+
+  private void query(String sql) throws H2Exception {
+    try {
+      endQuery();
+      statement = connection.createStatement();
+      rows = statement.executeQuery(sql);
+      hasTextKeys = rows.getMetaData().getColumnType(3) == Types.VARCHAR;
+    } catch (SQLException | RuntimeException e) {
+      throw new H2Exception(firstLine(e), e);
+    }
+  }
+
+  private void endQuery() throws SQLException {
+    if (statement != null) {
+      statement.close();
+      statement = null;
+    }
+  }
+
+  /** The next row; null if there is none. */
+  @Nullable
+  Row next() throws H2Exception {
+    try {
+      if (!rows.next()) {
+        return null;
+      }
+      return new Row(
+          rows.getLong(1),
+          rows.getInt(2),
+          hasTextKeys ? rows.getString(3) : rows.getBytes(3),
+          rows.getBytes(4),
+          rows.getTimestamp(5).getTime());
+    } catch (SQLException | RuntimeException | LinkageError e) {
+      throw new H2Exception(firstLine(e), e);
+    }
+  }
+
+  /**
+   * Lets go of the file, whatever state it is in. To close the connection would not do: Gerrit has
+   * H2 keep its files open when nobody uses them, and that is noted in them.
+   */
+  @Override
+  public void close() {
+    try (connection;
+        Statement last = connection.createStatement()) {
+      last.execute("SHUTDOWN IMMEDIATELY");
+    } catch (SQLException | RuntimeException e) {
+      // Nothing was written, so nothing can be lost.
+    }
+  }
+}

@@ -1,0 +1,32 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2;
+
+/** Keeps an import from taking more of the machine than it should. For one thread. */
+interface Pace {
+  /**
+   * To be called after each row; may wait.
+   *
+   * @param bytes of the row
+   * @return false if the import is to be broken off
+   */
+  boolean keep(int bytes) throws InterruptedException;
+
+  /**
+   * Waits so long.
+   *
+   * @return false if the import is to be broken off
+   */
+  boolean await(long nanos) throws InterruptedException;
+}

@@ -1,0 +1,453 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.common.cache.Cache;
+import com.google.common.collect.Range;
+import com.google.common.hash.HashCode;
+import com.google.common.hash.Hashing;
+import com.google.common.io.MoreFiles;
+import com.google.common.io.RecursiveDeleteOption;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.TestSite.Backend;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport.State;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileTime;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.Properties;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.eclipse.jgit.lib.Config;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What Gerrit's own H2 caches left is there when this module takes their place. */
+@Timeout(value = 120, threadMode = ThreadMode.SEPARATE_THREAD)
+class H2ImportTest {
+  private static final String SESSIONS = "web_sessions";
+
+  @TempDir Path temp;
+  private TestSite site;
+  private Cache<String, String> cache;
+
+  @AfterEach
+  void close() {
+    if (site != null) {
+      site.close();
+    }
+  }
+
+  private interface Fill {
+    void into(Cache<String, String> cache);
+  }
+
+  private static TestCacheDef def(String name) {
+    return new TestCacheDef(name);
+  }
+
+  /** Lets a Gerrit with H2 run for a while. */
+  private void withH2(TestCacheDef def, Fill fill) {
+    close();
+    site = null;
+    try (TestSite h2 = new TestSite(temp, Backend.H2)) {
+      fill.into(h2.build(def));
+      h2.settle();
+    }
+  }
+
+  private static void putMany(Cache<String, String> cache, int count) {
+    for (int i = 0; i < count; i++) {
+      cache.put("key" + i, "value" + i);
+    }
+  }
+
+  private void start(TestCacheDef def) {
+    start(def, true);
+  }
+
+  private void start(TestCacheDef def, boolean automatic) {
+    close();
+    Config config = new Config();
+    config.setBoolean("cache", null, "importFromH2", automatic);
+    site = new TestSite(temp, Backend.CHRONICLE, config);
+    cache = site.build(def);
+  }
+
+  private ImportReport run(String name) throws Exception {
+    return site.inventory().importFromH2(name, false, Progress.NONE);
+  }
+
+  private Path h2File(String name) {
+    return temp.resolve("cache").resolve(name + "-v2.mv.db");
+  }
+
+  private Map<String, HashCode> h2Files() throws IOException {
+    Map<String, HashCode> result = new TreeMap<>();
+    try (Stream<Path> files = Files.list(temp.resolve("cache"))) {
+      for (Path file : files.filter(f -> f.toString().endsWith(".db")).toList()) {
+        result.put(
+            file.getFileName().toString(), MoreFiles.asByteSource(file).hash(Hashing.sha256()));
+      }
+    }
+    return result;
+  }
+
+  private void sql(String name, String statement) throws SQLException {
+    String path = h2File(name).toString();
+    String url = "jdbc:h2:file:" + path.substring(0, path.length() - ".mv.db".length());
+    try (Connection connection = new org.h2.Driver().connect(url, new Properties());
+        Statement sql = connection.createStatement()) {
+      sql.execute(statement);
+    }
+  }
+
+  private void assertHasAll(int count) {
+    for (int i = 0; i < count; i++) {
+      assertWithMessage("key%s", i).that(cache.getIfPresent("key" + i)).isEqualTo("value" + i);
+    }
+  }
+
+  @Test
+  void allIsThereByItself() throws Exception {
+    withH2(def("c"), h2 -> putMany(h2, 300));
+    Map<String, HashCode> before = h2Files();
+    start(def("c"));
+    ImportReport report = run("c");
+    assertThat(report.state()).isEqualTo(State.DONE);
+    assertThat(report.imported()).isEqualTo(300);
+    assertHasAll(300);
+    start(def("c"));
+    assertHasAll(300);
+    assertThat(run("c").state()).isEqualTo(State.IN_USE);
+    close();
+    assertThat(h2Files()).isEqualTo(before);
+  }
+
+  @Test
+  void sessionsAreThereBeforeAnyoneAsks() {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 100));
+    start(def(SESSIONS));
+    assertHasAll(100);
+  }
+
+  @Test
+  void isLeftToTheAdminIfConfigured() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 100));
+    start(def(SESSIONS), false);
+    assertThat(cache.getIfPresent("key1")).isNull();
+    assertThat(run(SESSIONS).imported()).isEqualTo(100);
+    assertHasAll(100);
+  }
+
+  @Test
+  void dryRunChangesNothing() throws Exception {
+    withH2(def("c"), h2 -> putMany(h2, 100));
+    start(def("c"), false);
+    ImportReport report = site.inventory().importFromH2("c", true, Progress.NONE);
+    assertThat(report.imported()).isEqualTo(100);
+    assertThat(report.rows()).isEqualTo(100);
+    assertThat(cache.getIfPresent("key1")).isNull();
+    assertThat(run("c").imported()).isEqualTo(100);
+  }
+
+  @Test
+  void anotherVersionIsLeft() throws Exception {
+    withH2(def("c").version(1), h2 -> putMany(h2, 100));
+    start(def("c").version(2), false);
+    ImportReport report = run("c");
+    assertThat(report.imported()).isEqualTo(0);
+    assertThat(report.otherVersion()).isEqualTo(100);
+    assertThat(cache.getIfPresent("key1")).isNull();
+  }
+
+  @Test
+  void valuesKeepTheirAge() throws Exception {
+    withH2(def("c"), h2 -> putMany(h2, 2));
+    sql("c", "UPDATE data SET created = DATEADD(HOUR, -5, created) WHERE k = 'key0'");
+    start(def("c").expireAfterWrite(Duration.ofHours(1)), false);
+    ImportReport report = run("c");
+    assertThat(report.tooOld()).isEqualTo(1);
+    assertThat(cache.getIfPresent("key0")).isNull();
+    assertThat(cache.getIfPresent("key1")).isEqualTo("value1");
+
+    withH2(def("d"), h2 -> putMany(h2, 1));
+    sql("d", "UPDATE data SET created = DATEADD(HOUR, -5, created)");
+    start(def("d").expireAfterWrite(Duration.ofHours(6)), false);
+    assertThat(run("d").imported()).isEqualTo(1);
+    long created = AgeTest.storeOf(cache).read("key0".getBytes(UTF_8)).created();
+    assertThat(System.currentTimeMillis() - created).isGreaterThan(Duration.ofHours(4).toMillis());
+  }
+
+  @Test
+  void whatWasChangedMeanwhileWins() throws Exception {
+    withH2(def("c"), h2 -> putMany(h2, 100));
+    start(def("c"), false);
+    cache.put("key1", "newer");
+    cache.invalidate("key2");
+    ImportReport report = run("c");
+    assertThat(report.imported()).isEqualTo(98);
+    assertThat(report.known()).isEqualTo(2);
+    assertThat(cache.getIfPresent("key1")).isEqualTo("newer");
+    assertThat(cache.getIfPresent("key2")).isNull();
+    assertThat(cache.getIfPresent("key3")).isEqualTo("value3");
+  }
+
+  @Test
+  void nothingComesBackAfterAFlush() throws Exception {
+    withH2(def("c"), h2 -> putMany(h2, 100));
+    start(def("c"), false);
+    cache.invalidateAll();
+    assertThat(run("c").imported()).isEqualTo(0);
+    start(def("c"));
+    assertThat(run("c").state()).isEqualTo(State.IN_USE);
+    assertThat(cache.getIfPresent("key1")).isNull();
+  }
+
+  /** Ends an import after some rows. */
+  private ImportReport breakOff(String name) throws Exception {
+    return site.inventory()
+        .importFromH2(
+            name,
+            false,
+            new Progress() {
+              private boolean ended;
+
+              @Override
+              public void step(int done, int total) {
+                ended = done * 2 >= total;
+              }
+
+              @Override
+              public boolean isCancelled() {
+                return ended;
+              }
+            });
+  }
+
+  @Test
+  void goesOnAfterARestart() throws Exception {
+    withH2(def("c"), h2 -> putMany(h2, 200));
+    start(def("c"), false);
+    ImportReport half = breakOff("c");
+    assertThat(half.state()).isEqualTo(State.INTERRUPTED);
+    assertThat(half.imported()).isEqualTo(100);
+    start(def("c"));
+    ImportReport rest = run("c");
+    assertThat(rest.state()).isEqualTo(State.DONE);
+    assertThat(rest.imported()).isEqualTo(100);
+    assertThat(rest.known()).isEqualTo(100);
+    assertHasAll(200);
+  }
+
+  @Test
+  void whoSignedOutStaysOutThoughTheImportWasBrokenOff() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 200));
+    start(def(SESSIONS), false);
+    assertThat(breakOff(SESSIONS).state()).isEqualTo(State.INTERRUPTED);
+    cache.invalidate("key1");
+    cache.invalidate("key190");
+    start(def(SESSIONS));
+    assertThat(run(SESSIONS).state()).isEqualTo(State.IN_USE);
+    assertThat(cache.getIfPresent("key1")).isNull();
+    assertThat(cache.getIfPresent("key190")).isNull();
+    assertThat(cache.getIfPresent("key2")).isEqualTo("value2");
+  }
+
+  @Test
+  void whoSignedOutWithH2InBetweenStaysOut() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    start(def(SESSIONS));
+    cache.put("ours", "session");
+    withH2(
+        def(SESSIONS),
+        h2 -> {
+          assertThat(h2.getIfPresent("key1")).isEqualTo("value1");
+          h2.invalidate("key1");
+          h2.put("theirs", "session");
+        });
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("key1")).isNull();
+    assertThat(cache.getIfPresent("key2")).isEqualTo("value2");
+    assertThat(cache.getIfPresent("theirs")).isEqualTo("session");
+    // Nobody knows whether it was signed out since.
+    assertThat(cache.getIfPresent("ours")).isNull();
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("theirs")).isEqualTo("session");
+  }
+
+  @Test
+  void aStoreIsAsItWasIfOnlyOtherFilesOfH2Changed() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    start(def(SESSIONS));
+    cache.invalidate("key1");
+    // An offline reindex, say: it opens no sessions.
+    withH2(def("c"), h2 -> putMany(h2, 10));
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("key1")).isNull();
+    assertThat(cache.getIfPresent("key2")).isEqualTo("value2");
+  }
+
+  @Test
+  void whoDeletesTheStoresGetsNothingOldBack() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    start(def(SESSIONS));
+    cache.invalidate("key1");
+    close();
+    MoreFiles.deleteRecursively(
+        temp.resolve("cache/cache-chroniclemap"), RecursiveDeleteOption.ALLOW_INSECURE);
+    start(def(SESSIONS));
+    assertThat(run(SESSIONS).imported()).isEqualTo(0);
+    assertThat(cache.getIfPresent("key1")).isNull();
+  }
+
+  @Test
+  void whatH2HeldLongAgoIsLeftToTheAdmin() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    Files.setLastModifiedTime(
+        h2File(SESSIONS), FileTime.from(Instant.now().minus(Duration.ofDays(30))));
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("key1")).isNull();
+    assertThat(run(SESSIONS).imported()).isEqualTo(10);
+  }
+
+  @Test
+  void cachesOfNobodyAreNamed() throws Exception {
+    withH2(def("plugin.gone"), h2 -> putMany(h2, 10));
+    withH2(def("c"), h2 -> putMany(h2, 10));
+    start(def("c"));
+    assertThat(site.inventory().otherH2Files()).containsExactly("plugin.gone-v2.mv.db");
+    assertThat(site.inventory().importFromH2("other", false, Progress.NONE).state())
+        .isEqualTo(State.NOTHING);
+  }
+
+  @Test
+  void whatHasNoRoomIsWhatWasUsedLongestAgo() throws Exception {
+    String large = "x".repeat(20_000);
+    withH2(
+        def("c").diskLimit(100 << 20),
+        h2 -> {
+          for (int i = 0; i < 1000; i++) {
+            h2.put("key" + i, i + large);
+          }
+        });
+    sql("c", "UPDATE data SET accessed = DATEADD(DAY, 1, accessed) WHERE k IN ('key7', 'key991')");
+    start(def("c").diskLimit(5 << 20), false);
+    ImportReport report = run("c");
+    assertThat(report.state()).isEqualTo(State.FULL);
+    assertThat(report.imported()).isGreaterThan(50);
+    assertThat(cache.getIfPresent("key7")).isEqualTo(7 + large);
+    assertThat(cache.getIfPresent("key991")).isEqualTo(991 + large);
+  }
+
+  @Test
+  void aFileThatIsInUseIsLeftForLater() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    try (FileChannel channel =
+        FileChannel.open(h2File(SESSIONS), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+      var lock = channel.lock();
+      start(def(SESSIONS));
+      ImportReport report = run(SESSIONS);
+      assertThat(report.state()).isEqualTo(State.FAILED);
+      assertThat(report.detail()).contains(h2File(SESSIONS).toString());
+      assertThat(report.detail()).contains("in use by another process");
+      lock.release();
+    }
+    assertThat(run(SESSIONS).imported()).isEqualTo(10);
+  }
+
+  @Test
+  void ofADamagedFileThereIsWhatCanBeRead() throws Exception {
+    withH2(def("c"), h2 -> putMany(h2, 5000));
+    spoilPagesWith("value2500");
+    Map<String, HashCode> before = h2Files();
+    start(def("c"), false);
+    ImportReport report = run("c");
+    assertThat(report.detail()).contains(h2File("c").toString());
+
+    assertThat(h2Files()).isEqualTo(before);
+    assertThat(report.state()).isEqualTo(State.DONE);
+    assertThat(report.unreadable()).isGreaterThan(0);
+    assertThat(report.imported()).isIn(Range.closed(3000L, 4999L));
+    assertThat(cache.getIfPresent("key0")).isEqualTo("value0");
+    assertThat(cache.getIfPresent("key4999")).isEqualTo("value4999");
+  }
+
+  /** Overwrites the pages of H2's file in which a text stands. */
+  private void spoilPagesWith(String text) throws IOException {
+    byte[] bytes = Files.readAllBytes(h2File("c"));
+    String all = new String(bytes, ISO_8859_1);
+    for (int at = all.indexOf(text); at >= 0; at = all.indexOf(text, at + 1)) {
+      Arrays.fill(bytes, at - 1500, at + 1500, (byte) 0);
+    }
+    Files.write(h2File("c"), bytes);
+  }
+
+  @Test
+  void aFileThatIsCutOffIsNamed() throws Exception {
+    withH2(def("c"), h2 -> putMany(h2, 100));
+    try (FileChannel channel = FileChannel.open(h2File("c"), StandardOpenOption.WRITE)) {
+      channel.truncate(5000);
+    }
+    start(def("c"));
+    ImportReport report = run("c");
+    assertThat(report.state()).isEqualTo(State.FAILED);
+    assertThat(report.detail()).contains(h2File("c").toString());
+    assertThat(cache.getIfPresent("key1")).isNull();
+  }
+
+  @Test
+  void aFileOfALaterH2IsNamed() throws Exception {
+    withH2(def("c"), h2 -> putMany(h2, 100));
+    byte[] bytes = Files.readAllBytes(h2File("c"));
+    // The header's "format:" is 3, and "read at least" 99 wants a later one; its checksum fails
+    // too.
+    String text = new String(bytes, 0, 8192, ISO_8859_1);
+    byte[] later = text.replace("format:3", "format:9").getBytes(ISO_8859_1);
+    System.arraycopy(later, 0, bytes, 0, 8192);
+    Files.write(h2File("c"), bytes);
+    start(def("c"));
+    ImportReport report = run("c");
+    assertThat(report.state()).isEqualTo(State.FAILED);
+    assertThat(report.detail()).contains(h2File("c").toString());
+  }
+
+  @Test
+  void whatWasTakenOverIsNotKnownIfTheNoteIsDamaged() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    Files.writeString(temp.resolve("cache/cache-chroniclemap.imported"), "witness=\\u00zz");
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("key1")).isNull();
+    cache.put("a", "b");
+    assertThat(cache.getIfPresent("a")).isEqualTo("b");
+  }
+}

@@ -1,0 +1,334 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Values from before a store was made come in, unless the store knows better. */
+@Timeout(60)
+class StoreImportTest {
+  private static final StoreSettings SETTINGS =
+      new StoreSettings("import", 1, 64 << 20, Optional.empty());
+
+  @TempDir Path temp;
+  private Path folder;
+  private StoreDirectory directory;
+  private Store store;
+
+  @BeforeEach
+  void open() throws Exception {
+    folder = temp.resolve("stores");
+    directory = StoreDirectory.open(folder);
+    store = open(ImportMode.BEGIN);
+  }
+
+  @AfterEach
+  void close() {
+    directory.close();
+  }
+
+  private Store open(ImportMode mode) throws Exception {
+    Store opened = directory.openStore(SETTINGS, mode, report -> {});
+    opened.awaitOpened();
+    return opened;
+  }
+
+  private void restart(ImportMode mode) throws Exception {
+    directory.close();
+    directory = StoreDirectory.open(folder);
+    store = open(mode);
+  }
+
+  private void kill(ImportMode mode) throws Exception {
+    directory.close();
+    TestStores.leaveOpen(folder);
+    directory = StoreDirectory.open(folder);
+    store = open(mode);
+  }
+
+  private static byte[] key(int number) {
+    return ByteBuffer.allocate(8).putInt(number).putInt(~number).array();
+  }
+
+  private ImportResult bringIn(int key, int value) {
+    return store.importValue(key(key), TestValues.of(value), 1);
+  }
+
+  private int read(int key) {
+    return TestValues.numberOf(store.read(key(key)));
+  }
+
+  @Test
+  void whatIsBroughtInIsFoundAlsoAfterARestart() throws Exception {
+    assertThat(bringIn(1, 11)).isEqualTo(ImportResult.STORED);
+    assertThat(read(1)).isEqualTo(11);
+    assertThat(store.read(key(1)).created()).isEqualTo(1);
+    restart(ImportMode.NONE);
+    assertThat(read(1)).isEqualTo(11);
+  }
+
+  @Test
+  void whatWasPutWins() {
+    store.put(key(1), TestValues.of(2), 5);
+    assertThat(bringIn(1, 11)).isEqualTo(ImportResult.KNOWN);
+    assertThat(read(1)).isEqualTo(2);
+  }
+
+  @Test
+  void whatWasComputedWins() {
+    long ticket = store.ticket(key(1));
+    store.putIfCurrent(key(1), TestValues.of(2), 5, ticket);
+    assertThat(bringIn(1, 11)).isEqualTo(ImportResult.KNOWN);
+    assertThat(read(1)).isEqualTo(2);
+  }
+
+  @Test
+  void whatWasRemovedStaysAway() {
+    var unused = store.remove(key(1));
+    assertThat(bringIn(1, 11)).isEqualTo(ImportResult.KNOWN);
+    assertThat(bringIn(2, 12)).isEqualTo(ImportResult.STORED);
+    assertThat(read(1)).isEqualTo(KeyHistory.NONE);
+  }
+
+  @Test
+  void nothingComesInAfterAllWasRemoved() {
+    assertThat(bringIn(1, 11)).isEqualTo(ImportResult.STORED);
+    store.clear();
+    assertThat(bringIn(1, 11)).isEqualTo(ImportResult.KNOWN);
+    assertThat(bringIn(2, 12)).isEqualTo(ImportResult.KNOWN);
+    assertThat(read(1)).isEqualTo(KeyHistory.NONE);
+  }
+
+  @Test
+  void whatWasTooOldIsNotFound() throws Exception {
+    directory.close();
+    directory = StoreDirectory.open(folder);
+    StoreSettings aged = new StoreSettings("aged", 1, 8 << 20, Optional.of(Duration.ofHours(1)));
+    store = directory.openStore(aged, ImportMode.BEGIN, report -> {});
+    store.awaitOpened();
+    assertThat(bringIn(1, 11)).isEqualTo(ImportResult.TOO_OLD);
+    assertThat(store.importValue(key(2), TestValues.of(12), System.currentTimeMillis()))
+        .isEqualTo(ImportResult.STORED);
+  }
+
+  @Test
+  void goesOnAfterARestartAndAfterAKillIfNothingWasChanged() throws Exception {
+    bringIn(1, 11);
+    restart(ImportMode.RESUME);
+    assertThat(store.isImportable()).isTrue();
+    assertThat(bringIn(1, 11)).isEqualTo(ImportResult.KNOWN);
+    assertThat(bringIn(2, 12)).isEqualTo(ImportResult.STORED);
+    kill(ImportMode.RESUME);
+    assertThat(bringIn(3, 13)).isEqualTo(ImportResult.STORED);
+    assertThat(read(1)).isEqualTo(11);
+    assertThat(read(2)).isEqualTo(12);
+  }
+
+  @Test
+  void goesOnThoughValuesWereComputed() throws Exception {
+    store.putIfCurrent(key(1), TestValues.of(2), 5, store.ticket(key(1)));
+    kill(ImportMode.RESUME);
+    assertThat(bringIn(2, 12)).isEqualTo(ImportResult.STORED);
+  }
+
+  @Test
+  void isOverAfterAKillIfAKeyWasRemoved() throws Exception {
+    var unused = store.remove(key(1));
+    kill(ImportMode.BEGIN);
+    assertThat(store.isImportable()).isFalse();
+    assertThat(bringIn(1, 11)).isEqualTo(ImportResult.OVER);
+  }
+
+  @Test
+  void isOverAfterAKillIfAKeyWasPut() throws Exception {
+    store.put(key(1), TestValues.of(2), 5);
+    kill(ImportMode.BEGIN);
+    assertThat(bringIn(1, 11)).isEqualTo(ImportResult.OVER);
+  }
+
+  @Test
+  void isOverAfterAKillIfAllWasRemoved() throws Exception {
+    store.clear();
+    kill(ImportMode.BEGIN);
+    assertThat(bringIn(1, 11)).isEqualTo(ImportResult.OVER);
+  }
+
+  /** A larger file knows nothing any more of what was removed from the one before. */
+  @Test
+  void isOverAfterARemovalAlsoIfTheFileGrewSince() throws Exception {
+    var unused = store.remove(key(1));
+    for (int i = 2; i < 3000; i++) {
+      store.put(key(i), new byte[5000], 5);
+    }
+    store.flush();
+    TestStores.awaitRebuilt(store);
+    assertThat(store.stats().growths()).isGreaterThan(0);
+    restart(ImportMode.BEGIN);
+    assertThat(bringIn(1, 11)).isEqualTo(ImportResult.OVER);
+  }
+
+  @Test
+  void isOverWhenItIsSaidSo() throws Exception {
+    bringIn(1, 11);
+    store.endImport();
+    assertThat(bringIn(2, 12)).isEqualTo(ImportResult.OVER);
+    restart(ImportMode.RESUME);
+    assertThat(bringIn(2, 12)).isEqualTo(ImportResult.OVER);
+  }
+
+  @Test
+  void isOverWhereThereIsNothingAnyMore() throws Exception {
+    restart(ImportMode.NONE);
+    assertThat(bringIn(2, 12)).isEqualTo(ImportResult.OVER);
+    restart(ImportMode.RESUME);
+    assertThat(bringIn(2, 12)).isEqualTo(ImportResult.OVER);
+  }
+
+  @Test
+  void isNotBegunInAFileThatWasInUse() throws Exception {
+    directory.close();
+    directory = StoreDirectory.open(folder);
+    store = open(ImportMode.NONE);
+    store.put(key(1), TestValues.of(2), 5);
+    restart(ImportMode.BEGIN);
+    assertThat(store.isImportable()).isFalse();
+  }
+
+  @Test
+  void isNotResumedInANewFile() throws Exception {
+    directory.deleteAll();
+    directory.close();
+    directory = StoreDirectory.open(temp.resolve("others"));
+    store = open(ImportMode.RESUME);
+    assertThat(store.isImportable()).isFalse();
+  }
+
+  @Test
+  void theFileGrowsForIt() throws Exception {
+    int brought = 0;
+    for (int i = 0; i < 4000; i++) {
+      ImportResult result = store.importValue(key(i), new byte[5000], 1);
+      while (result == ImportResult.LATER) {
+        TestStores.awaitRebuilt(store);
+        result = store.importValue(key(i), new byte[5000], 1);
+      }
+      brought += result == ImportResult.STORED ? 1 : 0;
+    }
+    assertThat(brought).isEqualTo(4000);
+    assertThat(store.stats().growths()).isGreaterThan(0);
+    for (int i = 0; i < 4000; i++) {
+      assertThat(store.read(key(i))).isNotNull();
+    }
+  }
+
+  @Test
+  void nothingLeavesForIt() throws Exception {
+    ImportResult last = ImportResult.STORED;
+    int brought = 0;
+    for (int i = 0; last != ImportResult.NO_ROOM; i++) {
+      last = store.importValue(key(i), new byte[50_000], 1);
+      if (last == ImportResult.LATER) {
+        TestStores.awaitRebuilt(store);
+      }
+      brought += last == ImportResult.STORED ? 1 : 0;
+    }
+    assertThat(brought).isGreaterThan(500);
+    assertThat(store.stats().evictions()).isEqualTo(0);
+    assertThat(store.importValue(key(-1), new byte[48 << 20], 1)).isEqualTo(ImportResult.TOO_LARGE);
+  }
+
+  @Test
+  void deletedStoresAreEmpty() throws Exception {
+    bringIn(1, 11);
+    directory.close();
+    directory = StoreDirectory.open(folder);
+    directory.deleteAll();
+    store = open(ImportMode.BEGIN);
+    assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.NEW);
+    assertThat(read(1)).isEqualTo(KeyHistory.NONE);
+    assertThat(bringIn(1, 12)).isEqualTo(ImportResult.STORED);
+  }
+
+  /** Three threads change keys while a fourth brings older values of them in, growths included. */
+  @Test
+  void changesWinWhateverTheOrder() throws Exception {
+    int keys = 3000;
+    int old = 1;
+    int changers = 3;
+    ExecutorService executor = Executors.newFixedThreadPool(changers + 1);
+    try {
+      List<Future<?>> running = new ArrayList<>();
+      for (int c = 0; c < changers; c++) {
+        int changer = c;
+        running.add(
+            executor.submit(
+                () -> {
+                  for (int i = changer; i < keys; i += changers) {
+                    int key = (i * 7919) % keys;
+                    switch (key % 3) {
+                      case 0 -> {
+                        var unused = store.remove(key(key));
+                      }
+                      case 1 -> store.put(key(key), TestValues.of(100_000 + key), 5);
+                      default -> {}
+                    }
+                  }
+                }));
+      }
+      running.add(
+          executor.submit(
+              () -> {
+                for (int key = 0; key < keys; key++) {
+                  ImportResult result = bringIn(key, old);
+                  while (result == ImportResult.LATER) {
+                    Thread.onSpinWait();
+                    result = bringIn(key, old);
+                  }
+                }
+              }));
+      for (Future<?> one : running) {
+        one.get();
+      }
+    } finally {
+      executor.shutdownNow();
+    }
+    int brought = 0;
+    for (int key = 0; key < keys; key++) {
+      int value = read(key);
+      switch (key % 3) {
+        case 0 -> assertWithMessage("key %s", key).that(value).isEqualTo(KeyHistory.NONE);
+        case 1 ->
+            assertWithMessage("key %s", key).that(value).isAnyOf(100_000 + key, KeyHistory.NONE);
+        default -> brought += value == old ? 1 : 0;
+      }
+    }
+    assertThat(brought).isGreaterThan(keys / 4);
+  }
+}
