@@ -25,6 +25,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Properties;
 import java.util.Set;
 import java.util.TreeSet;
@@ -153,12 +154,12 @@ final class ImportLedger {
     ByteArrayOutputStream out = new ByteArrayOutputStream();
     properties.store(out, "Written by cache-chroniclemap: which caches were taken over from H2");
     Path next = file.resolveSibling(FILE + ".next");
+    Files.deleteIfExists(next);
     try (FileChannel channel =
         FileChannel.open(
             next,
-            StandardOpenOption.CREATE,
-            StandardOpenOption.WRITE,
-            StandardOpenOption.TRUNCATE_EXISTING)) {
+            Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")))) {
       ByteBuffer bytes = ByteBuffer.wrap(out.toByteArray());
       while (bytes.hasRemaining()) {
         channel.write(bytes);
