@@ -171,6 +171,11 @@ final class GerritSite implements AutoCloseable {
         });
   }
 
+  /** Goes back to H2 as the documentation says: one line less. */
+  void goBackToH2() throws IOException {
+    edit(config -> config.unset("gerrit", null, "installModule"));
+  }
+
   /** Adds the line for parsed ref lists; the jar is there. */
   void installRefsModule() throws IOException {
     edit(config -> config.setString("gerrit", null, "installDbModule", REFS_MODULE));

@@ -15,18 +15,18 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
 import com.google.common.collect.ImmutableMap;
+import com.google.common.hash.HashCode;
+import com.google.common.hash.Hashing;
+import com.google.common.io.MoreFiles;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
 /** The H2 files in the cache folder as they were at one moment: init leaves some there. */
 final class H2Files {
-  private record State(long size, long modifiedMillis) {}
-
   private final Path folder;
-  private final ImmutableMap<Path, State> before;
+  private final ImmutableMap<Path, HashCode> before;
 
   private H2Files(Path folder) {
     this.folder = folder;
@@ -45,14 +45,14 @@ final class H2Files {
         .toList();
   }
 
-  private static ImmutableMap<Path, State> look(Path folder) {
+  private static ImmutableMap<Path, HashCode> look(Path folder) {
     return Folders.files(folder, f -> f.toString().endsWith(".db")).stream()
         .collect(ImmutableMap.toImmutableMap(f -> f, H2Files::state));
   }
 
-  private static State state(Path file) {
+  private static HashCode state(Path file) {
     try {
-      return new State(Files.size(file), Files.getLastModifiedTime(file).toMillis());
+      return MoreFiles.asByteSource(file).hash(Hashing.sha256());
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

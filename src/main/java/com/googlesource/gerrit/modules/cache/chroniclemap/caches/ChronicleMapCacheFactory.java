@@ -238,14 +238,17 @@ final class ChronicleMapCacheFactory
       return Optional.empty();
     }
     try {
+      ImportMode mode = imports.map(all -> all.modeOf(def)).orElse(ImportMode.NONE);
       Store store =
           directory
               .get()
               .openStore(
                   new StoreSettings(def.name(), def.version(), limit, settings.maxAge(def)),
-                  imports.map(all -> all.modeOf(def)).orElse(ImportMode.NONE),
+                  mode,
                   report -> log.report(def.name(), limit, report));
-      imports.ifPresent(all -> all.add(def, store));
+      if (mode != ImportMode.NONE) {
+        imports.get().add(def, store);
+      }
       return Optional.of(
           new DiskTier<>(def, store, settings.maxAge(def), settings.refreshAfterWrite(def)));
     } catch (StoreUnavailableException e) {

@@ -1,0 +1,125 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A real Gerrit with H2 caches switches to this module, back, and once more. */
+class SwitchIT {
+  /** What reading all of the workload asks on disk, and H2 keeps there. */
+  private static final ImmutableList<String> READ =
+      ImmutableList.of("gerrit_file_diff", "git_file_diff", "accounts", "persisted_projects");
+
+  private GerritSite site;
+  private GerritDaemon daemon;
+  private Gerrit gerrit;
+
+  @AfterEach
+  void stop() throws Exception {
+    if (daemon != null) {
+      daemon.close();
+    }
+    if (site != null) {
+      site.saveLogs("SwitchIT");
+      site.close();
+    }
+  }
+
+  private Map<String, JsonObject> imported() throws IOException {
+    Map<String, JsonObject> result = new HashMap<>();
+    // Waits until all that goes on by itself is done.
+    String json = gerrit.ssh().run("cache-chroniclemap import --json");
+    for (JsonElement cache :
+        JsonParser.parseString(json).getAsJsonObject().getAsJsonArray("caches")) {
+      JsonObject one = cache.getAsJsonObject();
+      result.put(one.get("name").getAsString(), one);
+    }
+    return result;
+  }
+
+  @Test
+  void nobodyNoticesButByTheSpeed(@TempDir Path tmp) throws Exception {
+    site = SiteTemplate.plainSite(tmp.resolve("gerrit"));
+    daemon = GerritDaemon.start(site);
+    gerrit = new Gerrit(site);
+    gerrit.createProject("work");
+    Workload team = new Workload(gerrit, "work");
+    team.push(6);
+    team.comment(team.changes());
+    String cookie = gerrit.signIn();
+    String leaving = gerrit.signIn();
+    Map<String, String> before = team.readAll(RestClient.withCookie(site.url(), cookie));
+    daemon.stop();
+    H2Files h2 = H2Files.of(site);
+
+    site.installModule(BuildFolder.moduleJar());
+    daemon = GerritDaemon.start(site);
+    assertThat(gerrit.isSignedIn(cookie)).isTrue();
+    Map<String, JsonObject> imported = imported();
+    assertThat(imported.keySet()).containsAtLeastElementsIn(READ);
+    for (JsonObject cache : imported.values()) {
+      assertWithMessage("%s", cache)
+          .that(cache.get("result").getAsString())
+          .isAnyOf("done", "nothing");
+    }
+    assertThat(imported.get("web_sessions").get("imported").getAsInt()).isAtLeast(2);
+    ImmutableSortedMap<String, CacheFigures> figures = CacheFigures.of(gerrit.ssh());
+    Map<String, String> after = team.readAll(RestClient.withCookie(site.url(), cookie));
+    assertThat(after).isEqualTo(before);
+    ImmutableSortedMap<String, CacheFigures> now = CacheFigures.of(gerrit.ssh());
+    for (String name : ImmutableList.of("gerrit_file_diff", "git_file_diff")) {
+      CacheFigures cache = now.get(name).since(figures);
+      assertWithMessage("loaded: %s", cache).that(cache.diskMisses()).isEqualTo(0);
+    }
+    assertThat(now.get("gerrit_file_diff").since(figures).diskHits()).isGreaterThan(0);
+
+    gerrit.signOut(leaving);
+    daemon.kill();
+    daemon = GerritDaemon.start(site);
+    assertThat(gerrit.isSignedIn(leaving)).isFalse();
+    assertThat(gerrit.isSignedIn(cookie)).isTrue();
+    assertThat(imported().get("web_sessions").get("result").getAsString()).isEqualTo("in_use");
+    assertThat(h2.writtenSince()).isEmpty();
+    assertThat(ErrorLog.of(site).errors()).isEmpty();
+    daemon.stop();
+
+    site.goBackToH2();
+    daemon = GerritDaemon.start(site);
+    assertThat(gerrit.isSignedIn(cookie)).isTrue();
+    gerrit.signOut(cookie);
+    String withH2 = gerrit.signIn();
+    daemon.stop();
+
+    site.installModule(BuildFolder.moduleJar());
+    daemon = GerritDaemon.start(site);
+    assertThat(gerrit.isSignedIn(cookie)).isFalse();
+    assertThat(gerrit.isSignedIn(withH2)).isTrue();
+    assertThat(ErrorLog.of(site).errors()).isEmpty();
+  }
+}
