@@ -98,6 +98,7 @@ final class Demo {
       String signedOut = gerrit.signIn();
       gerrit.signOut(signedOut);
       Map<String, String> answers = firstReads(signedIn);
+      switchOver(answers, signedIn, signedOut);
       restart(answers, signedIn, signedOut);
       answers = moreWork(signedIn);
       kill(answers, signedIn, signedOut);
@@ -118,7 +119,7 @@ final class Demo {
   }
 
   private void makeSite() throws Exception {
-    story.chapter("A Gerrit site with the module in lib/");
+    story.chapter("A Gerrit site as it is without the module: its caches are H2 databases");
     Path war = story.slowly("assembling gerrit.war", GerritWar::assemble);
     story.passed(
         String.format(
@@ -126,16 +127,9 @@ final class Demo {
             GerritWar.version(), Files.size(war) >> 20));
     Path root = Files.createTempDirectory("cache-chroniclemap-demo-");
     site = story.slowly("making the site", () -> GerritSite.init(root));
-    site.installModule(BuildFolder.moduleJar());
-    h2 = H2Files.of(site);
     gerrit = new Gerrit(site);
     team = new Workload(gerrit, PROJECT);
     story.passed("site made by Gerrit's init: " + site.path());
-    story.line("lib/cache-chroniclemap.jar and these lines in etc/gerrit.config:");
-    story.line("  [gerrit]    installModule = " + GerritSite.MODULE);
-    for (String flag : GerritSite.MODULE_FLAGS) {
-      story.line("  [container] javaOptions = " + flag);
-    }
   }
 
   private void start() throws Exception {
@@ -192,12 +186,34 @@ final class Demo {
 
   private Map<String, String> firstReads(String cookie) throws Exception {
     story.chapter("Read it all back over REST");
-    ImmutableSortedMap<String, CacheFigures> before = CacheFigures.of(gerrit.ssh());
     long begin = System.nanoTime();
     Map<String, String> answers = readAll(cookie);
     story.passed(answers.size() + " answers in " + since(begin));
-    tell("answered while reading", before);
     return answers;
+  }
+
+  private void switchOver(Map<String, String> answers, String signedIn, String signedOut)
+      throws Exception {
+    story.chapter("Switch to the module");
+    story.slowly(
+        "stopping Gerrit",
+        () -> {
+          daemon.stop();
+          return null;
+        });
+    h2 = H2Files.of(site);
+    site.installModule(BuildFolder.moduleJar());
+    story.line("lib/cache-chroniclemap.jar and these lines in etc/gerrit.config:");
+    story.line("  [gerrit]    installModule = " + GerritSite.MODULE);
+    for (String flag : GerritSite.MODULE_FLAGS) {
+      story.line("  [container] javaOptions = " + flag);
+    }
+    startDaemon();
+    story.check(gerrit.isSignedIn(signedIn), "who was signed in still is, at the first request");
+    story.line("ssh -p PORT admin@HOST cache-chroniclemap import");
+    gerrit.ssh().run("cache-chroniclemap import").lines().forEach(story::line);
+    story.line("H2 keeps change_notes in memory only, so these are loaded once more:");
+    compare(answers, signedIn, signedOut, List.of("change_notes"));
   }
 
   private void restart(Map<String, String> answers, String signedIn, String signedOut)
@@ -212,7 +228,7 @@ final class Demo {
         });
     story.passed("stopped in " + since(begin));
     startDaemon();
-    compare(answers, signedIn, signedOut);
+    compare(answers, signedIn, signedOut, List.of());
   }
 
   private Map<String, String> moreWork(String cookie) throws Exception {
@@ -239,11 +255,16 @@ final class Demo {
     distrusting = ManyRefs.fill(repository(DISTRUSTING), REFS, "never");
     growing = ManyRefs.fill(repository(GROWING), REFS, null);
     startDaemon();
-    compare(answers, signedIn, signedOut);
+    compare(answers, signedIn, signedOut, List.of());
   }
 
-  /** Reads all again in a daemon whose heap was empty a moment ago. */
-  private void compare(Map<String, String> expected, String signedIn, String signedOut)
+  /**
+   * Reads all again in a daemon whose heap was empty a moment ago.
+   *
+   * @param notOnDisk caches that begin empty
+   */
+  private void compare(
+      Map<String, String> expected, String signedIn, String signedOut, List<String> notOnDisk)
       throws Exception {
     story.check(gerrit.isSignedIn(signedIn), "who was signed in still is");
     story.check(!gerrit.isSignedIn(signedOut), "who had signed out still is out");
@@ -257,11 +278,16 @@ final class Demo {
     ImmutableMap<String, CacheFigures> figures = tell("answered since the start", Map.of());
     long fromDisk = figures.values().stream().mapToLong(CacheFigures::diskHits).sum();
     List<String> loaded =
-        figures.values().stream().filter(c -> c.diskMisses() > 0).map(CacheFigures::name).toList();
+        figures.values().stream()
+            .filter(c -> c.diskMisses() > 0 && !notOnDisk.contains(c.name()))
+            .map(CacheFigures::name)
+            .toList();
     story.check(fromDisk > 0, fromDisk + " values came from disk");
     story.check(
         loaded.isEmpty(),
-        loaded.isEmpty() ? "nothing had to be loaded again" : "loaded again: " + loaded);
+        loaded.isEmpty()
+            ? "nothing that was on disk had to be loaded again"
+            : "loaded again: " + loaded);
   }
 
   /** Prints from where the watched caches were answered. */
