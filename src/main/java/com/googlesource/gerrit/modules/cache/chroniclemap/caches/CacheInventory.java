@@ -50,7 +50,7 @@ public interface CacheInventory {
    * that.
    *
    * @param dryRun whether to count only
-   * @throws CacheUpkeepException if it is not known what was taken over before
+   * @throws CacheUpkeepException if it can't be noted what is taken over
    */
   ImportReport importFromH2(String name, boolean dryRun, Progress progress)
       throws CacheUpkeepException, InterruptedException;

@@ -49,6 +49,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.Collectors;
 
 /**
  * Makes Gerrit's persistent caches. A cache whose {@code diskLimit} is 0 or less, and all of them
@@ -62,7 +63,7 @@ final class ChronicleMapCacheFactory
   private final DynamicMap<Cache<?, ?>> bound;
   private final Optional<StoreDirectory> directory;
 
-  /** Empty if the caches are kept in memory only, or it is not known what was taken over. */
+  /** Empty if the caches are kept in memory only, or it can't be noted what is taken over. */
   private Optional<H2Imports> imports = Optional.empty();
 
   private final List<ChronicleMapCache<?, ?>> caches = new CopyOnWriteArrayList<>();
@@ -94,47 +95,44 @@ final class ChronicleMapCacheFactory
     }
     try {
       StoreDirectory opened = StoreDirectory.open(path.get(), settings.diskLimitTotal());
-      imports = openImports();
-      return imports.isEmpty() || begin(opened, imports.get())
-          ? Optional.of(opened)
-          : Optional.empty();
+      return openImports(opened) ? Optional.of(opened) : Optional.empty();
     } catch (StoreUnavailableException e) {
       return memoryOnly(e.getMessage());
     }
   }
 
-  private Optional<H2Imports> openImports() {
-    Path folder = settings.h2Directory().orElseThrow();
+  /**
+   * Looks at what H2 left; returns false if the stores may be older than that and can't be deleted.
+   */
+  private boolean openImports(StoreDirectory opened) {
+    H2Imports made;
     try {
-      return Optional.of(new H2Imports(folder, settings.importFromH2(), log::warn));
-    } catch (IOException e) {
-      log.warn("Nothing is taken over from H2, because its state is not known: " + e.getMessage());
-      return Optional.empty();
-    }
-  }
-
-  /** Returns false if the stores can't be used. */
-  private boolean begin(StoreDirectory opened, H2Imports begun) {
-    try {
-      if (begun.h2RanSince()) {
-        log.warn(
-            "A Gerrit with H2 caches has run since this module was in use: all caches begin empty,"
-                + " because what they hold may have been invalidated meanwhile");
-        opened.deleteAll();
-      }
-      begun.begin();
+      made =
+          new H2Imports(settings.h2Directory().orElseThrow(), settings.importFromH2(), log::warn);
+    } catch (IOException | RuntimeException e) {
+      log.warn("Nothing is taken over from H2: cannot look for its files: " + e);
       return true;
-    } catch (IOException e) {
-      opened.close();
-      imports = Optional.empty();
-      var unused =
-          memoryOnly(
-              "cannot begin anew after H2 was in use: "
-                  + e.getMessage()
-                  + "; delete "
-                  + opened.path());
-      return false;
     }
+    Optional<String> stale = made.whyStoresAreStale();
+    if (stale.isPresent()) {
+      try {
+        log.warn("All caches begin empty: " + stale.get());
+        opened.deleteAll();
+      } catch (IOException e) {
+        opened.close();
+        var unused =
+            memoryOnly(
+                "what they hold is stale and can't be deleted: " + e + "; delete " + opened.path());
+        return false;
+      }
+    }
+    try {
+      made.begin();
+      imports = Optional.of(made);
+    } catch (IOException | RuntimeException e) {
+      log.warn("Nothing is taken over from H2, because that can't be noted: " + e);
+    }
+    return true;
   }
 
   private Optional<StoreDirectory> memoryOnly(String reason) {
@@ -178,13 +176,18 @@ final class ChronicleMapCacheFactory
       throws CacheUpkeepException, InterruptedException {
     H2Imports all =
         imports.orElseThrow(
-            () -> new CacheUpkeepException("it is not known what was taken over (see the log)"));
+            () -> new CacheUpkeepException("nothing can be taken over from H2, see the log"));
     return all.run(name, dryRun, progress);
   }
 
   @Override
   public List<String> otherH2Files() throws IOException {
-    return imports.isPresent() ? imports.get().unknown() : List.of();
+    if (imports.isEmpty()) {
+      return List.of();
+    }
+    Set<String> ours =
+        caches.stream().map(ChronicleMapCache::name).collect(Collectors.toUnmodifiableSet());
+    return imports.get().filesOfOthers(ours);
   }
 
   /** The cache of a name; the newest while a plugin is being reloaded. */
@@ -238,7 +241,7 @@ final class ChronicleMapCacheFactory
       return Optional.empty();
     }
     try {
-      ImportMode mode = imports.map(all -> all.modeOf(def)).orElse(ImportMode.NONE);
+      ImportMode mode = importModeOf(def);
       Store store =
           directory
               .get()
@@ -250,11 +253,21 @@ final class ChronicleMapCacheFactory
         imports.get().add(def, store);
       }
       return Optional.of(
-          new DiskTier<>(def, store, settings.maxAge(def), settings.refreshAfterWrite(def)));
+          new DiskTier<>(
+              def,
+              store,
+              settings.maxAge(def),
+              settings.refreshAfterWrite(def),
+              /* forgetsMisses= */ mode != ImportMode.NONE && H2Imports.isSecret(def.name())));
     } catch (StoreUnavailableException e) {
       log.warn("Cache " + def.name() + " is kept in memory only: " + e.getMessage());
       return Optional.empty();
     }
+  }
+
+  private ImportMode importModeOf(PersistentCacheDef<?, ?> def) {
+    boolean mayResume = directory.get().mayResumeImport(def.name(), def.version());
+    return imports.map(all -> all.modeOf(def.name(), mayResume)).orElse(ImportMode.NONE);
   }
 
   /** Gerrit says so after the new plugin has its caches, and before it stops the old one. */

@@ -39,15 +39,24 @@ final class DiskTier<K, V> {
   private final CacheSerializer<V> valueSerializer;
   private final long maxAgeMillis;
   private final long refreshAfterMillis;
+  private final boolean forgetsMisses;
   private final LongAdder serializerErrors = new LongAdder();
   private final DiskTimes times = new DiskTimes();
 
+  /**
+   * Begins to use a store.
+   *
+   * @param forgetsMisses whether a key that somebody was told is not there must not come in later
+   *     from elsewhere: who signs out then leaves no trace of that here
+   */
   DiskTier(
       PersistentCacheDef<K, V> def,
       Store store,
       Optional<Duration> maxAge,
-      Optional<Duration> refreshAfterWrite) {
+      Optional<Duration> refreshAfterWrite,
+      boolean forgetsMisses) {
     this.name = def.name();
+    this.forgetsMisses = forgetsMisses;
     this.store = store;
     this.trace = new CacheTrace(name);
     this.keySerializer = def.keySerializer();
@@ -126,6 +135,9 @@ final class DiskTier<K, V> {
     long ticket = store.ticket(keyBytes);
     Value stored = again ? store.readAgain(keyBytes) : store.read(keyBytes);
     if (stored == null) {
+      if (forgetsMisses) {
+        store.removeIfImporting(keyBytes);
+      }
       return null;
     }
     long read = timed ? System.nanoTime() : 0;

@@ -300,6 +300,16 @@ final class FileHolder {
     }
   }
 
+  /** Makes sure that nobody uses what the files hold, after a change that can't be noted. */
+  void forgetAll(IOException cause) {
+    FileInUse failing = file;
+    if (failing != null) {
+      fail(failing, cause);
+    } else {
+      markForDiscard();
+    }
+  }
+
   /** Makes sure that the next start does not use what the files hold now. */
   void markForDiscard() {
     try {

@@ -28,7 +28,11 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * the first of these changes is made. So what was not brought in by then is brought in later only
  * if nothing was ever changed, as in caches whose keys name the content.
  *
- * <p>Safe for any thread. Costs a change a hash of its key, while anything may be brought in.
+ * <p>Changes are noted from the beginning, and values brought in only once {@link #opened} has
+ * allowed it. What can't be noted ends that.
+ *
+ * <p>Safe for any thread. While values may come in, a change costs a hash of its key, and the first
+ * one two calls of the disk; otherwise a look at a field.
  */
 final class ImportGuard {
   /** 128 KB; with 100,000 keys changed one in ten of the others counts as changed too. */
@@ -37,13 +41,19 @@ final class ImportGuard {
   private final FilesOnDisk files;
   private final ImportMode mode;
 
-  /** A bit for each key changed; null when nothing may be brought in any more. */
+  /** Whether changes are noted: values may come in, or the marker is still there. */
+  private volatile boolean noting;
+
+  /** Whether values may come in. */
+  private volatile boolean open;
+
+  /** A bit for each key changed; null if none can have been since values may come in. */
   private volatile AtomicLongArray bits;
 
   private volatile boolean allChanged;
 
-  /** Whether the marker was dealt with before a change. Set under the monitor. */
-  private volatile boolean changed;
+  /** Whether it is known that there is no marker, because something was changed. */
+  private volatile boolean unmarked;
 
   /**
    * Begins before anyone can change anything.
@@ -53,34 +63,40 @@ final class ImportGuard {
   ImportGuard(FilesOnDisk files, ImportMode mode) {
     this.files = files;
     this.mode = mode;
-    this.bits = mode == ImportMode.NONE ? null : new AtomicLongArray(BITS / Long.SIZE);
+    if (mode != ImportMode.NONE) {
+      bits = new AtomicLongArray(BITS / Long.SIZE);
+      noting = true;
+    }
   }
 
   /**
    * The store's file is open.
    *
    * @param isNew whether there was none, so that all of its values are known to be of this process
+   * @param wasChanged whether it is known that it was changed, whatever the marker says
    * @throws IOException if that can't be noted; nothing is brought in then
    */
-  synchronized void opened(boolean isNew) throws IOException {
+  synchronized void opened(boolean isNew, boolean wasChanged) throws IOException {
     boolean begins = isNew && mode == ImportMode.BEGIN;
-    if (bits == null || !(begins || files.isMarkedForImport())) {
+    boolean marked = files.isMarkedForImport();
+    if (bits == null || wasChanged || !(begins || marked)) {
       end();
       return;
     }
-    if (begins && !changed && !files.isMarkedForImport()) {
-      try {
-        files.markForImport();
-      } catch (IOException e) {
-        bits = null;
-        throw e;
-      }
+    if (!marked && !unmarked) {
+      files.markForImport();
     }
+    open = true;
   }
 
   /** Whether values from before may be brought in. */
   boolean mayImport() {
-    return bits != null;
+    return open;
+  }
+
+  /** Whether changes are noted, as values may come in now or when the file is open. */
+  boolean isNoting() {
+    return noting;
   }
 
   /** Whether a key may have been changed, and so must be let alone. */
@@ -96,40 +112,61 @@ final class ImportGuard {
   /**
    * To be called before a key is changed.
    *
-   * @throws IOException if the next process can't be kept from bringing in what the key had
+   * @throws IOException if the next process can't be kept from bringing in what the key had;
+   *     nothing comes in any more in this one
    */
   void changing(byte[] key) throws IOException {
+    if (!noting) {
+      return;
+    }
     AtomicLongArray all = bits;
     if (all != null) {
-      noteFirst();
       int bit = bitOf(key);
       all.getAndUpdate(bit / Long.SIZE, word -> word | (1L << bit));
     }
+    noteOnDisk();
   }
 
   /** As above, before all keys are changed. */
   void changingAll() throws IOException {
-    if (bits != null) {
-      noteFirst();
+    if (noting) {
       allChanged = true;
+      noteOnDisk();
     }
   }
 
-  private void noteFirst() throws IOException {
-    if (!changed) {
+  private void noteOnDisk() throws IOException {
+    if (!unmarked) {
       synchronized (this) {
-        if (!changed) {
-          files.unmarkForImport();
-          changed = true;
+        if (!unmarked) {
+          unmark();
         }
       }
     }
   }
 
-  /** Nothing is brought in any more, now or later. */
+  private synchronized void unmark() throws IOException {
+    try {
+      files.unmarkForImport();
+      unmarked = true;
+    } catch (IOException e) {
+      open = false;
+      // Until that works no change may go unnoted.
+      noting = true;
+      throw e;
+    }
+  }
+
+  /**
+   * Nothing is brought in any more, now or later.
+   *
+   * @throws IOException if a later process may think otherwise, unless something is changed before
+   */
   synchronized void end() throws IOException {
+    open = false;
+    unmark();
+    noting = false;
     bits = null;
-    files.unmarkForImport();
   }
 
   private static int bitOf(byte[] key) {

@@ -25,7 +25,7 @@ public enum ImportResult {
   TOO_LARGE,
   /** There will be room when the file has grown, or the disk is waited for: try again. */
   LATER,
-  /** There is no room, and the file can't grow any more. */
+  /** There is no room for it, and the file can't grow any more; others may have room. */
   NO_ROOM,
   /** The store has no file, or nothing may be brought in any more. */
   OVER

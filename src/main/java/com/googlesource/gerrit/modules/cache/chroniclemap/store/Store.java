@@ -186,6 +186,16 @@ public final class Store {
     return imports.put(key, value, created);
   }
 
+  /**
+   * Removes a key that somebody was told is not there, if values may still be brought in: it must
+   * not be there later either.
+   */
+  public void removeIfImporting(byte[] key) {
+    if (context.imports.isNoting()) {
+      var unused = changes.remove(key);
+    }
+  }
+
   /** Says that no more values are brought in, in this process or a later one. */
   public void endImport() {
     imports.end();

@@ -167,7 +167,15 @@ final class StoreChanges {
     try {
       context.imports.changing(key.bytes);
     } catch (IOException e) {
-      holder.fail(holder.file(), e);
+      holder.forgetAll(e);
+    }
+  }
+
+  private void noteAllForImport() {
+    try {
+      context.imports.changingAll();
+    } catch (IOException e) {
+      holder.forgetAll(e);
     }
   }
 
@@ -270,7 +278,7 @@ final class StoreChanges {
     FileInUse file = null;
     context.lock.lock();
     try {
-      context.imports.changingAll();
+      noteAllForImport();
       file = holder.file();
       if (file != null) {
         cleared = growth.clear(file);

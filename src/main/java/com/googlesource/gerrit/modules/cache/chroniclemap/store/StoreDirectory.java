@@ -192,6 +192,16 @@ public final class StoreDirectory implements AutoCloseable {
     FilesOnDisk.deleteAll(disk, path);
   }
 
+  /**
+   * Whether an import into a store was begun and may go on; to be asked before it is opened.
+   *
+   * @param name of the cache
+   * @param version of its keys and values
+   */
+  public boolean mayResumeImport(String name, int version) {
+    return new FilesOnDisk(disk, path, lock, name, version).isMarkedForImport();
+  }
+
   /** The folder. */
   public Path path() {
     return path;

@@ -93,7 +93,11 @@ final class StoreImport {
         }
         return ImportResult.STORED;
       }
-      return growth.request(file, value.length) ? ImportResult.LATER : ImportResult.NO_ROOM;
+      boolean grows = growth.request(file, value.length);
+      // Where it is not as large as it may be, the disk may have room for that later.
+      return grows || file.bytes() <= context.settings.maxBytes() / 2
+          ? ImportResult.LATER
+          : ImportResult.NO_ROOM;
     } catch (StoreBusyException e) {
       return ImportResult.LATER;
     } catch (RuntimeException | InternalError e) {

@@ -121,6 +121,7 @@ final class StoreLife {
     try {
       // Who opened the store tells of it.
       context.faults.count(cause);
+      endImport();
       holder.giveUp(cause);
       context.pending.clear();
     } finally {
@@ -128,6 +129,15 @@ final class StoreLife {
     }
     releaseDisk();
     healLater();
+  }
+
+  /** Nobody knows what was in the file that could not be opened. */
+  private void endImport() {
+    try {
+      context.imports.end();
+    } catch (IOException e) {
+      context.faults.warn(e, "cannot note that nothing may be imported into its next file");
+    }
   }
 
   // ---- a file that failed

@@ -69,7 +69,8 @@ final class StoreOpener {
   Opened open() throws IOException {
     Opened opened = openOrReplace();
     try {
-      context.imports.opened(opened.report().kind() == StartReport.Kind.NEW);
+      context.imports.opened(
+          opened.report().kind() == StartReport.Kind.NEW, opened.file().wasChanged());
     } catch (IOException e) {
       context.faults.warn(e, "cannot mark its file; nothing is imported into it");
     }

@@ -17,8 +17,10 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.cache.Cache;
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Range;
 import com.google.common.hash.HashCode;
 import com.google.common.hash.Hashing;
@@ -164,7 +166,6 @@ class H2ImportTest {
   void isLeftToTheAdminIfConfigured() throws Exception {
     withH2(def(SESSIONS), h2 -> putMany(h2, 100));
     start(def(SESSIONS), false);
-    assertThat(cache.getIfPresent("key1")).isNull();
     assertThat(run(SESSIONS).imported()).isEqualTo(100);
     assertHasAll(100);
   }
@@ -178,6 +179,8 @@ class H2ImportTest {
     assertThat(report.rows()).isEqualTo(100);
     assertThat(cache.getIfPresent("key1")).isNull();
     assertThat(run("c").imported()).isEqualTo(100);
+    assertThat(site.inventory().importFromH2("c", true, Progress.NONE).state())
+        .isEqualTo(State.IN_USE);
   }
 
   @Test
@@ -336,7 +339,7 @@ class H2ImportTest {
     Files.setLastModifiedTime(
         h2File(SESSIONS), FileTime.from(Instant.now().minus(Duration.ofDays(30))));
     start(def(SESSIONS));
-    assertThat(cache.getIfPresent("key1")).isNull();
+    assertThat(AgeTest.storeOf(cache).stats().entries()).isEqualTo(0);
     assertThat(run(SESSIONS).imported()).isEqualTo(10);
   }
 
@@ -426,7 +429,7 @@ class H2ImportTest {
   }
 
   @Test
-  void aFileOfALaterH2IsNamed() throws Exception {
+  void aFileWithAHeaderThatMakesNoSenseIsNamed() throws Exception {
     withH2(def("c"), h2 -> putMany(h2, 100));
     byte[] bytes = Files.readAllBytes(h2File("c"));
     // The header's "format:" is 3, and "read at least" 99 wants a later one; its checksum fails
@@ -441,13 +444,76 @@ class H2ImportTest {
     assertThat(report.detail()).contains(h2File("c").toString());
   }
 
+  private Path note() {
+    return temp.resolve("cache/cache-chroniclemap.imported");
+  }
+
   @Test
-  void whatWasTakenOverIsNotKnownIfTheNoteIsDamaged() throws Exception {
+  void nobodyIsSignedInIfTheNoteIsDamaged() throws Exception {
     withH2(def(SESSIONS), h2 -> putMany(h2, 10));
-    Files.writeString(temp.resolve("cache/cache-chroniclemap.imported"), "witness=\\u00zz");
+    for (String damage : ImmutableList.of("", "none\n", "x\ny\nz\n")) {
+      start(def(SESSIONS));
+      cache.invalidate("key1");
+      cache.put("ours", "session");
+      close();
+      Files.writeString(note(), damage);
+      start(def(SESSIONS));
+      assertThat(run(SESSIONS).imported()).isEqualTo(0);
+      assertThat(cache.getIfPresent("key1")).isNull();
+      assertThat(cache.getIfPresent("ours")).isNull();
+      cache.put("later", "session");
+      start(def(SESSIONS));
+      assertThat(cache.getIfPresent("later")).isEqualTo("session");
+      assertThat(cache.getIfPresent("key1")).isNull();
+    }
+  }
+
+  @Test
+  void aNoteThatCannotBeWrittenLeavesTheCachesAsTheyAre() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    Files.createDirectories(note().resolveSibling(note().getFileName() + ".next/in-the-way"));
     start(def(SESSIONS));
+    assertThat(assertThrows(CacheUpkeepException.class, () -> run(SESSIONS)))
+        .hasMessageThat()
+        .contains("see the log");
     assertThat(cache.getIfPresent("key1")).isNull();
     cache.put("a", "b");
+    start(def(SESSIONS));
     assertThat(cache.getIfPresent("a")).isEqualTo("b");
+  }
+
+  @Test
+  void whoDeletesTheStoresBeforeAnythingWasTakenOverGetsNothingOldBack() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    start(def(SESSIONS), false);
+    cache.invalidate("key1");
+    close();
+    MoreFiles.deleteRecursively(
+        temp.resolve("cache/cache-chroniclemap"), RecursiveDeleteOption.ALLOW_INSECURE);
+    start(def(SESSIONS));
+    assertThat(run(SESSIONS).state()).isEqualTo(State.IN_USE);
+    assertThat(cache.getIfPresent("key1")).isNull();
+  }
+
+  @Test
+  void whatWasInMemoryOnlyIsNotTakenOverLater() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    Config memoryOnly = new Config();
+    memoryOnly.setString("cache", SESSIONS, "diskLimit", "0");
+    site = new TestSite(temp, Backend.CHRONICLE, memoryOnly);
+    var unused = site.build(def(SESSIONS));
+    // Here somebody signs out, and nobody notes it.
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("key1")).isNull();
+  }
+
+  @Test
+  void whoWasToldToSignInIsNotSignedInLater() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    start(def(SESSIONS), false);
+    assertThat(cache.getIfPresent("key1")).isNull();
+    assertThat(run(SESSIONS).imported()).isEqualTo(9);
+    assertThat(cache.getIfPresent("key1")).isNull();
+    assertThat(cache.getIfPresent("key2")).isEqualTo("value2");
   }
 }

@@ -38,6 +38,7 @@ import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -316,6 +317,58 @@ class FaultWalkTest {
           script.put(3, 800);
           script.close();
           script.open();
+        }),
+    IMPORT_NEW(
+        512 * KB,
+        SMALL_TOTAL,
+        script -> script.importMode = ImportMode.BEGIN,
+        script -> {
+          script.open();
+          script.bringIn(0, 4);
+          script.remove(1);
+          script.put(2, 300);
+          script.bringIn(0, 12);
+          script.importMode = ImportMode.RESUME;
+        }),
+    IMPORT_AND_CHANGE(
+        512 * KB,
+        SMALL_TOTAL,
+        Script::importSome,
+        script -> {
+          script.open();
+          script.bringIn(3, 8);
+          script.remove(1);
+          script.put(9, 300);
+          script.bringIn(0, 12);
+          script.close();
+          script.open();
+          script.bringIn(0, 12);
+        }),
+    IMPORT_AND_CLEAR(
+        512 * KB,
+        SMALL_TOTAL,
+        Script::importSome,
+        script -> {
+          script.open();
+          script.clear();
+          script.bringIn(0, 12);
+          script.close();
+          script.open();
+          script.bringIn(0, 12);
+        }),
+    IMPORT_AND_END(
+        512 * KB,
+        SMALL_TOTAL,
+        Script::importSome,
+        script -> {
+          script.open();
+          script.bringIn(0, 12);
+          script.store(Store::endImport);
+          script.remove(1);
+          script.put(2, 300);
+          script.close();
+          script.open();
+          script.bringIn(0, 12);
         });
 
     final long limit;
@@ -356,6 +409,11 @@ class FaultWalkTest {
     private final Map<Integer, byte[]> newest = new TreeMap<>();
     long limit;
     Optional<Duration> maxAge = Optional.empty();
+    ImportMode importMode = ImportMode.NONE;
+
+    /** Keys that were put or removed, whose values from before must not come in any more. */
+    private final Set<Integer> changed = new TreeSet<>();
+
     private int puts;
     private StoreDirectory directory;
     private Store store;
@@ -376,6 +434,8 @@ class FaultWalkTest {
       this(scenario, folder, disk);
       clock.set(before.clock.get());
       newest.putAll(before.newest);
+      changed.addAll(before.changed);
+      importMode = before.importMode;
       puts = before.puts;
       limit = before.limit;
       maxAge = before.maxAge;
@@ -392,7 +452,8 @@ class FaultWalkTest {
         faults++;
         return;
       }
-      store = TestStores.open(directory, settings());
+      store = directory.openStore(settings(), importMode, report -> {});
+      store.awaitOpened();
       told |= TOLD.contains(store.stats().start().kind());
     }
 
@@ -419,6 +480,7 @@ class FaultWalkTest {
     void put(int number, int length) {
       if (store != null) {
         byte[] value = value(number, ++puts, length);
+        changed.add(number);
         store.put(key(number), value, clock.get());
         newest.put(number, value);
         read(number);
@@ -442,6 +504,7 @@ class FaultWalkTest {
 
     void remove(int number) {
       if (store != null) {
+        changed.add(number);
         store.remove(key(number));
         newest.remove(number);
         read(number);
@@ -450,8 +513,31 @@ class FaultWalkTest {
 
     void clear() {
       if (store != null) {
+        for (int i = 0; i < 110; i++) {
+          changed.add(i);
+        }
         store.clear();
         newest.clear();
+      }
+    }
+
+    void importSome() throws Exception {
+      importMode = ImportMode.BEGIN;
+      open();
+      bringIn(0, 4);
+      close();
+      importMode = ImportMode.RESUME;
+    }
+
+    /** Brings in what something else holds of some keys from before. */
+    void bringIn(int from, int to) {
+      for (int i = from; store != null && i < to; i++) {
+        byte[] value = value(i, -1, 400);
+        if (store.importValue(key(i), value, clock.get()) == ImportResult.STORED) {
+          assertWithMessage("key %s", i).that(changed).doesNotContain(i);
+          newest.put(i, value);
+        }
+        read(i);
       }
     }
 
@@ -702,6 +788,7 @@ class FaultWalkTest {
         Script after = new Script(scenario, folder, new FaultyDisk(Fault.NONE, 0), script);
         after.open();
         after.readAll();
+        after.bringIn(0, 12);
         assertThat(after.store.stats().state()).isEqualTo(StoreState.READY);
         after.put(5, 50);
         after.flush();

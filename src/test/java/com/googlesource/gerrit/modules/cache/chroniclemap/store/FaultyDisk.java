@@ -205,14 +205,23 @@ final class FaultyDisk implements Disk {
 
   @Override
   public boolean exists(Path file) {
+    return look(file, () -> REAL.exists(file), true);
+  }
+
+  @Override
+  public boolean surelyExists(Path file) {
+    return look(file, () -> REAL.surelyExists(file), false);
+  }
+
+  private boolean look(Path file, Call<Boolean> call, boolean inDoubt) {
     try {
-      return call(Kind.READ, file, () -> REAL.exists(file));
+      return call(Kind.READ, file, call);
     } catch (IOException e) {
       synchronized (this) {
         // Nobody is told.
         hits--;
       }
-      return true;
+      return inDoubt;
     }
   }
 

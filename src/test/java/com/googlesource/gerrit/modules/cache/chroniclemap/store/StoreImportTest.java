@@ -16,15 +16,20 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -276,9 +281,46 @@ class StoreImportTest {
     assertThat(bringIn(1, 12)).isEqualTo(ImportResult.STORED);
   }
 
-  /** Three threads change keys while a fourth brings older values of them in, growths included. */
+  @Test
+  void whatSomebodyWasToldIsNotThereDoesNotComeIn() throws Exception {
+    store.removeIfImporting(key(1));
+    assertThat(bringIn(1, 11)).isEqualTo(ImportResult.KNOWN);
+    store.endImport();
+    store.removeIfImporting(key(2));
+    assertThat(store.stats().invalidated()).isEqualTo(1);
+  }
+
+  /** A file that could not be opened may have held anything. */
+  @Test
+  void nothingComesIntoAFileThatTookThePlaceOfOneThatCouldNotBeOpened() throws Exception {
+    bringIn(1, 11);
+    var unused = store.remove(key(1));
+    directory.close();
+    AtomicBoolean full = new AtomicBoolean(true);
+    Disk disk =
+        new ForwardingDisk(Disk.REAL) {
+          @Override
+          public List<Path> list(Path listed) throws IOException {
+            if (full.get() && listed.equals(folder)) {
+              throw new IOException("on purpose");
+            }
+            return super.list(listed);
+          }
+        };
+    directory = StoreDirectory.open(folder, OptionalLong.empty(), disk, System::currentTimeMillis);
+    store = open(ImportMode.BEGIN);
+    assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
+    full.set(false);
+    store.heal();
+    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+    assertThat(store.isImportable()).isFalse();
+    assertThat(bringIn(1, 11)).isEqualTo(ImportResult.OVER);
+  }
+
+  /** Three threads change keys while a fourth brings older values of them in. */
   @Test
   void changesWinWhateverTheOrder() throws Exception {
+    // So many that the file grows.
     int keys = 3000;
     int old = 1;
     int changers = 3;
@@ -319,6 +361,9 @@ class StoreImportTest {
     } finally {
       executor.shutdownNow();
     }
+    store.flush();
+    TestStores.awaitRebuilt(store);
+    assertThat(store.stats().growths()).isGreaterThan(0);
     int brought = 0;
     for (int key = 0; key < keys; key++) {
       int value = read(key);

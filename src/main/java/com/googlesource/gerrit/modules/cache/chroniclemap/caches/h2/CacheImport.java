@@ -13,6 +13,7 @@
 // limitations under the License.
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2;
 
+import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cache.PersistentCacheDef;
 import com.google.gerrit.server.cache.serialize.CacheSerializer;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport.State;
@@ -23,14 +24,15 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Takes over one cache from H2: reads its rows in their order, and brings each into the store that
- * does not know better. Goes on after a row that can't be read. Broken off, it begins at the first
- * row again: what is in the store already is passed over quickly.
+ * Takes over one cache from H2: reads its rows and brings each into the store, unless that knows
+ * better. Goes on behind a row that can't be read. Broken off, it begins at the first row again:
+ * what is in the store already is passed over quickly.
  *
- * <p>Safe for any thread; one at a time takes over, others wait for it.
+ * <p>Safe for any thread; one at a time reads the file, others wait for it.
  */
 final class CacheImport {
   /**
@@ -38,11 +40,16 @@ final class CacheImport {
    */
   private static final int MOST_GAPS = 48;
 
-  /** How long the store is given to grow before it is asked again. */
-  private static final long GROWTH_NANOS = 20_000_000;
+  /** So many values in a row that have no room, each in its segment, say that the store is full. */
+  private static final int MOST_WITHOUT_ROOM = 256;
+
+  /** How long the store is given to grow before it is asked again, and in all for one value. */
+  private static final long GROWTH_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
+  private static final long LONGEST_GROWTH_NANOS = TimeUnit.MINUTES.toNanos(2);
 
   /** How often it is looked how far another thread is. */
-  private static final long LOOK_NANOS = 50_000_000;
+  private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
   /** How often it is told how far it is. */
   private static final int ROWS_TOLD = 256;
@@ -55,29 +62,30 @@ final class CacheImport {
   private final CacheSerializer<Object> keySerializer;
   private final Store store;
   private final Path file;
-  private final AtomicBoolean running = new AtomicBoolean();
+
+  /** Whether a thread reads the file. */
+  private final AtomicBoolean reading;
+
   private volatile ImportReport report;
 
+  /**
+   * Takes over nothing yet.
+   *
+   * @param before that of an older store of the same cache; null if there is none
+   */
   @SuppressWarnings("unchecked")
-  CacheImport(PersistentCacheDef<?, ?> def, Store store, Path file) {
+  CacheImport(PersistentCacheDef<?, ?> def, Store store, Path file, @Nullable CacheImport before) {
     this.cache = def.name();
     this.version = def.version();
     this.keySerializer = (CacheSerializer<Object>) def.keySerializer();
     this.store = store;
     this.file = file;
+    this.reading = before == null ? new AtomicBoolean() : before.reading;
     this.report = ImportReport.of(cache, State.WAITING, "");
   }
 
   String cache() {
     return cache;
-  }
-
-  Store store() {
-    return store;
-  }
-
-  ImportReport report() {
-    return report;
   }
 
   /** Bytes of H2's file. */
@@ -94,44 +102,75 @@ final class CacheImport {
     return store.stats().misses();
   }
 
-  /**
-   * Takes over what there is, or, with a dry run, counts what would be. Waits for whoever is doing
-   * that.
-   *
-   * @param pace may be asked to wait after each row
-   */
-  ImportReport run(boolean dryRun, Pace pace, Progress progress) throws InterruptedException {
-    while (!running.compareAndSet(false, true)) {
-      ImportReport now = report;
-      show(progress, now.read(), now.rows());
-      if (progress.isCancelled() || !pace.await(LOOK_NANOS)) {
-        return report;
-      }
+  private boolean isOver() {
+    return report.state() == State.DONE || report.state() == State.FULL;
+  }
+
+  /** Takes over what there is. */
+  ImportReport run(SharedPace pace, Progress progress) throws InterruptedException {
+    if (!begin(pace, progress)) {
+      return report;
     }
     try {
-      store.awaitOpened();
-      if (report.state() == State.DONE || report.state() == State.FULL) {
+      if (isOver()) {
         return report;
       }
-      if (!store.isImportable()) {
-        report =
-            store.stats().state() == StoreState.READY
-                ? ImportReport.of(cache, State.IN_USE, "it was taken over or in use before")
-                : ImportReport.of(cache, State.FAILED, "it has no file, see show");
-        return report;
-      }
-      ImportReport result = new Run(dryRun, pace, progress).run();
-      if (dryRun) {
-        return result;
-      }
-      report = result;
-      if (result.state() == State.DONE || result.state() == State.FULL) {
+      ImportReport reason = whyNot();
+      report = reason != null ? reason : new Run(/* dryRun= */ false, pace, progress).run();
+      if (isOver()) {
         store.endImport();
       }
-      return result;
+      return report;
     } finally {
-      running.set(false);
+      if (report.state() == State.RUNNING) {
+        report = ImportReport.of(cache, State.FAILED, "it failed, see the log");
+      }
+      reading.set(false);
     }
+  }
+
+  /** Counts what there is, and changes nothing. */
+  ImportReport count(SharedPace pace, Progress progress) throws InterruptedException {
+    if (!begin(pace, progress)) {
+      return report;
+    }
+    try {
+      if (isOver()) {
+        return ImportReport.of(cache, State.IN_USE, "it was taken over since the start");
+      }
+      ImportReport reason = whyNot();
+      return reason != null ? reason : new Run(/* dryRun= */ true, pace, progress).run();
+    } finally {
+      reading.set(false);
+    }
+  }
+
+  /** Waits until nobody else reads the file; returns false if that is not to be waited for. */
+  private boolean begin(SharedPace pace, Progress progress) throws InterruptedException {
+    store.awaitOpened();
+    while (!reading.compareAndSet(false, true)) {
+      ImportReport now = report;
+      show(progress, now.read(), now.rows());
+      if (!pace.await(LOOK_NANOS, progress)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Why nothing can be taken over; null if something can be. */
+  @Nullable
+  private ImportReport whyNot() {
+    if (store.isImportable()) {
+      return null;
+    }
+    StoreState state = store.stats().state();
+    if (state == StoreState.CLOSED) {
+      return ImportReport.of(cache, State.INTERRUPTED, "it was closed");
+    }
+    return state == StoreState.READY
+        ? ImportReport.of(cache, State.IN_USE, "it was taken over or in use before")
+        : ImportReport.of(cache, State.FAILED, "it has no file, see show");
   }
 
   private static void show(Progress progress, long read, long rows) {
@@ -141,7 +180,7 @@ final class CacheImport {
   /** One reading of the file. */
   private final class Run {
     private final boolean dryRun;
-    private final Pace pace;
+    private final SharedPace pace;
     private final Progress progress;
     private final long begun = System.nanoTime();
     private long rows;
@@ -152,13 +191,15 @@ final class CacheImport {
     private long otherVersion;
     private long tooOld;
     private long tooLarge;
-    private long gaps;
+    private long withoutRoom;
+    private int withoutRoomInARow;
+    private int gaps;
     private String gap = "";
 
     /** Id of the last row that was read. */
     private long last;
 
-    Run(boolean dryRun, Pace pace, Progress progress) {
+    Run(boolean dryRun, SharedPace pace, Progress progress) {
       this.dryRun = dryRun;
       this.pace = pace;
       this.progress = progress;
@@ -166,37 +207,41 @@ final class CacheImport {
 
     ImportReport run() throws InterruptedException {
       tell(State.RUNNING, "");
+      pace.begin();
       // What may not all have room comes by its use, though that takes longer to read.
-      boolean byUse = fileBytes() > store.stats().maxBytes();
+      boolean byUse = fileBytes() > store.stats().maxBytes() / 2;
       long skip = 0;
       while (true) {
         long before = last;
+        // Opened anew after each error: H2 gives up a file in which it finds one.
         try (H2File h2 = H2File.open(file)) {
-          return tell(read(h2, byUse, skip), gap);
+          rows = h2.count();
+          try {
+            return tell(read(h2, byUse, skip), gap);
+          } catch (H2Exception e) {
+            gap = "H2 could not read all of %s: %s".formatted(file, e.getMessage());
+          }
         } catch (H2Exception e) {
-          if (read == 0 && gaps == MOST_GAPS) {
-            return tell(State.FAILED, e.getMessage());
-          }
-          gap = "H2 could not read all of %s: %s".formatted(file, e.getMessage());
-          if (gaps++ == MOST_GAPS) {
-            return tell(State.DONE, gap);
-          }
-          if (byUse) {
-            byUse = false;
-            last = 0;
-          } else {
-            skip = last > before ? 1 : Math.max(1, 2 * skip);
-          }
+          return tell(State.FAILED, e.getMessage());
+        }
+        if (gaps++ == MOST_GAPS) {
+          return tell(read == 0 ? State.FAILED : State.DONE, gap);
+        }
+        if (!pace.await(LOOK_NANOS, progress)) {
+          return tell(State.INTERRUPTED, gap);
+        }
+        if (byUse) {
+          byUse = false;
+          last = 0;
+        } else {
+          skip = last > before ? 1 : Math.max(1, 2 * skip);
         }
       }
     }
 
     private State read(H2File h2, boolean byUse, long skip)
         throws H2Exception, InterruptedException {
-      rows = h2.count();
-      if (byUse) {
-        h2.readLastUsedFirst();
-      } else {
+      if (!byUse || !h2.readLastUsedFirst()) {
         h2.readAfter(last + skip);
       }
       for (H2File.Row row = h2.next(); row != null; row = h2.next()) {
@@ -207,23 +252,19 @@ final class CacheImport {
           return end;
         }
         show(progress, read, rows);
-        if (progress.isCancelled() || !pace.keep(row.value().length)) {
+        if (!pace.keep(row.value().length, progress)) {
           return State.INTERRUPTED;
         }
         if (read % ROWS_TOLD == 0) {
           tell(State.RUNNING, gap);
         }
       }
-      return State.DONE;
+      return withoutRoom > 0 ? State.FULL : State.DONE;
     }
 
     /** Returns RUNNING to go on. */
     private State take(H2File.Row row) throws InterruptedException {
-      if (row.version() != version) {
-        otherVersion++;
-        return State.RUNNING;
-      }
-      byte[] key = keyOf(row);
+      byte[] key = row.version() == version ? keyOf(row) : null;
       if (key == null) {
         otherVersion++;
         return State.RUNNING;
@@ -233,13 +274,8 @@ final class CacheImport {
         bytes += row.value().length;
         return State.RUNNING;
       }
-      ImportResult result = store.importValue(key, row.value(), row.created());
-      while (result == ImportResult.LATER) {
-        if (progress.isCancelled() || !pace.await(GROWTH_NANOS)) {
-          return State.INTERRUPTED;
-        }
-        result = store.importValue(key, row.value(), row.created());
-      }
+      ImportResult result = bringIn(key, row);
+      withoutRoomInARow = result == ImportResult.NO_ROOM ? withoutRoomInARow + 1 : 0;
       switch (result) {
         case STORED -> {
           imported++;
@@ -248,21 +284,30 @@ final class CacheImport {
         case KNOWN -> known++;
         case TOO_OLD -> tooOld++;
         case TOO_LARGE -> tooLarge++;
-        case NO_ROOM -> {
-          return State.FULL;
-        }
-        case OVER -> {
+        case NO_ROOM -> withoutRoom++;
+        case LATER, OVER -> {
           return State.INTERRUPTED;
         }
-        case LATER -> throw new AssertionError();
       }
-      return State.RUNNING;
+      return withoutRoomInARow == MOST_WITHOUT_ROOM ? State.FULL : State.RUNNING;
+    }
+
+    private ImportResult bringIn(byte[] key, H2File.Row row) throws InterruptedException {
+      ImportResult result = store.importValue(key, row.value(), row.created());
+      long waiting = System.nanoTime();
+      while (result == ImportResult.LATER
+          && System.nanoTime() - waiting < LONGEST_GROWTH_NANOS
+          && pace.await(GROWTH_NANOS, progress)) {
+        result = store.importValue(key, row.value(), row.created());
+      }
+      return result;
     }
 
     /** As the store knows it; null if the serializer does not know such a key. */
+    @Nullable
     private byte[] keyOf(H2File.Row row) {
-      if (row.key() instanceof byte[] bytes) {
-        return bytes;
+      if (row.key() instanceof byte[] stored) {
+        return stored;
       }
       try {
         return keySerializer.serialize(row.key());

@@ -25,8 +25,8 @@ import java.util.Properties;
 
 /**
  * The file in which Gerrit's H2 keeps one cache, opened read-only: not a byte of it changes, and no
- * other file is written beside it, also where its last user was killed. Another process can't have
- * it open meanwhile.
+ * other file is written beside it, also where its last user was killed; H2 may delete what a killed
+ * compaction of its own left there. Another process can't have it open meanwhile.
  *
  * <p>What is in it, as Gerrit's H2CacheImpl (3.9 to 3.14, H2 of version 2) makes it: {@code
  * NAME-v2.mv.db} with one table {@code data(k, v, created, accessed, space, version)}. {@code k} is
@@ -70,6 +70,12 @@ final class H2File implements AutoCloseable {
   /** Whether a file's name is that of a cache of H2's. */
   static boolean isOne(Path file) {
     return file.getFileName().toString().endsWith(SUFFIX);
+  }
+
+  /** The cache of a file for which {@link #isOne} holds. */
+  static String cacheOf(Path file) {
+    String name = file.getFileName().toString();
+    return name.substring(0, name.length() - SUFFIX.length());
   }
 
   static H2File open(Path file) throws H2Exception {
@@ -130,9 +136,23 @@ final class H2File implements AutoCloseable {
             .formatted(id));
   }
 
-  /** From here on {@link #next} answers all rows, those that were asked for last first. */
-  void readLastUsedFirst() throws H2Exception {
-    query("SELECT _ROWID_, version, k, v, created FROM data ORDER BY accessed DESC");
+  /**
+   * From here on {@link #next} answers all rows, those that were asked for last first.
+   *
+   * @return false if H2 has no index for that, and so would have to sort all of them in memory
+   */
+  boolean readLastUsedFirst() throws H2Exception {
+    String sql = "SELECT _ROWID_, version, k, v, created FROM data ORDER BY accessed DESC";
+    try (Statement asking = connection.createStatement();
+        ResultSet plan = asking.executeQuery("EXPLAIN " + sql)) {
+      if (!plan.next() || !plan.getString(1).contains("index sorted")) {
+        return false;
+      }
+    } catch (SQLException | RuntimeException e) {
+      throw new H2Exception(firstLine(e), e);
+    }
+    query(sql);
+    return true;
   }
 
   private void query(String sql) throws H2Exception {

@@ -13,7 +13,11 @@
 // limitations under the License.
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2;
 
+import static com.google.common.collect.ImmutableSet.toImmutableSet;
+
+import com.google.common.collect.ImmutableSet;
 import com.google.common.flogger.FluentLogger;
+import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cache.PersistentCacheDef;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport.State;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.ImportMode;
@@ -46,10 +50,16 @@ import java.util.stream.Stream;
  * Gerrit is ready, one cache after the other, the one first that is asked most for what it does not
  * have. On one thread, which leaves most of its time to others.
  *
- * <p>What keeps an invalidated value from coming back: {@link Store#importValue} lets all that is
- * known since the start win; an import that was broken off goes on only where nothing was changed;
- * what was taken over once is not again ({@link ImportLedger}); and if H2 was in use in between,
- * the stores begin empty.
+ * <p>What keeps an invalidated value from coming back:
+ *
+ * <ul>
+ *   <li>While values come in, {@link Store#importValue} lets all that was changed since the start
+ *       win; of sessions and tokens also what somebody was told is not there.
+ *   <li>What was broken off goes on only where nothing was changed since, which the store notes.
+ *   <li>What H2 had when this module was ready for the first time is not begun any more, whatever
+ *       becomes of the stores; {@link ImportLedger} notes that beside H2's files.
+ *   <li>If H2 was in use in between, or nobody knows, the stores begin empty.
+ * </ul>
  *
  * <p>Safe for any thread.
  */
@@ -57,7 +67,7 @@ public final class H2Imports {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** Whose loss users would notice: they would have to sign in again. */
-  private static final Set<String> FIRST = Set.of("web_sessions", "oauth_tokens");
+  private static final ImmutableSet<String> FIRST = ImmutableSet.of("web_sessions", "oauth_tokens");
 
   private static final int FIRST_SECONDS = 2;
 
@@ -80,6 +90,9 @@ public final class H2Imports {
   /** Those that the thread is to run. Guarded by this. */
   private final List<CacheImport> waiting = new ArrayList<>();
 
+  /** Caches for which it was asked how to open their stores. Guarded by this. */
+  private final Set<String> asked = new HashSet<>();
+
   /** Of {@link #FIRST}, those that were not run yet. Guarded by this. */
   private int firstLeft;
 
@@ -92,59 +105,82 @@ public final class H2Imports {
    * @param folder of H2's files: Gerrit's {@code cache.directory}
    * @param automatic whether to take it over without being asked
    * @param warnings told what people should know
-   * @throws IOException if it can't be read what was taken over before
+   * @throws IOException if the folder can't be read
    */
   public H2Imports(Path folder, boolean automatic, Consumer<String> warnings) throws IOException {
     this.folder = folder;
     this.warnings = warnings;
-    this.ledger = new ImportLedger(folder);
-    Optional<Instant> lastUse = lastUse(folder);
-    this.recent =
-        lastUse.isPresent()
-            && (ledger.h2RanSince() || lastUse.get().isAfter(Instant.now().minus(RECENT)));
     this.automatic = automatic;
+    this.ledger = new ImportLedger(folder);
+    Instant old = Instant.now().minus(RECENT);
+    boolean isRecent = ledger.h2RanSince();
+    for (Path file : h2Files()) {
+      isRecent |= Files.getLastModifiedTime(file).toInstant().isAfter(old);
+    }
+    this.recent = isRecent;
     thread.setDaemon(true);
   }
 
-  /** When H2 wrote to any of its files. */
-  private static Optional<Instant> lastUse(Path folder) throws IOException {
+  private List<Path> h2Files() throws IOException {
     if (!Files.isDirectory(folder)) {
-      return Optional.empty();
+      return List.of();
     }
-    Instant last = null;
     try (Stream<Path> files = Files.list(folder)) {
-      for (Path file : files.filter(H2File::isOne).toList()) {
-        Instant written = Files.getLastModifiedTime(file).toInstant();
-        last = last == null || written.isAfter(last) ? written : last;
-      }
+      return files.filter(H2File::isOne).sorted().toList();
     }
-    return Optional.ofNullable(last);
+  }
+
+  private Set<String> h2Caches() throws IOException {
+    return h2Files().stream().map(H2File::cacheOf).collect(toImmutableSet());
   }
 
   /**
-   * Whether a Gerrit with H2 was in use since the stores were: what they hold may have been
-   * invalidated there, so it must be deleted before {@link #begin}.
+   * Why what the stores hold must be deleted before {@link #begin}, for people; empty if it need
+   * not be.
    */
-  public boolean h2RanSince() {
-    return ledger.h2RanSince();
+  public Optional<String> whyStoresAreStale() {
+    if (ledger.h2RanSince()) {
+      return Optional.of(
+          "a Gerrit with H2 caches has run since, and may have invalidated some of it");
+    }
+    return ledger.found() == ImportLedger.Found.DAMAGE
+        ? Optional.of(
+            folder.resolve(ImportLedger.FILE)
+                + " can't be read, so nobody knows whether H2 was in use since, and nothing is taken"
+                + " over from H2 either")
+        : Optional.empty();
   }
 
   /**
    * To be called before any store is opened.
    *
-   * @throws IOException if it can't be noted what the stores are as new as
+   * @throws IOException if it can't be noted that the stores are as new as H2's files
    */
   public void begin() throws IOException {
-    ledger.begin();
+    boolean damaged = ledger.found() == ImportLedger.Found.DAMAGE;
+    ledger.begin(damaged ? h2Caches() : ImmutableSet.of());
     thread.start();
   }
 
-  /** How to open the store of a cache. */
-  public ImportMode modeOf(PersistentCacheDef<?, ?> def) {
-    if (!Files.exists(H2File.pathOf(folder, def.name()))) {
+  /**
+   * How to open the store of a cache. Begun is only what this process is the first to open, once: a
+   * store that has no file then was never changed.
+   *
+   * @param mayResume whether an import into it was begun and may go on
+   */
+  public synchronized ImportMode modeOf(String cache, boolean mayResume) {
+    if (!Files.exists(H2File.pathOf(folder, cache))) {
       return ImportMode.NONE;
     }
-    return ledger.isSeen(def.name()) ? ImportMode.RESUME : ImportMode.BEGIN;
+    if (asked.add(cache) && !ledger.wasSeen(cache)) {
+      return ImportMode.BEGIN;
+    }
+    return mayResume ? ImportMode.RESUME : ImportMode.NONE;
+  }
+
+  /** Whether what is not in a cache must not come in after somebody was told so. */
+  public static boolean isSecret(String cache) {
+    return FIRST.contains(cache);
   }
 
   /**
@@ -152,20 +188,21 @@ public final class H2Imports {
    * to.
    */
   public void add(PersistentCacheDef<?, ?> def, Store store) {
-    CacheImport added = new CacheImport(def, store, H2File.pathOf(folder, def.name()));
-    boolean resumed = ledger.isSeen(def.name());
+    String cache = def.name();
     boolean wait;
     synchronized (this) {
-      imports.put(def.name(), added);
-      if (!automatic || !(recent || resumed)) {
+      // While a plugin is being replaced there are two for a while, and one file.
+      CacheImport added =
+          new CacheImport(def, store, H2File.pathOf(folder, cache), imports.get(cache));
+      imports.put(cache, added);
+      if (!automatic || !recent) {
         return;
       }
       waiting.add(added);
-      boolean isFirst = FIRST.contains(def.name());
-      if (isFirst) {
+      if (FIRST.contains(cache)) {
         firstLeft++;
       }
-      wait = isFirst && ready;
+      wait = FIRST.contains(cache) && ready;
       notifyAll();
     }
     if (wait) {
@@ -176,6 +213,14 @@ public final class H2Imports {
   /** Gerrit is about to be ready: waits for what is to be there by then, but not for long. */
   public void ready() {
     awaitFirst();
+    try {
+      ledger.see(h2Caches());
+    } catch (IOException | RuntimeException e) {
+      logger.atWarning().withCause(e).log(
+          "Cannot note in %s what was taken over from H2; whoever deletes the stores should delete"
+              + " H2's files too",
+          folder.resolve(ImportLedger.FILE));
+    }
     synchronized (this) {
       ready = true;
       notifyAll();
@@ -228,6 +273,7 @@ public final class H2Imports {
   }
 
   /** Waits for the next one; null when it is over. */
+  @Nullable
   private synchronized CacheImport take() throws InterruptedException {
     while (!isStopped()) {
       Optional<CacheImport> first =
@@ -253,9 +299,11 @@ public final class H2Imports {
   private void run(CacheImport one) throws InterruptedException {
     boolean isFirst = FIRST.contains(one.cache());
     try {
-      Pace pace = isFirst ? new UnlessStopped(stopped) : new SharedPace(stopped);
-      finished(one.run(/* dryRun= */ false, pace, Progress.NONE));
+      tell(
+          one.run(
+              isFirst ? SharedPace.none(stopped) : SharedPace.unnoticed(stopped), Progress.NONE));
     } catch (RuntimeException | Error e) {
+      // What is left of it is left to the next start; the others have their turn.
       logger.atSevere().withCause(e).log("Cache %s cannot be taken over from H2", one.cache());
     } finally {
       if (isFirst) {
@@ -267,10 +315,7 @@ public final class H2Imports {
     }
   }
 
-  private void finished(ImportReport report) {
-    if (report.state() != State.RUNNING) {
-      see(report.cache());
-    }
+  private void tell(ImportReport report) {
     String cache = report.cache();
     switch (report.state()) {
       case DONE, FULL -> {
@@ -289,31 +334,16 @@ public final class H2Imports {
     }
   }
 
-  private void see(String cache) {
-    try {
-      ledger.see(cache);
-    } catch (IOException e) {
-      logger.atWarning().withCause(e).log("Cannot note that cache %s was taken over", cache);
-    }
-  }
-
   // ---- when asked
 
-  /** How the import of a cache stands. */
-  public ImportReport report(String cache) {
-    CacheImport known = find(cache);
-    return known == null
-        ? ImportReport.of(cache, State.NOTHING, "H2 has no file of it")
-        : known.report();
-  }
-
+  @Nullable
   private synchronized CacheImport find(String cache) {
     return imports.get(cache);
   }
 
   /**
-   * Takes over a cache now, in the calling thread, which must not be interrupted; or tells how far
-   * it is if that is being done.
+   * Takes over a cache now, in the calling thread, which must not be interrupted, and waits for
+   * whoever is doing that.
    *
    * @param dryRun whether to count only
    */
@@ -321,46 +351,34 @@ public final class H2Imports {
       throws InterruptedException {
     CacheImport known = find(cache);
     if (known == null) {
-      return report(cache);
+      return Files.exists(H2File.pathOf(folder, cache))
+          ? ImportReport.of(cache, State.IN_USE, "it was taken over or in use before")
+          : ImportReport.of(cache, State.NOTHING, "H2 has no file of it");
     }
-    ImportReport report = known.run(dryRun, new SharedPace(stopped), progress);
-    if (!dryRun) {
+    if (dryRun) {
+      return known.count(SharedPace.brisk(stopped), progress);
+    }
+    ImportReport report = known.run(SharedPace.brisk(stopped), progress);
+    if (report.state() != State.INTERRUPTED) {
       synchronized (this) {
-        if (report.state() != State.RUNNING) {
-          waiting.remove(known);
+        if (waiting.remove(known) && FIRST.contains(cache)) {
+          firstLeft--;
+          notifyAll();
         }
-      }
-      if (report.state() == State.DONE || report.state() == State.FULL) {
-        see(cache);
       }
     }
     return report;
   }
 
-  /** Names of H2's files whose caches nobody has opened: of plugins that are not there, say. */
-  public synchronized List<String> unknown() throws IOException {
-    try (Stream<Path> files = Files.list(folder)) {
-      Set<Path> known = new HashSet<>();
-      imports.keySet().forEach(cache -> known.add(H2File.pathOf(folder, cache)));
-      return files
-          .filter(H2File::isOne)
-          .filter(file -> !known.contains(file))
-          .map(file -> file.getFileName().toString())
-          .sorted()
-          .toList();
-    }
-  }
-
-  /** As fast as it goes. */
-  private record UnlessStopped(CountDownLatch stopped) implements Pace {
-    @Override
-    public boolean keep(int bytes) {
-      return stopped.getCount() > 0;
-    }
-
-    @Override
-    public boolean await(long nanos) throws InterruptedException {
-      return !stopped.await(nanos, TimeUnit.NANOSECONDS);
-    }
+  /**
+   * Names of H2's files whose caches are not among these: of plugins that are not there, say.
+   *
+   * @throws IOException if the folder can't be read
+   */
+  public List<String> filesOfOthers(Set<String> caches) throws IOException {
+    return h2Files().stream()
+        .filter(file -> !caches.contains(H2File.cacheOf(file)))
+        .map(file -> file.getFileName().toString())
+        .toList();
   }
 }

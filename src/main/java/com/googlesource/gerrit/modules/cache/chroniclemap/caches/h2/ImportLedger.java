@@ -13,11 +13,11 @@
 // limitations under the License.
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.google.common.hash.Hasher;
 import com.google.common.hash.Hashing;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -26,72 +26,93 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.Properties;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * What is known between two starts of the files of H2: which caches were taken over, and whether a
- * Gerrit with H2 has run since.
+ * What is known between two starts of the files of H2: which there were when this module was first
+ * in use, and whether a Gerrit with H2 has run since.
  *
  * <p>The latter is told by H2's file of the web sessions, which only a daemon opens: its size and
  * its first and last blocks, since H2 writes its header anew whenever it has written. Times of
  * files would not do, as a copy of a site has others.
  *
  * <p>It stands in a file of its own beside those of H2: whoever deletes the folder of the stores
- * must not get back what H2 held long ago. Properties: {@code witness}, and {@code cache.NAME} for
- * each cache that is not taken over from its beginning any more.
+ * must not get back what H2 held long ago. Lines of text: the fingerprint of H2's file of the web
+ * sessions, or "none"; the names of caches; and a SHA-256 of all that.
  *
  * <p>Safe for any thread.
  */
 final class ImportLedger {
   static final String FILE = "cache-chroniclemap.imported";
   private static final String WITNESS_CACHE = "web_sessions";
-  private static final String WITNESS = "witness";
-  private static final String PREFIX = "cache.";
+  private static final String NONE = "none";
 
   /** H2 has two headers of this size at the beginning of a file. */
   private static final int BLOCK = 4096;
 
+  /** What was found of an earlier start. */
+  enum Found {
+    /** Nothing: this is the first. */
+    NOTHING,
+    /** All is known. */
+    ALL,
+    /** Something that can't be read, or makes no sense. */
+    DAMAGE
+  }
+
   private final Path file;
+  private final Path witnessFile;
+  private final Found found;
   private final String witnessNow;
-  private final boolean known;
 
-  /** What H2's file of the web sessions was like; empty if there was none. */
-  private String witness;
+  /** What H2's file of the web sessions was like. */
+  private final String witnessBefore;
 
-  /** Guarded by this. */
-  private final Set<String> seen = new TreeSet<>();
+  /** What was noted before this process. Guarded by this. */
+  private Set<String> seenBefore;
+
+  /** What is noted. Guarded by this. */
+  private Set<String> seen;
 
   /**
    * Reads what is known.
    *
    * @param folder of H2's files
-   * @throws IOException if there is something and it can't be read
    */
-  ImportLedger(Path folder) throws IOException {
+  ImportLedger(Path folder) {
     this.file = folder.resolve(FILE);
-    this.witnessNow = fingerprint(H2File.pathOf(folder, WITNESS_CACHE));
-    Properties properties = new Properties();
-    boolean found;
-    try (InputStream in = Files.newInputStream(file)) {
-      properties.load(in);
-      found = true;
-    } catch (NoSuchFileException e) {
-      found = false;
-    } catch (IllegalArgumentException e) {
-      throw new IOException(file + " is damaged: " + e.getMessage(), e);
-    }
-    this.known = found;
-    this.witness = properties.getProperty(WITNESS, "");
-    for (String name : properties.stringPropertyNames()) {
-      if (name.startsWith(PREFIX)) {
-        seen.add(name.substring(PREFIX.length()));
+    this.witnessFile = H2File.pathOf(folder, WITNESS_CACHE);
+    List<String> lines = List.of(NONE);
+    Found state = Found.ALL;
+    try {
+      String text = Files.readString(file);
+      lines = text.lines().toList();
+      if (lines.size() < 2 || !text.equals(textOf(lines.subList(0, lines.size() - 1)))) {
+        state = Found.DAMAGE;
       }
+    } catch (NoSuchFileException e) {
+      state = Found.NOTHING;
+    } catch (IOException e) {
+      state = Found.DAMAGE;
     }
+    this.found = state;
+    boolean known = state == Found.ALL;
+    this.witnessBefore = known ? lines.get(0) : NONE;
+    this.seen = new TreeSet<>(known ? lines.subList(1, lines.size() - 1) : List.of());
+    this.seenBefore = seen;
+    this.witnessNow = fingerprint(witnessFile, witnessBefore);
   }
 
-  private static String fingerprint(Path h2) throws IOException {
+  private static String textOf(List<String> lines) {
+    String text = String.join("\n", lines) + "\n";
+    return text + Hashing.sha256().hashString(text, UTF_8) + "\n";
+  }
+
+  /** What a file is like; if it can't be read, no Gerrit has used it either. */
+  private static String fingerprint(Path h2, String ifUnreadable) {
     try (FileChannel channel = FileChannel.open(h2)) {
       long size = channel.size();
       Hasher hasher = Hashing.sha256().newHasher().putLong(size);
@@ -99,7 +120,9 @@ final class ImportLedger {
       addBlocks(channel, Math.max(0, size - BLOCK), BLOCK, hasher);
       return hasher.hash().toString();
     } catch (NoSuchFileException e) {
-      return "";
+      return NONE;
+    } catch (IOException e) {
+      return ifUnreadable;
     }
   }
 
@@ -112,47 +135,60 @@ final class ImportLedger {
     hasher.putBytes(buffer.flip());
   }
 
-  /**
-   * Whether a Gerrit with H2 has run since this module was here last: what the stores hold may have
-   * been invalidated there.
-   */
+  Found found() {
+    return found;
+  }
+
+  /** Whether a Gerrit with H2 has run since this module was in use last. */
   boolean h2RanSince() {
-    return known && !witnessNow.isEmpty() && !witnessNow.equals(witness);
+    return found == Found.ALL && !witnessNow.equals(NONE) && !witnessNow.equals(witnessBefore);
   }
 
   /**
    * Notes that what is in the stores is not older than H2's files.
    *
+   * @param names of caches that are not to be taken over from their beginning
    * @throws IOException if that can't be noted
    */
-  synchronized void begin() throws IOException {
+  synchronized void begin(Set<String> names) throws IOException {
+    boolean same = found == Found.ALL && witnessNow.equals(witnessBefore);
     if (h2RanSince()) {
-      seen.clear();
+      seen = new TreeSet<>();
     }
-    if (!known || !witnessNow.equals(witness)) {
-      witness = witnessNow;
-      save();
+    seenBefore = new TreeSet<>(seen);
+    seenBefore.addAll(names);
+    if (same && seen.containsAll(names)) {
+      return;
+    }
+    if (!witnessNow.equals(NONE)) {
+      // Or else it might be another one after a loss of power, as if H2 had run.
+      try (FileChannel channel = FileChannel.open(witnessFile)) {
+        channel.force(true);
+      }
+    }
+    save(names);
+  }
+
+  /**
+   * Whether a cache was noted, by an earlier process, as not to be taken over from its beginning.
+   */
+  synchronized boolean wasSeen(String cache) {
+    return seenBefore.contains(cache);
+  }
+
+  /** Notes that caches are not to be taken over from their beginning any more. */
+  synchronized void see(Set<String> names) throws IOException {
+    if (!seen.containsAll(names)) {
+      save(names);
     }
   }
 
-  /** Whether a cache was taken over, or not to be, before. */
-  synchronized boolean isSeen(String cache) {
-    return seen.contains(cache);
-  }
-
-  /** Notes that a cache is not taken over from its beginning any more. */
-  synchronized void see(String cache) throws IOException {
-    if (seen.add(cache)) {
-      save();
-    }
-  }
-
-  private void save() throws IOException {
-    Properties properties = new Properties();
-    properties.setProperty(WITNESS, witness);
-    seen.forEach(cache -> properties.setProperty(PREFIX + cache, "seen"));
-    ByteArrayOutputStream out = new ByteArrayOutputStream();
-    properties.store(out, "Written by cache-chroniclemap: which caches were taken over from H2");
+  private void save(Set<String> more) throws IOException {
+    Set<String> all = new TreeSet<>(seen);
+    all.addAll(more);
+    List<String> lines = new ArrayList<>(List.of(witnessNow));
+    lines.addAll(all);
+    ByteBuffer bytes = ByteBuffer.wrap(textOf(lines).getBytes(UTF_8));
     Path next = file.resolveSibling(FILE + ".next");
     Files.deleteIfExists(next);
     try (FileChannel channel =
@@ -160,12 +196,15 @@ final class ImportLedger {
             next,
             Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
             PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")))) {
-      ByteBuffer bytes = ByteBuffer.wrap(out.toByteArray());
       while (bytes.hasRemaining()) {
         channel.write(bytes);
       }
       channel.force(true);
     }
     Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    try (FileChannel folder = FileChannel.open(file.toAbsolutePath().getParent())) {
+      folder.force(true);
+    }
+    seen = all;
   }
 }

@@ -13,43 +13,89 @@
 // limitations under the License.
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Works for a moment and rests for three times as long, so that a server that is busy loses at most
- * a quarter of one processor; and reads so many bytes a second at most, so that a disk that is busy
- * is left to others too.
+ * Keeps an import from taking more of the machine than it should: it works for a moment and rests
+ * for some times as long, so that a server that is busy loses a small part of one processor; and
+ * reads so many bytes a second at most, so that a disk that is busy is left to others too.
+ *
+ * <p>For one thread.
  */
-final class SharedPace implements Pace {
+final class SharedPace {
   private static final long WORK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
-  private static final int RESTS = 3;
-  private static final long BYTES_PER_SECOND = 32 << 20;
+
+  /** A moment in which the machine stood still is not to be made up for. */
+  private static final long LONGEST_REST_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   private final CountDownLatch stopped;
-  private long begun = System.nanoTime();
+  private final int rests;
+  private final long bytesPerSecond;
+
+  /** When it began to work, and what it has read since. */
+  private long begun;
+
   private long bytes;
 
-  SharedPace(CountDownLatch stopped) {
+  private SharedPace(CountDownLatch stopped, int rests, long bytesPerSecond) {
     this.stopped = stopped;
+    this.rests = rests;
+    this.bytesPerSecond = bytesPerSecond;
   }
 
-  @Override
-  public boolean keep(int read) throws InterruptedException {
+  /** So that nobody notices: a GB takes some two minutes, whatever its values are like. */
+  static SharedPace unnoticed(CountDownLatch stopped) {
+    return new SharedPace(stopped, 6, 10 << 20);
+  }
+
+  /** For who waits for it. */
+  static SharedPace brisk(CountDownLatch stopped) {
+    return new SharedPace(stopped, 3, 32 << 20);
+  }
+
+  /** As fast as it goes. */
+  static SharedPace none(CountDownLatch stopped) {
+    return new SharedPace(stopped, 0, Long.MAX_VALUE);
+  }
+
+  /** The work begins now. */
+  void begin() {
+    begun = System.nanoTime();
+    bytes = 0;
+  }
+
+  /**
+   * To be called after each row; may rest.
+   *
+   * @param read bytes of the row
+   * @return false if the work is to be broken off
+   */
+  boolean keep(int read, Progress progress) throws InterruptedException {
     bytes += read;
     long worked = System.nanoTime() - begun;
     if (worked < WORK_NANOS) {
-      return stopped.getCount() > 0;
+      return goesOn(progress);
     }
-    long atLeast = bytes * TimeUnit.SECONDS.toNanos(1) / BYTES_PER_SECOND - worked;
-    boolean goesOn = await(Math.max(RESTS * worked, atLeast));
-    begun = System.nanoTime();
-    bytes = 0;
-    return goesOn;
+    long atLeast = (long) ((double) bytes / bytesPerSecond * TimeUnit.SECONDS.toNanos(1)) - worked;
+    return await(Math.max(rests * worked, atLeast), progress);
   }
 
-  @Override
-  public boolean await(long nanos) throws InterruptedException {
-    return !stopped.await(nanos, TimeUnit.NANOSECONDS);
+  /**
+   * Waits, which is no work.
+   *
+   * @return false if the work is to be broken off
+   */
+  boolean await(long nanos, Progress progress) throws InterruptedException {
+    if (nanos > 0) {
+      boolean unused = stopped.await(Math.min(nanos, LONGEST_REST_NANOS), TimeUnit.NANOSECONDS);
+    }
+    begin();
+    return goesOn(progress);
+  }
+
+  private boolean goesOn(Progress progress) {
+    return stopped.getCount() > 0 && !progress.isCancelled();
   }
 }

@@ -34,6 +34,9 @@ public interface Disk {
   /** Whether a file is there; true also if the disk does not tell. */
   boolean exists(Path file);
 
+  /** Whether a file is there for sure: in doubt it is not. */
+  boolean surelyExists(Path file);
+
   /** Bytes of a file. */
   long size(Path file) throws IOException;
 

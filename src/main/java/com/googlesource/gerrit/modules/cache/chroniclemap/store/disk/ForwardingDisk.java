@@ -39,6 +39,11 @@ public abstract class ForwardingDisk implements Disk {
   }
 
   @Override
+  public boolean surelyExists(Path file) {
+    return disk.surelyExists(file);
+  }
+
+  @Override
   public long size(Path file) throws IOException {
     return disk.size(file);
   }

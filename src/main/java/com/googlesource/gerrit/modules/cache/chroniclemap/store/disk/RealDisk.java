@@ -68,6 +68,11 @@ final class RealDisk implements Disk {
   }
 
   @Override
+  public boolean surelyExists(Path file) {
+    return Files.exists(file);
+  }
+
+  @Override
   public long size(Path file) throws IOException {
     return Files.size(file);
   }

@@ -206,6 +206,13 @@ public final class FileInUse {
     }
   }
 
+  /**
+   * Whether it is known of the current file that a value was put in place of another or removed.
+   */
+  public boolean wasChanged() {
+    return current.state().isChanged();
+  }
+
   /** Removes a value that must not be found again. */
   public void remove(byte[] key) {
     markVoid(key);

@@ -212,9 +212,11 @@ public final class FilesOnDisk {
     return directory.resolve(versioned + ".import");
   }
 
-  /** Whether values from before the store was made may still be brought in. */
+  /**
+   * Whether values from before the store was made may still be brought in; in doubt they may not.
+   */
   public boolean isMarkedForImport() {
-    return disk.exists(importMarker());
+    return disk.surelyExists(importMarker());
   }
 
   /** Says that values from before the store was made may be brought in. */
@@ -224,7 +226,7 @@ public final class FilesOnDisk {
 
   /** Takes {@link #markForImport} back, so that no crash of the machine undoes that. */
   public void unmarkForImport() throws IOException {
-    if (isMarkedForImport()) {
+    if (disk.exists(importMarker())) {
       disk.delete(importMarker());
       disk.sync(directory);
     }
@@ -308,6 +310,8 @@ public final class FilesOnDisk {
   public void discard() throws IOException {
     try {
       deleteThisVersion();
+      // What was removed from the files is known by nobody now.
+      disk.delete(importMarker());
       disk.sync(directory);
     } catch (IOException e) {
       try {
