@@ -21,6 +21,8 @@ import com.google.common.base.Splitter;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.VerifyResult.Verdict;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport.State;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport.Outcome;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
@@ -34,7 +36,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What verify and compact say, to people and to scripts. */
+/** What verify, compact and import say, to people and to scripts. */
 class UpkeepShownTest {
   private static List<String> lines(Consumer<PrintWriter> printing) {
     StringWriter out = new StringWriter();
@@ -120,11 +122,67 @@ class UpkeepShownTest {
     assertThat(lines.get(7)).startsWith("lost: it has no file");
   }
 
+  private static ImportReport imported(String name, State state, String detail, long figure) {
+    return new ImportReport(
+        name, state, detail, figure, figure, figure, figure, figure, figure, figure, figure, figure,
+        figure);
+  }
+
+  @Test
+  void theTableOfAnImportTellsAll() {
+    List<ImportReport> reports =
+        List.of(
+            imported("ours", State.DONE, "", 7),
+            ImportReport.of("none", State.NOTHING, "H2 has no file of it"),
+            ImportReport.of("locked", State.FAILED, "it is in use"));
+    List<String> lines =
+        lines(out -> UpkeepTable.printImport(out, reports, List.of("x-v2.mv.db"), false));
+    assertThat(lines.get(2)).matches("ours +7 +7 +7 B +7 ms +done");
+    assertThat(lines.get(3)).matches("none +0 +0 +0 B +0 ms +nothing in H2");
+    assertThat(lines.get(4)).matches("locked +0 +0 +0 B +0 ms +FAILED");
+    assertThat(lines.get(6)).matches("3 caches +7 +7 +7 B +7 ms");
+    assertThat(String.join(" ", lines.subList(8, lines.size())))
+        .contains(
+            "ours: 7 left because the cache knows better; 7 of another version of Gerrit; 7 too"
+                + " old; 7 too");
+    assertThat(lines).contains("locked: it is in use");
+    assertThat(lines).contains("Of no cache that is open here: x-v2.mv.db");
+    assertThat(lines(out -> UpkeepTable.printImport(out, reports, List.of(), true)).get(2))
+        .endsWith("would be taken");
+  }
+
+  @Test
+  void jsonOfAnImport() {
+    String json =
+        UpkeepJson.ofImport(List.of(imported("a", State.IN_USE, "why", 7)), List.of("x-v2.mv.db"));
+    JsonObject cache = onlyCache(json);
+    assertThat(cache.get("name").getAsString()).isEqualTo("a");
+    assertThat(cache.get("result").getAsString()).isEqualTo("in_use");
+    assertThat(cache.get("detail").getAsString()).isEqualTo("why");
+    for (String name :
+        List.of(
+            "rows",
+            "read",
+            "imported",
+            "bytes",
+            "known",
+            "other_version",
+            "too_old",
+            "too_large",
+            "unreadable",
+            "millis")) {
+      assertWithMessage(name).that(cache.get(name).getAsLong()).isEqualTo(7);
+    }
+    assertThat(json).contains("\"other_files\"");
+    assertThat(json).contains("x-v2.mv.db");
+  }
+
   @ParameterizedTest
   @ValueSource(longs = {0, 1, 99_999, 999_950, 1L << 40, Long.MAX_VALUE / 100})
   void theTablesFit(long figure) {
     List<VerifyResult> verified = new ArrayList<>();
     List<CompactResult> compacted = new ArrayList<>();
+    List<ImportReport> imported = new ArrayList<>();
     for (String name : List.of("a", "plugin-with-a-name.and_a_cache", "n".repeat(300))) {
       for (Verdict verdict : Verdict.values()) {
         verified.add(
@@ -137,9 +195,17 @@ class UpkeepShownTest {
       for (Outcome outcome : Outcome.values()) {
         compacted.add(compacted(name, outcome, figure));
       }
+      for (State state : State.values()) {
+        imported.add(imported(name, state, "a word ".repeat(40), figure));
+      }
     }
     List<String> all = new ArrayList<>(lines(out -> UpkeepTable.printVerify(out, verified)));
     all.addAll(lines(out -> UpkeepTable.printCompact(out, compacted)));
+    all.addAll(
+        lines(
+            out ->
+                UpkeepTable.printImport(
+                    out, imported, List.of("x".repeat(60), "y".repeat(60)), false)));
     for (String line : all) {
       assertWithMessage(line).that(line.length()).isAtMost(Tables.WIDTH);
     }
