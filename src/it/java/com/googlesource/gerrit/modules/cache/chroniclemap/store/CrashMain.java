@@ -74,7 +74,9 @@ final class CrashMain {
     }
   }
 
-  /** Puts every key, so that the file grows however slow the machine is. */
+  /**
+   * Puts every key, the same values each time, so that the file grows however slow the machine is.
+   */
   private void fill() throws InterruptedException {
     store.awaitOpened();
     for (int key = 0; key < KEYS; key++) {
@@ -82,6 +84,9 @@ final class CrashMain {
       log.add(Kind.RETURNED, 0, 0, 0);
     }
     store.flush();
+    if (store.stats().growths() == 0) {
+      throw new AssertionError("the file did not grow");
+    }
   }
 
   static StoreSettings settings() {
