@@ -94,9 +94,9 @@ final class RefsServer implements AutoCloseable {
   }
 
   /** Has the first so many users ask for one thing, again and again, for a time. */
-  RefsFigures measure(String project, RefsRequest request, int count, Duration time)
+  RequestFigures measure(String project, RefsRequest request, int count, Duration time)
       throws IOException {
-    List<Callable<RefsFigures>> tasks = new ArrayList<>();
+    List<Callable<RequestFigures>> tasks = new ArrayList<>();
     Deadline clock = Deadline.in(time);
     for (RefsUser user : users.get(project).subList(0, count)) {
       tasks.add(() -> askUntil(user, request, clock, time));
@@ -107,7 +107,7 @@ final class RefsServer implements AutoCloseable {
     String lastRefusal = "";
     ExecutorService threads = Executors.newFixedThreadPool(count);
     try {
-      for (Future<RefsFigures> one : threads.invokeAll(tasks)) {
+      for (Future<RequestFigures> one : threads.invokeAll(tasks)) {
         millis.addAll(one.get().millis());
         refused += one.get().refused();
         lastRefusal = lastRefusal.isEmpty() ? one.get().lastRefusal() : lastRefusal;
@@ -122,11 +122,11 @@ final class RefsServer implements AutoCloseable {
     }
     double seconds = clock.elapsed().toNanos() / 1e9;
     Collections.sort(millis);
-    return new RefsFigures(millis, refused, seconds, cpuSeconds() - cpuBefore, lastRefusal);
+    return new RequestFigures(millis, refused, seconds, cpuSeconds() - cpuBefore, lastRefusal);
   }
 
   /** Once in any case. */
-  private static RefsFigures askUntil(
+  private static RequestFigures askUntil(
       RefsUser user, RefsRequest request, Deadline clock, Duration time) {
     List<Double> millis = new ArrayList<>();
     int refused = 0;
@@ -144,7 +144,7 @@ final class RefsServer implements AutoCloseable {
         break;
       }
     }
-    return new RefsFigures(millis, refused, 0, 0, lastRefusal);
+    return new RequestFigures(millis, refused, 0, 0, lastRefusal);
   }
 
   private double cpuSeconds() throws IOException {

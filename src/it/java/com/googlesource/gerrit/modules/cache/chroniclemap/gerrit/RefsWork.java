@@ -65,7 +65,7 @@ final class RefsWork {
   private final int refs;
   private final List<Integer> users = new ArrayList<>();
   private final Duration time;
-  private final Map<Line, RefsFigures> results = new LinkedHashMap<>();
+  private final Map<Line, RequestFigures> results = new LinkedHashMap<>();
   private final Map<Kind, RefsServer> servers = new LinkedHashMap<>();
 
   private RefsWork(List<String> args) {
@@ -148,7 +148,7 @@ final class RefsWork {
           Collections.reverse(order);
         }
         for (Kind kind : order) {
-          RefsFigures figures = measure(servers.get(kind), project, request, count);
+          RequestFigures figures = measure(servers.get(kind), project, request, count);
           results.put(new Line(request, count, project, kind), figures);
           say(
               "%s, %s project, %d users, %s: %.2f a second%s",
@@ -165,7 +165,7 @@ final class RefsWork {
     }
   }
 
-  private RefsFigures measure(RefsServer server, String project, RefsRequest request, int count)
+  private RequestFigures measure(RefsServer server, String project, RefsRequest request, int count)
       throws IOException {
     if (!args.contains("--neighbour") || project.equals(SMALL)) {
       return server.measure(project, request, count, time);
@@ -180,8 +180,8 @@ final class RefsWork {
 
   /** As often as the small project takes; of more users, as seldom as it does so many. */
   private double timesSmall(Line line) {
-    RefsFigures here = results.get(line);
-    RefsFigures small = results.get(new Line(line.request, line.users, SMALL, line.kind));
+    RequestFigures here = results.get(line);
+    RequestFigures small = results.get(new Line(line.request, line.users, SMALL, line.kind));
     return line.users == 1
         ? here.percentile(50) / small.percentile(50)
         : small.perSecond() / here.perSecond();
@@ -210,7 +210,7 @@ final class RefsWork {
         for (String project : List.of(LARGE, SMALL)) {
           for (Kind kind : Kind.values()) {
             Line line = new Line(request, count, project, kind);
-            RefsFigures figures = results.get(line);
+            RequestFigures figures = results.get(line);
             System.out.printf(
                 Locale.ROOT,
                 ROW,
@@ -266,17 +266,18 @@ final class RefsWork {
       if (line.kind != Kind.OURS) {
         continue;
       }
-      RefsFigures ours = results.get(line);
+      RequestFigures ours = results.get(line);
       String where =
           ", %s, %d %s"
               .formatted(
                   line.project.equals(LARGE) ? refsName() : "small repository",
                   line.users,
                   line.users == 1 ? "user" : "users");
-      RefsFigures plain = results.get(new Line(line.request, line.users, line.project, Kind.PLAIN));
+      RequestFigures plain =
+          results.get(new Line(line.request, line.users, line.project, Kind.PLAIN));
       add(all, line.request.title(), where + ", vs plain Gerrit", ours, plain);
       if (line.project.equals(LARGE)) {
-        RefsFigures small = results.get(new Line(line.request, line.users, SMALL, Kind.OURS));
+        RequestFigures small = results.get(new Line(line.request, line.users, SMALL, Kind.OURS));
         add(all, line.request.title(), where + ", vs small repository", ours, small);
       }
     }
@@ -291,7 +292,7 @@ final class RefsWork {
   }
 
   private static void add(
-      JsonArray all, String title, String where, RefsFigures ours, RefsFigures theirs) {
+      JsonArray all, String title, String where, RequestFigures ours, RequestFigures theirs) {
     double a = ours.perSecond();
     double b = theirs.perSecond();
     addOne(all, title + " per second" + where, "requests/s", a, b, a / b);

@@ -28,7 +28,7 @@ import org.eclipse.jgit.lib.ObjectId;
 /** What a small team does in one project: pushes, comments, votes, submits; and reads it all. */
 final class Workload {
   private static final int CHAIN = 3;
-  private static final int FILES = 3;
+  static final int FILES = 3;
 
   private final Gerrit gerrit;
   private final String project;
@@ -65,9 +65,19 @@ final class Workload {
       for (int line = 0; line < 40; line++) {
         text.append("change ").append(change).append(", line ").append(line).append('\n');
       }
-      files.add(new GitUser.Content("src/c" + change + "/File" + file + ".txt", text.toString()));
+      files.add(new GitUser.Content(fileOf(change, file), text.toString()));
     }
     return files;
+  }
+
+  /**
+   * The name of a file that a change adds.
+   *
+   * @param index of the change in {@link #changes}, if these were pushed in one go
+   * @param file less than {@link #FILES}
+   */
+  static String fileOf(int index, int file) {
+    return "src/c" + index + "/File" + file + ".txt";
   }
 
   /** The numbers of all changes pushed, the oldest first. */
@@ -117,7 +127,7 @@ final class Workload {
   }
 
   /** With the project: a number alone would be looked up in the search index. */
-  private String path(int change) {
+  String path(int change) {
     return "/changes/" + project + "~" + change;
   }
 

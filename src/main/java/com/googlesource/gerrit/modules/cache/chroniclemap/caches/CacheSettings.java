@@ -19,6 +19,7 @@ import static java.util.concurrent.TimeUnit.SECONDS;
 import com.google.common.base.Strings;
 import com.google.gerrit.server.cache.PersistentCacheDef;
 import com.google.gerrit.server.config.ConfigUtil;
+import com.google.gerrit.server.config.GerritRuntime;
 import com.google.gerrit.server.config.GerritServerConfig;
 import com.google.gerrit.server.config.SitePaths;
 import com.google.inject.Inject;
@@ -48,10 +49,19 @@ final class CacheSettings {
   private final Config config;
   private final SitePaths site;
 
+  /** Not bound where Gerrit's own tests make an injector. */
+  @Inject(optional = true)
+  private GerritRuntime runtime = GerritRuntime.DAEMON;
+
   @Inject
   CacheSettings(@GerritServerConfig Config config, SitePaths site) {
     this.config = config;
     this.site = site;
+  }
+
+  /** Whether this is no server, but a program such as {@code reindex}. */
+  boolean isOfflineProgram() {
+    return runtime == GerritRuntime.BATCH;
   }
 
   /** The folder for the stores; empty if {@code cache.directory} is not set. */

@@ -18,12 +18,18 @@ import com.google.gerrit.lifecycle.LifecycleModule;
 import com.google.gerrit.server.cache.PersistentCacheFactory;
 import com.google.gerrit.server.plugins.ReloadPluginListener;
 import com.google.inject.internal.UniqueAnnotations;
+import com.google.inject.name.Names;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** Binds the factory of persistent caches. */
 public final class CachesModule extends LifecycleModule {
   @Override
   protected void configure() {
     bind(PersistentCacheFactory.class).to(ChronicleMapCacheFactory.class);
+    // Gerrit sets it in offline programs; the name is that of its own module for H2.
+    bind(AtomicBoolean.class)
+        .annotatedWith(Names.named(ChronicleMapCacheFactory.READ_ONLY))
+        .toInstance(new AtomicBoolean());
     bind(CacheInventory.class).to(ChronicleMapCacheFactory.class);
     listener().to(FlagsCheck.class);
     listener().to(ChronicleMapCacheFactory.class);

@@ -230,17 +230,14 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   @Override
   public void invalidate(Object object) {
     if (isKey(object)) {
-      byte[] keyBytes = disk.keyBytes(asKey(object));
-      if (keyBytes != null) {
-        disk.store().remove(keyBytes);
-      }
+      disk.remove(disk.keyBytes(asKey(object)));
       heap.invalidate(object);
     }
   }
 
   @Override
   public void invalidateAll() {
-    disk.store().clear();
+    disk.clear();
     heap.invalidateAll();
   }
 

@@ -28,6 +28,7 @@ import com.google.gerrit.server.plugins.Plugin;
 import com.google.gerrit.server.plugins.ReloadPluginListener;
 import com.google.inject.Inject;
 import com.google.inject.Singleton;
+import com.google.inject.name.Named;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.H2Imports;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
@@ -49,6 +50,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
 
 /**
@@ -58,9 +60,13 @@ import java.util.stream.Collectors;
 @Singleton
 final class ChronicleMapCacheFactory
     implements PersistentCacheFactory, CacheInventory, LifecycleListener, ReloadPluginListener {
+  /** Name of the flag that says that nothing is to be changed on disk. */
+  static final String READ_ONLY = "DiskCacheReadOnly";
+
   private final MemoryCacheFactory memory;
   private final CacheSettings settings;
   private final DynamicMap<Cache<?, ?>> bound;
+  private final AtomicBoolean readOnly;
   private final Optional<StoreDirectory> directory;
 
   /** Empty if the caches are kept in memory only, or it can't be noted what is taken over. */
@@ -76,8 +82,12 @@ final class ChronicleMapCacheFactory
 
   @Inject
   ChronicleMapCacheFactory(
-      MemoryCacheFactory memory, CacheSettings settings, DynamicMap<Cache<?, ?>> bound) {
+      MemoryCacheFactory memory,
+      CacheSettings settings,
+      DynamicMap<Cache<?, ?>> bound,
+      @Named(READ_ONLY) AtomicBoolean readOnly) {
     this.memory = memory;
+    this.readOnly = readOnly;
     this.settings = settings;
     this.bound = bound;
     this.directory = openDirectory();
@@ -101,38 +111,46 @@ final class ChronicleMapCacheFactory
     }
   }
 
-  /**
-   * Looks at what H2 left; returns false if the stores may be older than that and can't be deleted.
-   */
+  /** Looks at what H2 left; returns false if the stores may be older than that and can't go. */
   private boolean openImports(StoreDirectory opened) {
     H2Imports made;
     try {
       made =
-          new H2Imports(settings.h2Directory().orElseThrow(), settings.importFromH2(), log::warn);
-    } catch (IOException | RuntimeException e) {
-      log.warn("Nothing is taken over from H2: cannot look for its files: " + e);
-      return true;
-    }
-    Optional<String> stale = made.whyStoresAreStale();
-    if (stale.isPresent()) {
-      try {
+          new H2Imports(
+              settings.h2Directory().orElseThrow(),
+              opened.hasStores(),
+              importsByItself(),
+              log::warn);
+      Optional<String> stale = made.whyStoresAreStale();
+      if (stale.isPresent()) {
         log.warn("All caches begin empty: " + stale.get());
+        made.forget();
         opened.deleteAll();
-      } catch (IOException e) {
-        opened.close();
-        var unused =
-            memoryOnly(
-                "what they hold is stale and can't be deleted: " + e + "; delete " + opened.path());
-        return false;
       }
+    } catch (IOException e) {
+      opened.close();
+      var unused =
+          memoryOnly(
+              "they may hold what was invalidated, and can't be deleted: %s; delete %s"
+                  .formatted(e, opened.path()));
+      return false;
     }
     try {
       made.begin();
       imports = Optional.of(made);
-    } catch (IOException | RuntimeException e) {
+    } catch (IOException e) {
       log.warn("Nothing is taken over from H2, because that can't be noted: " + e);
     }
     return true;
+  }
+
+  private boolean importsByItself() {
+    try {
+      return settings.importFromH2() && !settings.isOfflineProgram();
+    } catch (IllegalArgumentException e) {
+      log.warn("Nothing is taken over from H2 by itself: " + e.getMessage());
+      return false;
+    }
   }
 
   private Optional<StoreDirectory> memoryOnly(String reason) {
@@ -251,14 +269,17 @@ final class ChronicleMapCacheFactory
                   report -> log.report(def.name(), limit, report));
       if (mode != ImportMode.NONE) {
         imports.get().add(def, store);
+      } else {
+        imports.ifPresent(all -> all.remove(def.name()));
       }
       return Optional.of(
           new DiskTier<>(
               def,
               store,
+              readOnly,
               settings.maxAge(def),
               settings.refreshAfterWrite(def),
-              /* forgetsMisses= */ mode != ImportMode.NONE && H2Imports.isSecret(def.name())));
+              /* missesStay= */ mode != ImportMode.NONE && H2Imports.isSecret(def.name())));
     } catch (StoreUnavailableException e) {
       log.warn("Cache " + def.name() + " is kept in memory only: " + e.getMessage());
       return Optional.empty();
@@ -299,6 +320,12 @@ final class ChronicleMapCacheFactory
             .toList();
     caches.removeAll(stopping);
     stopping.forEach(cache -> directory.get().closeStore(cache.disk().store()));
+    Set<String> names =
+        caches.stream().map(ChronicleMapCache::name).collect(Collectors.toUnmodifiableSet());
+    stopping.stream()
+        .map(ChronicleMapCache::name)
+        .filter(name -> !names.contains(name))
+        .forEach(name -> imports.ifPresent(all -> all.remove(name)));
   }
 
   private void addBound(String plugin, Set<Cache<?, ?>> result) {
@@ -312,7 +339,10 @@ final class ChronicleMapCacheFactory
   @Override
   public void start() {
     log.open();
-    imports.ifPresent(H2Imports::ready);
+    if (!settings.isOfflineProgram()) {
+      // The others leave what H2 holds to the daemon, which opens more of the caches.
+      imports.ifPresent(H2Imports::ready);
+    }
   }
 
   @Override

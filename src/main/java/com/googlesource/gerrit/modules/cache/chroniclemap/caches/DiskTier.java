@@ -23,6 +23,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.Value;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
@@ -39,24 +40,29 @@ final class DiskTier<K, V> {
   private final CacheSerializer<V> valueSerializer;
   private final long maxAgeMillis;
   private final long refreshAfterMillis;
-  private final boolean forgetsMisses;
+  private final AtomicBoolean readOnly;
+  private final boolean missesStay;
   private final LongAdder serializerErrors = new LongAdder();
   private final DiskTimes times = new DiskTimes();
 
   /**
    * Begins to use a store.
    *
-   * @param forgetsMisses whether a key that somebody was told is not there must not come in later
-   *     from elsewhere: who signs out then leaves no trace of that here
+   * @param readOnly whether nothing is to be changed; may be set later
+   * @param missesStay whether a key that somebody was told is not there must not come in later from
+   *     elsewhere: signing out of a session that is not found invalidates nothing, so that it was
+   *     not found is all there is to know of that
    */
   DiskTier(
       PersistentCacheDef<K, V> def,
       Store store,
+      AtomicBoolean readOnly,
       Optional<Duration> maxAge,
       Optional<Duration> refreshAfterWrite,
-      boolean forgetsMisses) {
+      boolean missesStay) {
     this.name = def.name();
-    this.forgetsMisses = forgetsMisses;
+    this.readOnly = readOnly;
+    this.missesStay = missesStay;
     this.store = store;
     this.trace = new CacheTrace(name);
     this.keySerializer = def.keySerializer();
@@ -134,10 +140,10 @@ final class DiskTier<K, V> {
     long begun = timed ? System.nanoTime() : 0;
     long ticket = store.ticket(keyBytes);
     Value stored = again ? store.readAgain(keyBytes) : store.read(keyBytes);
+    if (stored == null && missesStay && !readOnly.get()) {
+      stored = store.readForGood(keyBytes);
+    }
     if (stored == null) {
-      if (forgetsMisses) {
-        store.removeIfImporting(keyBytes);
-      }
       return null;
     }
     long read = timed ? System.nanoTime() : 0;
@@ -150,8 +156,22 @@ final class DiskTier<K, V> {
       return new Held<>(value, stored.created(), ticket);
     }
     // It was written by a serializer that was changed without a new version.
-    store.remove(keyBytes);
+    remove(keyBytes);
     return null;
+  }
+
+  /** Removes a value, if there is one. */
+  void remove(@Nullable byte[] keyBytes) {
+    if (keyBytes != null && !readOnly.get()) {
+      var unused = store.remove(keyBytes);
+    }
+  }
+
+  /** Removes all values. */
+  void clear() {
+    if (!readOnly.get()) {
+      store.clear();
+    }
   }
 
   @Nullable
@@ -171,7 +191,7 @@ final class DiskTier<K, V> {
    */
   Held<V> put(@Nullable byte[] keyBytes, V value) {
     long now = System.currentTimeMillis();
-    if (keyBytes == null) {
+    if (keyBytes == null || readOnly.get()) {
       return Held.confirmed(value, now);
     }
     long begun = System.nanoTime();
@@ -195,6 +215,9 @@ final class DiskTier<K, V> {
     long now = System.currentTimeMillis();
     if (keyBytes == null) {
       return Held.confirmed(value, now);
+    }
+    if (readOnly.get()) {
+      return new Held<>(value, now, ticket, begun);
     }
     long computed = System.nanoTime();
     byte[] bytes = serialize(value, computed);

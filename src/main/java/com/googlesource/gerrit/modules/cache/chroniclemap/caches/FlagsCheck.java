@@ -15,18 +15,30 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import com.google.gerrit.extensions.events.LifecycleListener;
+import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.JvmFlags;
 
 /**
- * Stops the server if the Java virtual machine lacks a flag that Chronicle-Map needs.
+ * Stops the server if the Java virtual machine lacks a flag that Chronicle-Map needs. An offline
+ * program goes on with caches in memory, and says so: nobody minds but for the time it takes.
  *
  * <p>It does so when the server starts and not when modules are configured: only then is Gerrit's
  * error_log open, and it is the one place where an administrator can read what to do, because
  * {@code gerrit.sh start} drops what is printed.
  */
 final class FlagsCheck implements LifecycleListener {
+  private final CacheSettings settings;
+
+  @Inject
+  FlagsCheck(CacheSettings settings) {
+    this.settings = settings;
+  }
+
   @Override
   public void start() {
+    if (settings.isOfflineProgram()) {
+      return;
+    }
     JvmFlags.missing()
         .ifPresent(
             message -> {

@@ -47,7 +47,7 @@ final class ImportGuard {
   /** Whether values may come in. */
   private volatile boolean open;
 
-  /** A bit for each key changed; null if none can have been since values may come in. */
+  /** A bit for each key changed; null if no values can come in. */
   private volatile AtomicLongArray bits;
 
   private volatile boolean allChanged;

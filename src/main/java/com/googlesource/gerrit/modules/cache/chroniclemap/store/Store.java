@@ -169,16 +169,16 @@ public final class Store {
 
   /**
    * Whether values that something else held before this store was made may be brought in; to be
-   * asked when it was opened. They may if it was opened for that and its file was new then, or has
-   * never had a value put in place of another or removed since.
+   * asked when it was opened. They may if it was opened for that, and its file was new then or
+   * nothing was put into it or removed since it was, but for what was computed.
    */
   public boolean isImportable() {
     return imports.isPossible();
   }
 
   /**
-   * Brings in a value from before this store was made. What was put, computed or removed since
-   * wins, and nothing leaves for it.
+   * Brings in a value from before this store was made. What is there, and what was put or removed
+   * since, wins; nothing leaves for it.
    *
    * @param created milliseconds since the epoch at which the value was made
    */
@@ -187,13 +187,21 @@ public final class Store {
   }
 
   /**
-   * Removes a key that somebody was told is not there, if values may still be brought in: it must
-   * not be there later either.
+   * Reads a value once more that was not found: for a cache that must not come to have later what
+   * somebody was told it does not have. While values may be brought in, none is for this key from
+   * here on; at other times this costs nothing and finds nothing.
+   *
+   * @return what was brought in meanwhile; null if there is nothing
    */
-  public void removeIfImporting(byte[] key) {
-    if (context.imports.isNoting()) {
-      var unused = changes.remove(key);
+  public Value readForGood(byte[] key) {
+    if (!context.imports.isNoting()) {
+      return null;
     }
+    HashedKey hashed = new HashedKey(key);
+    changes.noteForImport(hashed);
+    // Whoever was bringing it in when that was noted has done so after this.
+    context.pending.await(hashed);
+    return reads.find(key);
   }
 
   /** Says that no more values are brought in, in this process or a later one. */

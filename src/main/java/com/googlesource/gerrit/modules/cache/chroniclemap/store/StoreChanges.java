@@ -163,7 +163,7 @@ final class StoreChanges {
   }
 
   /** First of all: a value from before must not be brought in once the key has changed. */
-  private void noteForImport(HashedKey key) {
+  void noteForImport(HashedKey key) {
     try {
       context.imports.changing(key.bytes);
     } catch (IOException e) {

@@ -184,6 +184,15 @@ public final class StoreDirectory implements AutoCloseable {
   }
 
   /**
+   * Whether there are files of any store, of whatever name and version.
+   *
+   * @throws IOException if that can't be seen
+   */
+  public boolean hasStores() throws IOException {
+    return FilesOnDisk.hasAny(disk, path);
+  }
+
+  /**
    * Deletes what all stores hold, of whatever name and version. Before any of them is opened.
    *
    * @throws IOException if some of it is still there

@@ -94,7 +94,7 @@ final class StoreImport {
         return ImportResult.STORED;
       }
       boolean grows = growth.request(file, value.length);
-      // Where it is not as large as it may be, the disk may have room for that later.
+      // Where it is not as large as it may be, there may be disk for that later.
       return grows || file.bytes() <= context.settings.maxBytes() / 2
           ? ImportResult.LATER
           : ImportResult.NO_ROOM;

@@ -451,12 +451,16 @@ class H2ImportTest {
   @Test
   void nobodyIsSignedInIfTheNoteIsDamaged() throws Exception {
     withH2(def(SESSIONS), h2 -> putMany(h2, 10));
-    for (String damage : ImmutableList.of("", "none\n", "x\ny\nz\n")) {
+    for (String damage : ImmutableList.of("gone", "", "none\n", "x\ny\nz\n")) {
       start(def(SESSIONS));
       cache.invalidate("key1");
       cache.put("ours", "session");
       close();
-      Files.writeString(note(), damage);
+      if (damage.equals("gone")) {
+        Files.delete(note());
+      } else {
+        Files.writeString(note(), damage);
+      }
       start(def(SESSIONS));
       assertThat(run(SESSIONS).imported()).isEqualTo(0);
       assertThat(cache.getIfPresent("key1")).isNull();
@@ -469,7 +473,7 @@ class H2ImportTest {
   }
 
   @Test
-  void aNoteThatCannotBeWrittenLeavesTheCachesAsTheyAre() throws Exception {
+  void aNoteThatCannotBeWrittenMeansAnEmptyStart() throws Exception {
     withH2(def(SESSIONS), h2 -> putMany(h2, 10));
     Files.createDirectories(note().resolveSibling(note().getFileName() + ".next/in-the-way"));
     start(def(SESSIONS));
@@ -478,8 +482,39 @@ class H2ImportTest {
         .contains("see the log");
     assertThat(cache.getIfPresent("key1")).isNull();
     cache.put("a", "b");
-    start(def(SESSIONS));
     assertThat(cache.getIfPresent("a")).isEqualTo("b");
+    // H2 may run now, and nobody could tell.
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("a")).isNull();
+    assertThat(cache.getIfPresent("key1")).isNull();
+  }
+
+  @Test
+  void sessionsOfH2ThatTurnUpLaterAreLeft() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    byte[] late = Files.readAllBytes(h2File(SESSIONS));
+    Files.delete(h2File(SESSIONS));
+    start(def(SESSIONS));
+    cache.put("ours", "session");
+    close();
+    Files.write(h2File(SESSIONS), late);
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("key1")).isNull();
+    assertThat(cache.getIfPresent("ours")).isNull();
+    cache.put("ours", "session");
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("ours")).isEqualTo("session");
+  }
+
+  @Test
+  void aSettingThatMakesNoSenseLeavesItToTheAdmin() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    Config config = new Config();
+    config.setString("cache", null, "importFromH2", "perhaps");
+    site = new TestSite(temp, Backend.CHRONICLE, config);
+    cache = site.build(def(SESSIONS));
+    assertThat(AgeTest.storeOf(cache).stats().entries()).isEqualTo(0);
+    assertThat(run(SESSIONS).imported()).isEqualTo(10);
   }
 
   @Test

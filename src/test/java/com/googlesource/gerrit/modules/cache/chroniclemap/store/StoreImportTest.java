@@ -228,7 +228,6 @@ class StoreImportTest {
 
   @Test
   void isNotResumedInANewFile() throws Exception {
-    directory.deleteAll();
     directory.close();
     directory = StoreDirectory.open(temp.resolve("others"));
     store = open(ImportMode.RESUME);
@@ -283,11 +282,61 @@ class StoreImportTest {
 
   @Test
   void whatSomebodyWasToldIsNotThereDoesNotComeIn() throws Exception {
-    store.removeIfImporting(key(1));
+    assertThat(store.readForGood(key(1))).isNull();
     assertThat(bringIn(1, 11)).isEqualTo(ImportResult.KNOWN);
+    assertThat(bringIn(2, 12)).isEqualTo(ImportResult.STORED);
+    assertThat(TestValues.numberOf(store.readForGood(key(2)))).isEqualTo(12);
+    // The next process does not know who asked for what.
+    kill(ImportMode.BEGIN);
+    assertThat(bringIn(1, 11)).isEqualTo(ImportResult.OVER);
+    assertThat(read(2)).isEqualTo(12);
+  }
+
+  /** As it is where nothing is brought in: nothing may be lost, at no price. */
+  @Test
+  void aReadForGoodChangesNothing() throws Exception {
+    store.put(key(1), TestValues.of(2), 5);
     store.endImport();
-    store.removeIfImporting(key(2));
-    assertThat(store.stats().invalidated()).isEqualTo(1);
+    assertThat(store.readForGood(key(1))).isNull();
+    assertThat(read(1)).isEqualTo(2);
+    restart(ImportMode.NONE);
+    assertThat(store.readForGood(key(3))).isNull();
+    directory.close();
+    assertThat(store.readForGood(key(1))).isNull();
+    directory = StoreDirectory.open(folder);
+    store = open(ImportMode.NONE);
+    assertThat(read(1)).isEqualTo(2);
+    assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
+  }
+
+  /** The note is not taken back together with that of the files that were to be discarded. */
+  @Test
+  void nothingComesIntoAFileThatTookThePlaceOfOneThatFailed() throws Exception {
+    bringIn(1, 11);
+    AtomicBoolean stuck = new AtomicBoolean();
+    Disk disk =
+        new ForwardingDisk(Disk.REAL) {
+          @Override
+          public void delete(Path file) throws IOException {
+            if (stuck.get()) {
+              throw new IOException("on purpose");
+            }
+            super.delete(file);
+          }
+        };
+    directory.close();
+    directory = StoreDirectory.open(folder, OptionalLong.empty(), disk, System::currentTimeMillis);
+    store = open(ImportMode.RESUME);
+    stuck.set(true);
+    var unused = store.remove(key(1));
+    assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
+    stuck.set(false);
+    store.heal();
+    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+    assertThat(bringIn(1, 11)).isNotEqualTo(ImportResult.STORED);
+    kill(ImportMode.RESUME);
+    assertThat(bringIn(1, 11)).isNotEqualTo(ImportResult.STORED);
+    assertThat(read(1)).isEqualTo(KeyHistory.NONE);
   }
 
   /** A file that could not be opened may have held anything. */

@@ -193,6 +193,10 @@ final class CacheImport {
     private long tooLarge;
     private long withoutRoom;
     private int withoutRoomInARow;
+
+    /** Whether it was waited in vain for the store to grow. */
+    private boolean impatient;
+
     private int gaps;
     private String gap = "";
 
@@ -225,7 +229,7 @@ final class CacheImport {
           return tell(State.FAILED, e.getMessage());
         }
         if (gaps++ == MOST_GAPS) {
-          return tell(read == 0 ? State.FAILED : State.DONE, gap);
+          return tell(last == 0 ? State.FAILED : State.DONE, gap);
         }
         if (!pace.await(LOOK_NANOS, progress)) {
           return tell(State.INTERRUPTED, gap);
@@ -233,8 +237,10 @@ final class CacheImport {
         if (byUse) {
           byUse = false;
           last = 0;
+          read = 0;
         } else {
-          skip = last > before ? 1 : Math.max(1, 2 * skip);
+          // The first time the same again: it may have been a passing error.
+          skip = last > before ? 0 : Math.max(1, 2 * skip);
         }
       }
     }
@@ -295,9 +301,15 @@ final class CacheImport {
     private ImportResult bringIn(byte[] key, H2File.Row row) throws InterruptedException {
       ImportResult result = store.importValue(key, row.value(), row.created());
       long waiting = System.nanoTime();
-      while (result == ImportResult.LATER
-          && System.nanoTime() - waiting < LONGEST_GROWTH_NANOS
-          && pace.await(GROWTH_NANOS, progress)) {
+      while (result == ImportResult.LATER) {
+        impatient |= System.nanoTime() - waiting > LONGEST_GROWTH_NANOS;
+        if (impatient) {
+          // The disk of all caches may be taken: what has room even so is taken over.
+          return ImportResult.NO_ROOM;
+        }
+        if (!pace.await(GROWTH_NANOS, progress)) {
+          return result;
+        }
         result = store.importValue(key, row.value(), row.created());
       }
       return result;

@@ -19,6 +19,7 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cache.PersistentCacheDef;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportLedger.Verdict;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport.State;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.ImportMode;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
@@ -58,7 +59,8 @@ import java.util.stream.Stream;
  *   <li>What was broken off goes on only where nothing was changed since, which the store notes.
  *   <li>What H2 had when this module was ready for the first time is not begun any more, whatever
  *       becomes of the stores; {@link ImportLedger} notes that beside H2's files.
- *   <li>If H2 was in use in between, or nobody knows, the stores begin empty.
+ *   <li>If H2 was in use in between, or nobody knows, the stores begin empty; in doubt nothing
+ *       comes in either.
  * </ul>
  *
  * <p>Safe for any thread.
@@ -78,7 +80,6 @@ public final class H2Imports {
 
   private final Path folder;
   private final boolean automatic;
-  private final boolean recent;
   private final ImportLedger ledger;
   private final Consumer<String> warnings;
   private final CountDownLatch stopped = new CountDownLatch(1);
@@ -100,25 +101,29 @@ public final class H2Imports {
   private boolean ready;
 
   /**
-   * Looks at what H2 has, and what is known of that.
+   * Looks at what is known of H2's files.
    *
    * @param folder of H2's files: Gerrit's {@code cache.directory}
-   * @param automatic whether to take it over without being asked
+   * @param hasStores whether there are files of stores
+   * @param automatic whether to take over what H2 has without being asked
    * @param warnings told what people should know
-   * @throws IOException if the folder can't be read
    */
-  public H2Imports(Path folder, boolean automatic, Consumer<String> warnings) throws IOException {
+  public H2Imports(Path folder, boolean hasStores, boolean automatic, Consumer<String> warnings) {
     this.folder = folder;
     this.warnings = warnings;
     this.automatic = automatic;
-    this.ledger = new ImportLedger(folder);
-    Instant old = Instant.now().minus(RECENT);
-    boolean isRecent = ledger.h2RanSince();
-    for (Path file : h2Files()) {
-      isRecent |= Files.getLastModifiedTime(file).toInstant().isAfter(old);
-    }
-    this.recent = isRecent;
+    this.ledger = new ImportLedger(folder, hasStores);
     thread.setDaemon(true);
+  }
+
+  /** Whether H2 has used a file not long ago. */
+  private boolean isRecent(Path file) {
+    try {
+      return ledger.verdict() == Verdict.H2_RAN
+          || Files.getLastModifiedTime(file).toInstant().isAfter(Instant.now().minus(RECENT));
+    } catch (IOException e) {
+      return false;
+    }
   }
 
   private List<Path> h2Files() throws IOException {
@@ -135,20 +140,32 @@ public final class H2Imports {
   }
 
   /**
-   * Why what the stores hold must be deleted before {@link #begin}, for people; empty if it need
-   * not be.
+   * Why what the stores hold must not be used, for people; empty if it may. If it must not, what is
+   * known is to be {@link #forget forgotten} and all stores are to be deleted before {@link
+   * #begin}.
    */
   public Optional<String> whyStoresAreStale() {
-    if (ledger.h2RanSince()) {
-      return Optional.of(
-          "a Gerrit with H2 caches has run since, and may have invalidated some of it");
-    }
-    return ledger.found() == ImportLedger.Found.DAMAGE
-        ? Optional.of(
-            folder.resolve(ImportLedger.FILE)
-                + " can't be read, so nobody knows whether H2 was in use since, and nothing is taken"
-                + " over from H2 either")
-        : Optional.empty();
+    return switch (ledger.verdict()) {
+      case FIRST, CURRENT -> Optional.empty();
+      case H2_RAN ->
+          Optional.of(
+              "a Gerrit with H2 caches has run since, and may have invalidated some of what they"
+                  + " hold");
+      case DOUBT ->
+          Optional.of(
+              ledger.doubt()
+                  + ", so nobody knows whether H2 was in use since, and nothing is taken over from"
+                  + " H2 either");
+    };
+  }
+
+  /**
+   * Forgets what is known of H2's files.
+   *
+   * @throws IOException if it may still be there
+   */
+  public void forget() throws IOException {
+    ledger.forget();
   }
 
   /**
@@ -157,8 +174,7 @@ public final class H2Imports {
    * @throws IOException if it can't be noted that the stores are as new as H2's files
    */
   public void begin() throws IOException {
-    boolean damaged = ledger.found() == ImportLedger.Found.DAMAGE;
-    ledger.begin(damaged ? h2Caches() : ImmutableSet.of());
+    ledger.begin(ledger.verdict() == Verdict.DOUBT ? h2Caches() : ImmutableSet.of());
     thread.start();
   }
 
@@ -195,7 +211,7 @@ public final class H2Imports {
       CacheImport added =
           new CacheImport(def, store, H2File.pathOf(folder, cache), imports.get(cache));
       imports.put(cache, added);
-      if (!automatic || !recent) {
+      if (!automatic || !isRecent(H2File.pathOf(folder, cache))) {
         return;
       }
       waiting.add(added);
@@ -207,6 +223,15 @@ public final class H2Imports {
     }
     if (wait) {
       awaitFirst();
+    }
+  }
+
+  /** A cache was closed, or is not one to be taken over any more. */
+  public synchronized void remove(String cache) {
+    CacheImport removed = imports.remove(cache);
+    if (removed != null && waiting.remove(removed) && FIRST.contains(cache)) {
+      firstLeft--;
+      notifyAll();
     }
   }
 

@@ -35,13 +35,13 @@ import java.util.TreeSet;
  * What is known between two starts of the files of H2: which there were when this module was first
  * in use, and whether a Gerrit with H2 has run since.
  *
- * <p>The latter is told by H2's file of the web sessions, which only a daemon opens: its size and
- * its first and last blocks, since H2 writes its header anew whenever it has written. Times of
- * files would not do, as a copy of a site has others.
+ * <p>The latter is told by H2's file of the web sessions, which only a daemon opens: by its size
+ * and all of its bytes, or the first and last of them where there are very many. Times of files
+ * would not do, as a copy of a site has others.
  *
  * <p>It stands in a file of its own beside those of H2: whoever deletes the folder of the stores
  * must not get back what H2 held long ago. Lines of text: the fingerprint of H2's file of the web
- * sessions, or "none"; the names of caches; and a SHA-256 of all that.
+ * sessions, "none" or "unknown"; the names of caches; and a SHA-256 of all that.
  *
  * <p>Safe for any thread.
  */
@@ -49,23 +49,27 @@ final class ImportLedger {
   static final String FILE = "cache-chroniclemap.imported";
   private static final String WITNESS_CACHE = "web_sessions";
   private static final String NONE = "none";
+  private static final String UNKNOWN = "unknown";
 
-  /** H2 has two headers of this size at the beginning of a file. */
-  private static final int BLOCK = 4096;
+  /** Files up to twice so many bytes are looked at as a whole, of others this much at both ends. */
+  private static final int LOOKED_AT = 32 << 20;
 
-  /** What was found of an earlier start. */
-  enum Found {
-    /** Nothing: this is the first. */
-    NOTHING,
-    /** All is known. */
-    ALL,
-    /** Something that can't be read, or makes no sense. */
-    DAMAGE
+  /** What to make of what an earlier start has left. */
+  enum Verdict {
+    /** This is the first start: there is nothing yet. */
+    FIRST,
+    /** The stores are as new as H2's files. */
+    CURRENT,
+    /** A Gerrit with H2 has run since. */
+    H2_RAN,
+    /** Nobody knows which of them is newer. */
+    DOUBT
   }
 
   private final Path file;
   private final Path witnessFile;
-  private final Found found;
+  private final Verdict verdict;
+  private final String doubt;
   private final String witnessNow;
 
   /** What H2's file of the web sessions was like. */
@@ -81,29 +85,47 @@ final class ImportLedger {
    * Reads what is known.
    *
    * @param folder of H2's files
+   * @param hasStores whether there are files of stores
    */
-  ImportLedger(Path folder) {
+  ImportLedger(Path folder, boolean hasStores) {
     this.file = folder.resolve(FILE);
     this.witnessFile = H2File.pathOf(folder, WITNESS_CACHE);
-    List<String> lines = List.of(NONE);
-    Found state = Found.ALL;
+    this.witnessNow = fingerprint(witnessFile);
+    List<String> lines = List.of(NONE, "");
+    String why = "";
+    boolean first = false;
     try {
       String text = Files.readString(file);
       lines = text.lines().toList();
       if (lines.size() < 2 || !text.equals(textOf(lines.subList(0, lines.size() - 1)))) {
-        state = Found.DAMAGE;
+        why = file + " is damaged";
       }
     } catch (NoSuchFileException e) {
-      state = Found.NOTHING;
+      first = !hasStores;
+      why = first ? "" : "there is no " + file;
     } catch (IOException e) {
-      state = Found.DAMAGE;
+      why = file + " can't be read: " + e;
     }
-    this.found = state;
-    boolean known = state == Found.ALL;
+    boolean known = why.isEmpty() && !first;
     this.witnessBefore = known ? lines.get(0) : NONE;
     this.seen = new TreeSet<>(known ? lines.subList(1, lines.size() - 1) : List.of());
     this.seenBefore = seen;
-    this.witnessNow = fingerprint(witnessFile, witnessBefore);
+    if (why.isEmpty() && witnessNow.equals(UNKNOWN)) {
+      why = witnessFile + " can't be read";
+    } else if (known && witnessBefore.equals(UNKNOWN)) {
+      why = witnessFile + " could not be read before";
+    } else if (known && witnessBefore.equals(NONE) && !witnessNow.equals(NONE)) {
+      why = witnessFile + " was not there before";
+    }
+    this.doubt = why;
+    if (!why.isEmpty()) {
+      this.verdict = Verdict.DOUBT;
+    } else if (first) {
+      this.verdict = Verdict.FIRST;
+    } else {
+      boolean same = witnessNow.equals(NONE) || witnessNow.equals(witnessBefore);
+      this.verdict = same ? Verdict.CURRENT : Verdict.H2_RAN;
+    }
   }
 
   private static String textOf(List<String> lines) {
@@ -111,37 +133,57 @@ final class ImportLedger {
     return text + Hashing.sha256().hashString(text, UTF_8) + "\n";
   }
 
-  /** What a file is like; if it can't be read, no Gerrit has used it either. */
-  private static String fingerprint(Path h2, String ifUnreadable) {
+  private static String fingerprint(Path h2) {
     try (FileChannel channel = FileChannel.open(h2)) {
       long size = channel.size();
       Hasher hasher = Hashing.sha256().newHasher().putLong(size);
-      addBlocks(channel, 0, 2 * BLOCK, hasher);
-      addBlocks(channel, Math.max(0, size - BLOCK), BLOCK, hasher);
+      addBytes(channel, 0, Math.min(size, LOOKED_AT), hasher);
+      addBytes(channel, Math.max(LOOKED_AT, size - LOOKED_AT), LOOKED_AT, hasher);
       return hasher.hash().toString();
     } catch (NoSuchFileException e) {
       return NONE;
     } catch (IOException e) {
-      return ifUnreadable;
+      return UNKNOWN;
     }
   }
 
-  private static void addBlocks(FileChannel channel, long from, int length, Hasher hasher)
+  private static void addBytes(FileChannel channel, long from, long length, Hasher hasher)
       throws IOException {
-    ByteBuffer buffer = ByteBuffer.allocate(length);
-    while (buffer.hasRemaining() && channel.read(buffer, from + buffer.position()) >= 0) {
-      // Until all is there, or the file's end.
+    ByteBuffer buffer = ByteBuffer.allocate(1 << 16);
+    long end = from + length;
+    for (long at = from; at < end; ) {
+      buffer.clear().limit((int) Math.min(buffer.capacity(), end - at));
+      int read = channel.read(buffer, at);
+      if (read < 0) {
+        return;
+      }
+      at += read;
+      hasher.putBytes(buffer.flip());
     }
-    hasher.putBytes(buffer.flip());
   }
 
-  Found found() {
-    return found;
+  Verdict verdict() {
+    return verdict;
   }
 
-  /** Whether a Gerrit with H2 has run since this module was in use last. */
-  boolean h2RanSince() {
-    return found == Found.ALL && !witnessNow.equals(NONE) && !witnessNow.equals(witnessBefore);
+  /** What nobody knows, for people; empty unless there is doubt. */
+  String doubt() {
+    return doubt;
+  }
+
+  /**
+   * To be called before stores that may not be current are deleted: should all else fail, the next
+   * start is in doubt.
+   */
+  void forget() throws IOException {
+    Files.deleteIfExists(file);
+    sync(file.toAbsolutePath().getParent());
+  }
+
+  private static void sync(Path folder) throws IOException {
+    try (FileChannel channel = FileChannel.open(folder)) {
+      channel.force(true);
+    }
   }
 
   /**
@@ -151,16 +193,15 @@ final class ImportLedger {
    * @throws IOException if that can't be noted
    */
   synchronized void begin(Set<String> names) throws IOException {
-    boolean same = found == Found.ALL && witnessNow.equals(witnessBefore);
-    if (h2RanSince()) {
+    if (verdict != Verdict.CURRENT) {
       seen = new TreeSet<>();
     }
     seenBefore = new TreeSet<>(seen);
     seenBefore.addAll(names);
-    if (same && seen.containsAll(names)) {
+    if (verdict == Verdict.CURRENT && witnessNow.equals(witnessBefore) && seen.containsAll(names)) {
       return;
     }
-    if (!witnessNow.equals(NONE)) {
+    if (!witnessNow.equals(NONE) && !witnessNow.equals(UNKNOWN)) {
       // Or else it might be another one after a loss of power, as if H2 had run.
       try (FileChannel channel = FileChannel.open(witnessFile)) {
         channel.force(true);
@@ -202,9 +243,7 @@ final class ImportLedger {
       channel.force(true);
     }
     Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-    try (FileChannel folder = FileChannel.open(file.toAbsolutePath().getParent())) {
-      folder.force(true);
-    }
+    sync(file.toAbsolutePath().getParent());
     seen = all;
   }
 }

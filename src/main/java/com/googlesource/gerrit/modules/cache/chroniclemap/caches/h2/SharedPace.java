@@ -30,6 +30,9 @@ final class SharedPace {
   /** A moment in which the machine stood still is not to be made up for. */
   private static final long LONGEST_REST_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
+  /** How often it is looked whether to break off. */
+  private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+
   private final CountDownLatch stopped;
   private final int rests;
   private final long bytesPerSecond;
@@ -79,7 +82,7 @@ final class SharedPace {
       return goesOn(progress);
     }
     long atLeast = (long) ((double) bytes / bytesPerSecond * TimeUnit.SECONDS.toNanos(1)) - worked;
-    return await(Math.max(rests * worked, atLeast), progress);
+    return await(Math.max(Math.min(rests * worked, LONGEST_REST_NANOS), atLeast), progress);
   }
 
   /**
@@ -88,8 +91,9 @@ final class SharedPace {
    * @return false if the work is to be broken off
    */
   boolean await(long nanos, Progress progress) throws InterruptedException {
-    if (nanos > 0) {
-      boolean unused = stopped.await(Math.min(nanos, LONGEST_REST_NANOS), TimeUnit.NANOSECONDS);
+    long end = System.nanoTime() + nanos;
+    for (long left = nanos; left > 0 && goesOn(progress); left = end - System.nanoTime()) {
+      boolean unused = stopped.await(Math.min(left, LOOK_NANOS), TimeUnit.NANOSECONDS);
     }
     begin();
     return goesOn(progress);

@@ -205,8 +205,8 @@ public final class FilesOnDisk {
   }
 
   /**
-   * The file whose presence says: no value of the store was ever put in place of another or
-   * removed, so values from before may still be brought in.
+   * The file whose presence says: nothing was ever put into the store or removed from it, but for
+   * what was computed, so values from before may still be brought in.
    */
   private Path importMarker() {
     return directory.resolve(versioned + ".import");
@@ -310,8 +310,6 @@ public final class FilesOnDisk {
   public void discard() throws IOException {
     try {
       deleteThisVersion();
-      // What was removed from the files is known by nobody now.
-      disk.delete(importMarker());
       disk.sync(directory);
     } catch (IOException e) {
       try {
@@ -402,6 +400,12 @@ public final class FilesOnDisk {
     return bytes;
   }
 
+  /** Whether there are files of any cache in a folder. */
+  public static boolean hasAny(Disk disk, Path directory) throws IOException {
+    return disk.list(directory).stream()
+        .anyMatch(file -> ANY.matcher(file.getFileName().toString()).matches());
+  }
+
   /** Deletes the files of all caches in a folder, so that no crash of the machine undoes that. */
   public static void deleteAll(Disk disk, Path directory) throws IOException {
     List<Path> doomed =
@@ -453,6 +457,8 @@ public final class FilesOnDisk {
         list().stream()
             .filter(file -> file.getFileName().toString().startsWith(versioned + "-g"))
             .toList());
+    // What was removed from them is known by nobody any more.
+    disk.delete(importMarker());
     unmarkAfterDeletion();
   }
 

@@ -25,7 +25,7 @@ import java.util.List;
  * @param cpuSeconds of the daemon meanwhile
  * @param lastRefusal what was said to the last one refused; empty if there was none
  */
-record RefsFigures(
+record RequestFigures(
     List<Double> millis, int refused, double seconds, double cpuSeconds, String lastRefusal) {
   double perSecond() {
     return millis.size() / seconds;

@@ -1,0 +1,452 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
+
+import com.google.common.collect.ImmutableList;
+import com.google.gson.GsonBuilder;
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.BulkFill;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Peer;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.Readers.Request;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.Readers.Spread;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * {@code bin/bench gerrit}: what users' requests cost in a real Gerrit with H2 caches and in one
+ * with this module, by turns, on the same changes; after a restart too, and while H2's caches are
+ * taken over.
+ */
+final class GerritWork {
+  private static final String PROJECT = "work";
+  private static final String HEAP = "2g";
+  private static final long GIGABYTE = 1L << 30;
+  private static final int FIRST_REQUESTS = 1000;
+
+  /** The caches that these requests ask, where what is in memory makes a difference. */
+  private static final ImmutableList<String> CACHES =
+      ImmutableList.of(
+          "change_notes",
+          "gerrit_file_diff",
+          "git_file_diff",
+          "modified_files",
+          "git_modified_files",
+          "diff_summary",
+          "comment_context");
+
+  private static final String SMALL_MEMORY = "256k";
+
+  private enum Kind {
+    H2("H2"),
+    OURS("this module");
+
+    final String title;
+
+    Kind(String title) {
+      this.title = title;
+    }
+  }
+
+  /** One thing that was measured. */
+  private record Line(String what, Kind kind) {}
+
+  private final List<String> args;
+  private final int changes;
+  private final int users;
+  private final int importGigabytes;
+  private final Duration time;
+  private final Duration afterRestart;
+  private final Map<Line, RequestFigures> results = new LinkedHashMap<>();
+  private final JsonArray json = new JsonArray();
+  private final Map<Kind, GerritSite> sites = new EnumMap<>(Kind.class);
+  private final Map<Kind, GerritDaemon> daemons = new EnumMap<>(Kind.class);
+  private final Map<Kind, Readers> readers = new EnumMap<>(Kind.class);
+  private Workload work;
+
+  private GerritWork(List<String> args) {
+    this.args = args;
+    boolean quick = args.contains("--quick");
+    changes = number("--changes", quick ? 300 : 3000);
+    users = number("--users", 10);
+    time = Duration.ofSeconds(number("--seconds", quick ? 3 : 10));
+    importGigabytes = number("--import-gigabytes", quick ? 0 : 1);
+    afterRestart = Duration.ofSeconds(quick ? 10 : 60);
+  }
+
+  private int number(String option, int byDefault) {
+    return value(option).map(Integer::parseInt).orElse(byDefault);
+  }
+
+  private Optional<String> value(String option) {
+    int found = args.indexOf(option);
+    return found < 0 ? Optional.empty() : Optional.of(args.get(found + 1));
+  }
+
+  public static void main(String[] args) throws Exception {
+    new GerritWork(List.of(args)).run();
+  }
+
+  private void run() throws Exception {
+    var system = ManagementFactory.getOperatingSystemMXBean();
+    say("Command   %s", System.getProperty("bench.command"));
+    say("Gerrit    %s, %d changes, %d users", GerritWar.version(), changes, users);
+    say(
+        "Machine   %d processors, load %.2f before the run",
+        system.getAvailableProcessors(), system.getSystemLoadAverage());
+    Path root = Files.createTempDirectory("cache-chroniclemap-gerrit-");
+    try {
+      prepare(root);
+      measureAll("default memoryLimit");
+      afterRestart("default memoryLimit");
+      sites.values().forEach(GerritWork::setSmallMemory);
+      restartAll();
+      measureAll("small memoryLimit");
+      afterRestart("small memoryLimit");
+      for (GerritSite site : sites.values()) {
+        distrust(site);
+      }
+      restartAll();
+      warmUp();
+      measure("trustStat never", Request.DETAIL, Spread.ZIPF);
+      measure("trustStat never", Request.DIFF, Spread.ZIPF);
+      tellFootprint();
+      stopAll();
+      if (importGigabytes > 0) {
+        measureImport(root);
+      }
+      printTable();
+      writeJson();
+    } finally {
+      stopAll();
+      Folders.delete(root);
+    }
+  }
+
+  /** One site is filled, and the other one is its copy that switches to this module. */
+  private void prepare(Path root) throws Exception {
+    GerritSite h2 = GerritSite.init(root.resolve("h2"));
+    h2.edit(config -> config.setString("container", null, "heapLimit", HEAP));
+    say("pushing %d changes", changes);
+    GerritDaemon daemon = GerritDaemon.start(h2);
+    try {
+      Gerrit gerrit = new Gerrit(h2);
+      gerrit.createProject(PROJECT);
+      work = new Workload(gerrit, PROJECT);
+      work.push(changes);
+      var unused = work.readAll(gerrit.rest());
+    } finally {
+      daemon.stop();
+    }
+    GerritSite ours = h2.copyTo(root.resolve("ours"));
+    ours.installModule(BuildFolder.moduleJar());
+    sites.put(Kind.H2, h2);
+    sites.put(Kind.OURS, ours);
+    restartAll();
+    // Or else the first figures would be those of the import.
+    var unused = new Gerrit(ours).ssh().run("cache-chroniclemap import");
+    for (Kind kind : Kind.values()) {
+      GerritSite site = sites.get(kind);
+      readers.put(kind, new Readers(work, users, site.url(), new Gerrit(site).signIn()));
+    }
+  }
+
+  private static void setSmallMemory(GerritSite site) {
+    try {
+      site.edit(
+          config ->
+              CACHES.forEach(
+                  cache -> config.setString("cache", cache, "memoryLimit", SMALL_MEMORY)));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static void distrust(GerritSite site) throws IOException {
+    Path config = site.path().resolve("git").resolve(PROJECT + ".git").resolve("config");
+    Files.writeString(config, Files.readString(config) + "[core]\n\ttrustStat = never\n");
+  }
+
+  private void restartAll() throws Exception {
+    for (Kind kind : Kind.values()) {
+      restart(kind);
+    }
+  }
+
+  private void restart(Kind kind) throws Exception {
+    GerritDaemon running = daemons.remove(kind);
+    if (running != null) {
+      running.stop();
+    }
+    daemons.put(kind, GerritDaemon.start(sites.get(kind)));
+  }
+
+  private void stopAll() throws IOException {
+    for (GerritDaemon daemon : daemons.values()) {
+      daemon.stop();
+    }
+    daemons.clear();
+  }
+
+  private void warmUp() throws IOException {
+    for (Kind kind : Kind.values()) {
+      var unused = ask(kind, Request.MIXED, Spread.ZIPF, time.multipliedBy(2), Integer.MAX_VALUE);
+    }
+  }
+
+  private RequestFigures ask(Kind kind, Request request, Spread spread, Duration period, int most)
+      throws IOException {
+    return readers.get(kind).ask(daemons.get(kind), request, spread, 1, period, most);
+  }
+
+  private void measureAll(String circumstances) throws IOException {
+    warmUp();
+    for (Spread spread : Spread.values()) {
+      for (Request request : List.of(Request.DETAIL, Request.QUERY, Request.DIFF)) {
+        measure(circumstances, request, spread);
+      }
+    }
+  }
+
+  /** Twice each, by turns, first the one and then the other first. */
+  private void measure(String circumstances, Request request, Spread spread) throws IOException {
+    String what = "%s, %s, %s".formatted(request.title, spread.title, circumstances);
+    List<Kind> order = new ArrayList<>(List.of(Kind.values()));
+    for (int i = 0; i < 2; i++) {
+      for (Kind kind : order) {
+        Line line = new Line(what, kind);
+        RequestFigures half = ask(kind, request, spread, time.dividedBy(2), Integer.MAX_VALUE);
+        results.merge(line, half, GerritWork::sum);
+      }
+      Collections.reverse(order);
+    }
+    tell(what);
+  }
+
+  private static RequestFigures sum(RequestFigures a, RequestFigures b) {
+    List<Double> millis = new ArrayList<>(a.millis());
+    millis.addAll(b.millis());
+    Collections.sort(millis);
+    return new RequestFigures(
+        millis, 0, a.seconds() + b.seconds(), a.cpuSeconds() + b.cpuSeconds(), "");
+  }
+
+  /** One after the other, the other one stopped: both would start at the same time otherwise. */
+  private void afterRestart(String circumstances) throws Exception {
+    stopAll();
+    String first = "first %d requests after a restart, %s".formatted(FIRST_REQUESTS, circumstances);
+    String minute =
+        "first %d s after a restart, %s".formatted(afterRestart.toSeconds(), circumstances);
+    for (int i = 0; i < 2; i++) {
+      for (Kind kind : Kind.values()) {
+        restart(kind);
+        Deadline clock = Deadline.in(afterRestart);
+        RequestFigures begin = ask(kind, Request.MIXED, Spread.ZIPF, afterRestart, FIRST_REQUESTS);
+        Duration left = afterRestart.minus(clock.elapsed());
+        RequestFigures rest = ask(kind, Request.MIXED, Spread.ZIPF, left, Integer.MAX_VALUE);
+        results.merge(new Line(first, kind), begin, GerritWork::sum);
+        results.merge(new Line(minute, kind), sum(begin, rest), GerritWork::sum);
+        stopAll();
+      }
+    }
+    tell(first);
+    tell(minute);
+    restartAll();
+  }
+
+  private void tell(String what) {
+    for (Kind kind : Kind.values()) {
+      RequestFigures figures = results.get(new Line(what, kind));
+      say(
+          "%s: %s: %.0f a second, p50 %.1f ms, p99 %.1f ms, CPU %.2f ms",
+          what,
+          kind.title,
+          figures.perSecond(),
+          figures.percentile(50),
+          figures.percentile(99),
+          figures.cpuMillis());
+    }
+  }
+
+  private void tellFootprint() throws Exception {
+    for (Kind kind : Kind.values()) {
+      GerritSite site = sites.get(kind);
+      collectGarbage(daemons.get(kind));
+      JsonObject memory =
+          new Gerrit(site)
+              .rest()
+              .get("/config/server/summary?jvm")
+              .json()
+              .getAsJsonObject()
+              .getAsJsonObject("mem_summary");
+      long bytes = 0;
+      for (Path file :
+          Folders.files(
+              kind == Kind.H2
+                  ? site.cacheFolder()
+                  : site.cacheFolder().resolve("cache-chroniclemap"),
+              f -> true)) {
+        bytes += Files.size(file);
+      }
+      say(
+          "%s: heap after a collection %s, caches on disk %d MB, ready after %.1f s",
+          kind.title,
+          memory.get("used").getAsString(),
+          bytes >> 20,
+          daemons.get(kind).readyAfter().toMillis() / 1000.0);
+    }
+  }
+
+  private static void collectGarbage(GerritDaemon daemon) throws Exception {
+    Path jcmd = Path.of(System.getProperty("java.home"), "bin", "jcmd");
+    Process process =
+        new ProcessBuilder(jcmd.toString(), Long.toString(daemon.pid()), "GC.run")
+            .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+            .redirectError(ProcessBuilder.Redirect.INHERIT)
+            .start();
+    if (process.waitFor() != 0) {
+      throw new IOException("jcmd failed");
+    }
+  }
+
+  /** The same load from the first second on, while H2's caches are taken over and without that. */
+  private void measureImport(Path root) throws Exception {
+    GerritSite site = sites.get(Kind.H2).copyTo(root.resolve("importing"));
+    int entries =
+        Math.toIntExact(
+            importGigabytes * GIGABYTE / BulkFill.VALUE_BYTES / BulkFill.values().length);
+    say("filling %d GB into H2's caches", importGigabytes);
+    long limit = 4 * GIGABYTE;
+    for (BulkFill cache : BulkFill.values()) {
+      site.edit(config -> config.setLong("cache", cache.cacheName(), "diskLimit", limit));
+      cache.fill(Peer.H2, site.path(), entries, limit);
+    }
+    site.installModule(BuildFolder.moduleJar());
+    GerritDaemon daemon = GerritDaemon.start(site);
+    try {
+      Readers load = new Readers(work, users, site.url(), new Gerrit(site).signIn());
+      Deadline clock = Deadline.in(Duration.ofMinutes(10));
+      RequestFigures during = slice(load, daemon);
+      while (entriesOf(site) < 2L * entries) {
+        during = sum(during, slice(load, daemon));
+        if (clock.elapsed().compareTo(Duration.ofMinutes(10)) > 0) {
+          throw new IllegalStateException("the import does not end");
+        }
+      }
+      double seconds = during.seconds();
+      daemon.stop();
+      daemon = GerritDaemon.start(site);
+      RequestFigures without = slice(load, daemon);
+      while (without.seconds() < seconds) {
+        without = sum(without, slice(load, daemon));
+      }
+      say(
+          "import of %d GB took %.0f s; %.0f requests a second meanwhile and %.0f without: %.1f %%;"
+              + " p99 %.1f and %.1f ms; CPU %.2f and %.2f ms a request",
+          importGigabytes,
+          seconds,
+          during.perSecond(),
+          without.perSecond(),
+          100 * during.perSecond() / without.perSecond(),
+          during.percentile(99),
+          without.percentile(99),
+          during.cpuMillis(),
+          without.cpuMillis());
+    } finally {
+      daemon.stop();
+    }
+  }
+
+  private RequestFigures slice(Readers load, GerritDaemon daemon) throws IOException {
+    return load.ask(
+        daemon, Request.MIXED, Spread.ZIPF, 1, Duration.ofSeconds(5), Integer.MAX_VALUE);
+  }
+
+  private static long entriesOf(GerritSite site) throws IOException {
+    Map<String, CacheFigures> figures = CacheFigures.of(new Gerrit(site).ssh());
+    long entries = 0;
+    for (BulkFill cache : BulkFill.values()) {
+      entries += figures.get(cache.cacheName()).entries();
+    }
+    return entries;
+  }
+
+  private void printTable() {
+    say("");
+    say("| request | requests a second, H2 | ours | times | p50 ms | p95 ms | p99 ms | CPU ms |");
+    say("|---|---|---|---|---|---|---|---|");
+    for (Line line : results.keySet()) {
+      if (line.kind != Kind.OURS) {
+        continue;
+      }
+      RequestFigures ours = results.get(line);
+      RequestFigures h2 = results.get(new Line(line.what, Kind.H2));
+      say(
+          "| %s | %.0f | %.0f | %.2f | %s | %s | %s | %s |",
+          line.what,
+          h2.perSecond(),
+          ours.perSecond(),
+          ours.perSecond() / h2.perSecond(),
+          both(h2.percentile(50), ours.percentile(50)),
+          both(h2.percentile(95), ours.percentile(95)),
+          both(h2.percentile(99), ours.percentile(99)),
+          both(h2.cpuMillis(), ours.cpuMillis()));
+      add(line.what + ", rate, vs H2", "requests/s", ours.perSecond(), h2.perSecond(), true);
+      add(line.what + ", p50, vs H2", "ms", ours.percentile(50), h2.percentile(50), false);
+      add(line.what + ", p99, vs H2", "ms", ours.percentile(99), h2.percentile(99), false);
+      add(line.what + ", CPU, vs H2", "ms", ours.cpuMillis(), h2.cpuMillis(), false);
+    }
+  }
+
+  private static String both(double h2, double ours) {
+    return String.format(Locale.ROOT, "%.2f; %.2f", h2, ours);
+  }
+
+  private void add(String name, String unit, double ours, double peer, boolean moreIsBetter) {
+    JsonObject figure = new JsonObject();
+    figure.addProperty("name", name);
+    figure.addProperty("unit", unit);
+    figure.addProperty("ours", ours);
+    figure.addProperty("peer", peer);
+    figure.addProperty("ratio", moreIsBetter ? ours / peer : peer / ours);
+    json.add(figure);
+  }
+
+  private void writeJson() throws IOException {
+    Optional<String> file = value("--json");
+    if (file.isPresent()) {
+      Files.writeString(
+          Path.of(file.get()),
+          new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().create().toJson(json) + "\n");
+      say("Written: %s", file.get());
+    }
+  }
+
+  private static void say(String format, Object... arguments) {
+    System.out.println(String.format(Locale.ROOT, format, arguments));
+  }
+}

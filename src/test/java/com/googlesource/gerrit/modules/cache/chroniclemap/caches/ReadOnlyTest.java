@@ -1,0 +1,72 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
+
+import static com.google.common.truth.Truth.assertThat;
+
+import com.google.common.cache.Cache;
+import com.google.inject.Key;
+import com.google.inject.name.Names;
+import java.nio.file.Path;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Gerrit's {@code --read-only-disk-caches}: what is on disk is read, and stays as it is. */
+class ReadOnlyTest {
+  @TempDir Path temp;
+
+  private static AtomicBoolean flagOf(TestSite site) {
+    return site.get(Key.get(AtomicBoolean.class, Names.named("DiskCacheReadOnly")));
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void theDiskStaysAsItIs(TestSite.Backend backend) throws Exception {
+    try (TestSite site = new TestSite(temp, backend)) {
+      Cache<String, String> cache = site.build(new TestCacheDef("c"));
+      cache.put("a", "1");
+      cache.put("b", "1");
+      cache.put("c", "1");
+      site.restart();
+      flagOf(site).set(true);
+      cache = site.build(new TestCacheDef("c"));
+      assertThat(cache.getIfPresent("a")).isEqualTo("1");
+      cache.put("a", "2");
+      assertThat(cache.getIfPresent("a")).isEqualTo("2");
+      assertThat(cache.get("d", () -> "2")).isEqualTo("2");
+      cache.invalidate("b");
+      site.restart();
+      cache = site.build(new TestCacheDef("c"));
+      assertThat(cache.getIfPresent("a")).isEqualTo("1");
+      assertThat(cache.getIfPresent("b")).isEqualTo("1");
+      assertThat(cache.getIfPresent("d")).isNull();
+      flagOf(site).set(true);
+      cache.invalidateAll();
+      site.restart();
+      cache = site.build(new TestCacheDef("c"));
+      assertThat(cache.getIfPresent("c")).isEqualTo("1");
+    }
+  }
+
+  @Test
+  void nothingIsReadOnlyByItself() {
+    try (TestSite site = new TestSite(temp, TestSite.Backend.CHRONICLE)) {
+      assertThat(flagOf(site).get()).isFalse();
+    }
+  }
+}
