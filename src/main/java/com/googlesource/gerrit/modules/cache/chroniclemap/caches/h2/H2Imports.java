@@ -25,6 +25,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.ImportMode;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -132,6 +133,8 @@ public final class H2Imports {
     }
     try (Stream<Path> files = Files.list(folder)) {
       return files.filter(H2File::isOne).sorted().toList();
+    } catch (UncheckedIOException e) {
+      throw e.getCause();
     }
   }
 
@@ -240,7 +243,7 @@ public final class H2Imports {
     awaitFirst();
     try {
       ledger.see(h2Caches());
-    } catch (IOException | RuntimeException e) {
+    } catch (IOException e) {
       logger.atWarning().withCause(e).log(
           "Cannot note in %s what was taken over from H2; whoever deletes the stores should delete"
               + " H2's files too",
