@@ -127,7 +127,7 @@ final class ChronicleMapCacheFactory
         made.forget();
         opened.deleteAll();
       }
-    } catch (IOException e) {
+    } catch (IOException | RuntimeException e) {
       opened.close();
       var unused =
           memoryOnly(
@@ -138,8 +138,11 @@ final class ChronicleMapCacheFactory
     try {
       made.begin();
       imports = Optional.of(made);
-    } catch (IOException e) {
-      log.warn("Nothing is taken over from H2, because that can't be noted: " + e);
+    } catch (IOException | RuntimeException e) {
+      log.warn(
+          "Nothing is taken over from H2, and all caches begin empty at the next start too, because"
+              + " it can't be noted that they are in use: "
+              + e);
     }
     return true;
   }

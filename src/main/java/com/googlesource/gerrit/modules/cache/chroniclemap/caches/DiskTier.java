@@ -139,8 +139,9 @@ final class DiskTier<K, V> {
     boolean timed = DiskTimes.isTimed();
     long begun = timed ? System.nanoTime() : 0;
     long ticket = store.ticket(keyBytes);
+    boolean mayCome = missesStay && store.isImporting() && !readOnly.get();
     Value stored = again ? store.readAgain(keyBytes) : store.read(keyBytes);
-    if (stored == null && missesStay && !readOnly.get()) {
+    if (stored == null && mayCome) {
       stored = store.readForGood(keyBytes);
     }
     if (stored == null) {

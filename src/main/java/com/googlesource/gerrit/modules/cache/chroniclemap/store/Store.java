@@ -187,16 +187,20 @@ public final class Store {
   }
 
   /**
+   * Whether values may be brought in, now or when the file is open; asked before a read, so that a
+   * miss is followed by {@link #readForGood}. Costs nothing.
+   */
+  public boolean isImporting() {
+    return context.imports.isNoting();
+  }
+
+  /**
    * Reads a value once more that was not found: for a cache that must not come to have later what
-   * somebody was told it does not have. While values may be brought in, none is for this key from
-   * here on; at other times this costs nothing and finds nothing.
+   * somebody was told it does not have. None is brought in for this key from here on.
    *
    * @return what was brought in meanwhile; null if there is nothing
    */
   public Value readForGood(byte[] key) {
-    if (!context.imports.isNoting()) {
-      return null;
-    }
     HashedKey hashed = new HashedKey(key);
     changes.noteForImport(hashed);
     // Whoever was bringing it in when that was noted has done so after this.

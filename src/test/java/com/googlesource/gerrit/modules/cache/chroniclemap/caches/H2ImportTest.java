@@ -27,6 +27,7 @@ import com.google.common.hash.Hashing;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.TestSite.Backend;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.H2Imports;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport.State;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
@@ -451,7 +452,8 @@ class H2ImportTest {
   @Test
   void nobodyIsSignedInIfTheNoteIsDamaged() throws Exception {
     withH2(def(SESSIONS), h2 -> putMany(h2, 10));
-    for (String damage : ImmutableList.of("gone", "", "none\n", "x\ny\nz\n")) {
+    String older = "none\n" + Hashing.sha256().hashString("none\n", UTF_8) + "\n";
+    for (String damage : ImmutableList.of("gone", "", "none\n", "x\ny\nz\n", older)) {
       start(def(SESSIONS));
       cache.invalidate("key1");
       cache.put("ours", "session");
@@ -486,6 +488,42 @@ class H2ImportTest {
     // H2 may run now, and nobody could tell.
     start(def(SESSIONS));
     assertThat(cache.getIfPresent("a")).isNull();
+    assertThat(cache.getIfPresent("key1")).isNull();
+  }
+
+  /** Killed after the stores were deleted, and before that was noted. */
+  @Test
+  void inDoubtOnceIsInDoubtUntilItIsNoted() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    start(def(SESSIONS));
+    cache.invalidate("key1");
+    close();
+    Files.delete(note());
+    H2Imports looking =
+        new H2Imports(temp.resolve("cache"), /* hasStores= */ true, true, warning -> {});
+    assertThat(looking.whyStoresAreStale()).isPresent();
+    looking.forget();
+    MoreFiles.deleteRecursively(
+        temp.resolve("cache/cache-chroniclemap"), RecursiveDeleteOption.ALLOW_INSECURE);
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("key1")).isNull();
+    assertThat(cache.getIfPresent("key2")).isNull();
+  }
+
+  /** Of a plugin that was not there while H2 was in use, say. */
+  @Test
+  void whatH2DidNotTouchWhenItCameBackIsLeft() throws Exception {
+    withH2(def("c"), h2 -> putMany(h2, 10));
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    start(def(SESSIONS));
+    cache = site.build(def("c"));
+    assertThat(run("c").imported()).isEqualTo(10);
+    cache.invalidate("key1");
+    withH2(def(SESSIONS), h2 -> h2.put("theirs", "session"));
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("theirs")).isEqualTo("session");
+    cache = site.build(def("c"));
+    assertThat(run("c").imported()).isEqualTo(0);
     assertThat(cache.getIfPresent("key1")).isNull();
   }
 

@@ -120,8 +120,7 @@ public final class H2Imports {
   /** Whether H2 has used a file not long ago. */
   private boolean isRecent(Path file) {
     try {
-      return ledger.verdict() == Verdict.H2_RAN
-          || Files.getLastModifiedTime(file).toInstant().isAfter(Instant.now().minus(RECENT));
+      return Files.getLastModifiedTime(file).toInstant().isAfter(Instant.now().minus(RECENT));
     } catch (IOException e) {
       return false;
     }
@@ -243,7 +242,7 @@ public final class H2Imports {
     awaitFirst();
     try {
       ledger.see(h2Caches());
-    } catch (IOException e) {
+    } catch (IOException | RuntimeException e) {
       logger.atWarning().withCause(e).log(
           "Cannot note in %s what was taken over from H2; whoever deletes the stores should delete"
               + " H2's files too",

@@ -25,6 +25,8 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
@@ -40,8 +42,8 @@ import java.util.TreeSet;
  * would not do, as a copy of a site has others.
  *
  * <p>It stands in a file of its own beside those of H2: whoever deletes the folder of the stores
- * must not get back what H2 held long ago. Lines of text: the fingerprint of H2's file of the web
- * sessions, "none" or "unknown"; the names of caches; and a SHA-256 of all that.
+ * must not get back what H2 held long ago. Lines of text: the format and the fingerprint of H2's
+ * file of the web sessions, "none" or "unknown"; the names of caches; and a SHA-256 of all that.
  *
  * <p>Safe for any thread.
  */
@@ -50,6 +52,12 @@ final class ImportLedger {
   private static final String WITNESS_CACHE = "web_sessions";
   private static final String NONE = "none";
   private static final String UNKNOWN = "unknown";
+
+  private static final FileAttribute<Set<PosixFilePermission>> OWNER_ONLY =
+      PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
+
+  /** To be changed with the way in which a fingerprint is made. */
+  private static final String FORMAT = "2 ";
 
   /** Files up to twice so many bytes are looked at as a whole, of others this much at both ends. */
   private static final int LOOKED_AT = 32 << 20;
@@ -70,10 +78,15 @@ final class ImportLedger {
   private final Path witnessFile;
   private final Verdict verdict;
   private final String doubt;
-  private final String witnessNow;
 
-  /** What H2's file of the web sessions was like. */
+  /** What H2's file of the web sessions is like. */
+  private String witnessNow;
+
+  /** What it was like. */
   private final String witnessBefore;
+
+  /** Names that were noted, and whose files H2 has not written to since. */
+  private final Set<String> untouched = new TreeSet<>();
 
   /** What was noted before this process. Guarded by this. */
   private Set<String> seenBefore;
@@ -97,8 +110,10 @@ final class ImportLedger {
     try {
       String text = Files.readString(file);
       lines = text.lines().toList();
-      if (lines.size() < 2 || !text.equals(textOf(lines.subList(0, lines.size() - 1)))) {
-        why = file + " is damaged";
+      if (lines.size() < 2
+          || !lines.get(0).startsWith(FORMAT)
+          || !text.equals(textOf(lines.subList(0, lines.size() - 1)))) {
+        why = file + " is damaged, or of another version";
       }
     } catch (NoSuchFileException e) {
       first = !hasStores;
@@ -107,7 +122,7 @@ final class ImportLedger {
       why = file + " can't be read: " + e;
     }
     boolean known = why.isEmpty() && !first;
-    this.witnessBefore = known ? lines.get(0) : NONE;
+    this.witnessBefore = known ? lines.get(0).substring(FORMAT.length()) : NONE;
     this.seen = new TreeSet<>(known ? lines.subList(1, lines.size() - 1) : List.of());
     this.seenBefore = seen;
     if (why.isEmpty() && witnessNow.equals(UNKNOWN)) {
@@ -125,6 +140,19 @@ final class ImportLedger {
     } else {
       boolean same = witnessNow.equals(NONE) || witnessNow.equals(witnessBefore);
       this.verdict = same ? Verdict.CURRENT : Verdict.H2_RAN;
+    }
+    if (verdict == Verdict.H2_RAN) {
+      // That of a plugin that was not there, say.
+      seen.stream().filter(cache -> !isNewer(H2File.pathOf(folder, cache))).forEach(untouched::add);
+    }
+  }
+
+  /** Whether a file was written to after this one; in doubt it was not. */
+  private boolean isNewer(Path h2) {
+    try {
+      return Files.getLastModifiedTime(h2).compareTo(Files.getLastModifiedTime(file)) > 0;
+    } catch (IOException e) {
+      return false;
     }
   }
 
@@ -173,10 +201,19 @@ final class ImportLedger {
 
   /**
    * To be called before stores that may not be current are deleted: should all else fail, the next
-   * start is in doubt.
+   * start is in doubt, for it finds this one empty.
    */
   void forget() throws IOException {
-    Files.deleteIfExists(file);
+    try (FileChannel channel =
+        FileChannel.open(
+            file,
+            Set.of(
+                StandardOpenOption.CREATE,
+                StandardOpenOption.WRITE,
+                StandardOpenOption.TRUNCATE_EXISTING),
+            OWNER_ONLY)) {
+      channel.force(true);
+    }
     sync(file.toAbsolutePath().getParent());
   }
 
@@ -194,7 +231,11 @@ final class ImportLedger {
    */
   synchronized void begin(Set<String> names) throws IOException {
     if (verdict != Verdict.CURRENT) {
-      seen = new TreeSet<>();
+      seen = new TreeSet<>(untouched);
+    }
+    if (witnessNow.equals(UNKNOWN)) {
+      // It may have been a passing error, and nothing comes in at this start anyway.
+      witnessNow = fingerprint(witnessFile);
     }
     seenBefore = new TreeSet<>(seen);
     seenBefore.addAll(names);
@@ -227,16 +268,14 @@ final class ImportLedger {
   private void save(Set<String> more) throws IOException {
     Set<String> all = new TreeSet<>(seen);
     all.addAll(more);
-    List<String> lines = new ArrayList<>(List.of(witnessNow));
+    List<String> lines = new ArrayList<>(List.of(FORMAT + witnessNow));
     lines.addAll(all);
     ByteBuffer bytes = ByteBuffer.wrap(textOf(lines).getBytes(UTF_8));
     Path next = file.resolveSibling(FILE + ".next");
     Files.deleteIfExists(next);
     try (FileChannel channel =
         FileChannel.open(
-            next,
-            Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
-            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")))) {
+            next, Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE), OWNER_ONLY)) {
       while (bytes.hasRemaining()) {
         channel.write(bytes);
       }
