@@ -25,10 +25,6 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
@@ -125,19 +121,7 @@ final class Readers {
           });
     }
     List<Double> all = new ArrayList<>();
-    ExecutorService threads = Executors.newFixedThreadPool(users.size());
-    try {
-      for (Future<List<Double>> one : threads.invokeAll(tasks)) {
-        all.addAll(one.get());
-      }
-    } catch (ExecutionException e) {
-      throw new IOException(e.getCause());
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IOException(e);
-    } finally {
-      threads.shutdownNow();
-    }
+    AtOnce.run(tasks).forEach(all::addAll);
     double seconds = clock.elapsed().toNanos() / 1e9;
     Collections.sort(all);
     return new RequestFigures(all, 0, seconds, daemon.cpu().minus(cpuBefore).toNanos() / 1e9, "");

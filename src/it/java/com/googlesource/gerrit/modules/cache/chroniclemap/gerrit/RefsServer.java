@@ -25,10 +25,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 
 /** A Gerrit, plain or with the module, with a large and a small project and its users. */
 final class RefsServer implements AutoCloseable {
@@ -105,20 +101,10 @@ final class RefsServer implements AutoCloseable {
     List<Double> millis = new ArrayList<>();
     int refused = 0;
     String lastRefusal = "";
-    ExecutorService threads = Executors.newFixedThreadPool(count);
-    try {
-      for (Future<RequestFigures> one : threads.invokeAll(tasks)) {
-        millis.addAll(one.get().millis());
-        refused += one.get().refused();
-        lastRefusal = lastRefusal.isEmpty() ? one.get().lastRefusal() : lastRefusal;
-      }
-    } catch (ExecutionException e) {
-      throw new IOException(e.getCause());
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IOException(e);
-    } finally {
-      threads.shutdownNow();
+    for (RequestFigures one : AtOnce.run(tasks)) {
+      millis.addAll(one.millis());
+      refused += one.refused();
+      lastRefusal = lastRefusal.isEmpty() ? one.lastRefusal() : lastRefusal;
     }
     double seconds = clock.elapsed().toNanos() / 1e9;
     Collections.sort(millis);

@@ -77,8 +77,7 @@ final class UpkeepJson {
     }
     JsonArray files = new JsonArray();
     otherFiles.forEach(files::add);
-    JsonObject root = new JsonObject();
-    root.add("caches", caches);
+    JsonObject root = root(caches);
     root.add("other_files", files);
     return GSON.toJson(root);
   }
@@ -92,8 +91,12 @@ final class UpkeepJson {
   }
 
   private static String print(JsonArray caches) {
+    return GSON.toJson(root(caches));
+  }
+
+  private static JsonObject root(JsonArray caches) {
     JsonObject root = new JsonObject();
     root.add("caches", caches);
-    return GSON.toJson(root);
+    return root;
   }
 }

@@ -11,6 +11,7 @@
 // WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 // See the License for the specific language governing permissions and
 // limitations under the License.
+
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2;
 
 import com.google.gerrit.common.Nullable;
@@ -54,7 +55,6 @@ final class H2File implements AutoCloseable {
   record Row(long id, int version, Object key, byte[] value, long created) {}
 
   private final Connection connection;
-  @Nullable private Statement statement;
   @Nullable private ResultSet rows;
   private boolean hasTextKeys;
 
@@ -129,7 +129,7 @@ final class H2File implements AutoCloseable {
     }
   }
 
-  /** From here on {@link #next} answers the rows with a larger id, in their order. */
+  /** Once: from here on {@link #next} answers the rows with a larger id, in their order. */
   void readAfter(long id) throws H2Exception {
     query(
         "SELECT _ROWID_, version, k, v, created FROM data WHERE _ROWID_ > %d ORDER BY _ROWID_"
@@ -137,7 +137,7 @@ final class H2File implements AutoCloseable {
   }
 
   /**
-   * From here on {@link #next} answers all rows, those that were asked for last first.
+   * Once: from here on {@link #next} answers all rows, those that were asked for last first.
    *
    * @return false if H2 has no index for that, and so would have to sort all of them in memory
    */
@@ -157,19 +157,11 @@ final class H2File implements AutoCloseable {
 
   private void query(String sql) throws H2Exception {
     try {
-      endQuery();
-      statement = connection.createStatement();
-      rows = statement.executeQuery(sql);
+      // Open until the database is shut down.
+      rows = connection.createStatement().executeQuery(sql);
       hasTextKeys = rows.getMetaData().getColumnType(3) == Types.VARCHAR;
     } catch (SQLException | RuntimeException e) {
       throw new H2Exception(firstLine(e), e);
-    }
-  }
-
-  private void endQuery() throws SQLException {
-    if (statement != null) {
-      statement.close();
-      statement = null;
     }
   }
 

@@ -11,6 +11,7 @@
 // WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 // See the License for the specific language governing permissions and
 // limitations under the License.
+
 /**
  * Takes over what Gerrit's H2 caches hold. Knows how Gerrit's H2CacheImpl keeps its rows, and reads
  * them with the H2 that Gerrit brings along; writes nothing to its files.
