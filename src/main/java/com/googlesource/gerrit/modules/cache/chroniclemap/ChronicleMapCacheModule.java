@@ -16,19 +16,30 @@ package com.googlesource.gerrit.modules.cache.chroniclemap;
 
 import com.google.gerrit.server.ModuleImpl;
 import com.google.gerrit.server.cache.CacheModule;
+import com.google.gerrit.server.config.GerritServerConfig;
 import com.google.inject.AbstractModule;
+import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.AdminModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CachesModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.WarmUp;
+import org.eclipse.jgit.lib.Config;
 
 /**
  * Replaces Gerrit's H2 disk caches: the entrance of {@code gerrit.installModule}.
  *
  * <p>If the Java virtual machine lacks a flag that Chronicle-Map needs, Gerrit does not start and
- * the message holds the lines to add to {@code gerrit.config}.
+ * the message holds the lines to add to {@code gerrit.config}; nor does it where Gerrit would drop
+ * this module for another one, or for the line it is in.
  */
 @ModuleImpl(name = CacheModule.PERSISTENT_MODULE)
 public class ChronicleMapCacheModule extends AbstractModule {
+  /** For Gerrit, from the thread that starts it; throws {@code ProvisionException}. */
+  @Inject
+  ChronicleMapCacheModule(@GerritServerConfig Config config) {
+    BuiltFor.check();
+    InstallLines.of(config).checkCacheModule(ChronicleMapCacheModule.class);
+  }
+
   @Override
   protected void configure() {
     WarmUp.begin();

@@ -14,35 +14,35 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap;
 
-import com.google.gerrit.server.ModuleImpl;
-import com.google.gerrit.server.config.RepositoryConfig;
-import com.google.gerrit.server.git.GitRepositoryManagerModule;
+import com.google.gerrit.server.config.GerritServerConfig;
 import com.google.inject.AbstractModule;
 import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.RefsMetricsModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RepositoriesModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.WarmUp;
+import org.eclipse.jgit.lib.Config;
 
 /**
  * Answers for the packed refs of all repositories from parsed lists: the entrance of {@code
- * gerrit.installDbModule}. Works with {@link ChronicleMapCacheModule} and without it.
+ * gerrit.installDbModule}. Works with {@link ChronicleMapCacheModule} and without it, and beside
+ * modules that bind a {@code GitRepositoryManager} in front of Gerrit's own.
  *
- * <p>It never stops a server: where anything is missing that the lists need, they are kept in
- * memory only, or JGit answers.
+ * <p>A server does not start if this module can have no effect; then the message says why. Else it
+ * never stops one: where anything is missing that the lists need, they are kept in memory only, or
+ * JGit answers.
  */
-@ModuleImpl(name = GitRepositoryManagerModule.MANAGER_MODULE)
 public class PackedRefsModule extends AbstractModule {
-  private final RepositoryConfig repositories;
-
+  /** For Gerrit, from the thread that starts it; throws {@code ProvisionException}. */
   @Inject
-  PackedRefsModule(RepositoryConfig repositories) {
-    this.repositories = repositories;
+  PackedRefsModule(@GerritServerConfig Config config) {
+    BuiltFor.check();
+    InstallLines.of(config).checkDbModule(PackedRefsModule.class);
   }
 
   @Override
   protected void configure() {
     WarmUp.begin();
-    install(new RepositoriesModule(repositories));
+    install(new RepositoriesModule());
     install(new RefsMetricsModule());
   }
 }

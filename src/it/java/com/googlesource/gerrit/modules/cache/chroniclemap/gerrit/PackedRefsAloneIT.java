@@ -23,12 +23,23 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** Parsed ref lists in a Gerrit whose caches are H2's. */
-class PackedRefsAloneIT extends PackedRefsScenario {
+class PackedRefsAloneIT extends RefsFixture {
   @Override
   void install(GerritSite plain) throws IOException {
     plain.installModule(BuildFolder.moduleJar());
     plain.installRefsModule();
     plain.edit(config -> config.unset("gerrit", null, "installModule"));
+  }
+
+  @Test
+  void changesArePushed() throws Exception {
+    gerrit.createProject("work");
+    Workload team = new Workload(gerrit, "work");
+    team.push(3);
+    git("work", "pack-refs", "--all");
+    team.approve(team.changes());
+    assertSameRefs("work");
+    awaitMetric("lookups", lookups -> lookups > 0);
   }
 
   @Test

@@ -19,14 +19,10 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.tiny.TinyModule
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.tiny.TinySshModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.tiny.WordLoader;
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.jar.Attributes;
-import java.util.jar.JarEntry;
-import java.util.jar.JarOutputStream;
-import java.util.jar.Manifest;
+import java.util.Map;
 
 /** Packs the plugin {@code tiny} as a jar for {@code $GERRIT_SITE/plugins}. */
 final class TinyPlugin {
@@ -45,24 +41,17 @@ final class TinyPlugin {
 
   static void install(GerritSite site) throws IOException {
     Path plugins = Files.createDirectories(site.path().resolve("plugins"));
-    Manifest manifest = new Manifest();
-    Attributes main = manifest.getMainAttributes();
-    main.put(Attributes.Name.MANIFEST_VERSION, "1.0");
-    main.putValue("Gerrit-PluginName", NAME);
-    main.putValue("Gerrit-ApiType", "plugin");
-    main.putValue("Gerrit-Module", TinyModule.class.getName());
-    main.putValue("Gerrit-SshModule", TinySshModule.class.getName());
-    try (JarOutputStream jar =
-        new JarOutputStream(Files.newOutputStream(plugins.resolve(NAME + ".jar")), manifest)) {
-      for (Class<?> type :
-          List.of(TinyModule.class, TinySshModule.class, GetCommand.class, WordLoader.class)) {
-        String entry = type.getName().replace('.', '/') + ".class";
-        jar.putNextEntry(new JarEntry(entry));
-        try (InputStream in = type.getClassLoader().getResourceAsStream(entry)) {
-          in.transferTo(jar);
-        }
-        jar.closeEntry();
-      }
-    }
+    TestJar.write(
+        plugins.resolve(NAME + ".jar"),
+        Map.of(
+            "Gerrit-PluginName",
+            NAME,
+            "Gerrit-ApiType",
+            "plugin",
+            "Gerrit-Module",
+            TinyModule.class.getName(),
+            "Gerrit-SshModule",
+            TinySshModule.class.getName()),
+        List.of(TinyModule.class, TinySshModule.class, GetCommand.class, WordLoader.class));
   }
 }

@@ -14,36 +14,48 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.repositories;
 
+import static com.google.inject.matcher.Matchers.subclassesOf;
+
+import com.google.gerrit.entities.Project;
 import com.google.gerrit.lifecycle.LifecycleModule;
-import com.google.gerrit.server.config.RepositoryConfig;
-import com.google.gerrit.server.git.GitRepositoryManager;
 import com.google.gerrit.server.git.LocalDiskRepositoryManager;
-import com.google.gerrit.server.git.MultiBaseLocalDiskRepositoryManager;
+import com.google.inject.Provider;
+import com.google.inject.matcher.Matcher;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
+import java.lang.reflect.Method;
+import java.util.List;
+import org.aopalliance.intercept.MethodInterceptor;
 
-/** Binds the repository manager in front of the one that Gerrit would have chosen. */
+/**
+ * Puts {@link ParsedRefsRepositories} in front of Gerrit's own manager of repositories on disk.
+ *
+ * <p>It intercepts that manager's methods and binds no manager itself. So the manager stays what it
+ * is for plugins that look at its class, and another module may bind one of its own that asks
+ * Gerrit's, as global-refdb and multi-site do: what they open is ours, inside of theirs.
+ */
 public final class RepositoriesModule extends LifecycleModule {
-  private final boolean multiBase;
-
-  /**
-   * Makes the module.
-   *
-   * @param repositories says whether there is more than one base path
-   */
-  public RepositoriesModule(RepositoryConfig repositories) {
-    this.multiBase = !repositories.getAllBasePaths().isEmpty();
-  }
-
   @Override
   protected void configure() {
-    if (multiBase) {
-      bind(LocalDiskRepositoryManager.class).to(MultiBaseLocalDiskRepositoryManager.class);
-    }
-    bind(GitRepositoryManager.class).to(ParsedRefsRepositoryManager.class);
     bind(PackedRefsCache.class).toProvider(PackedRefsCacheProvider.class);
     bind(RefsInventory.class);
-    // What Gerrit's own module starts: the settings of JGit's caches.
-    listener().to(LocalDiskRepositoryManager.Lifecycle.class);
+    Provider<ParsedRefsRepositories> ours = getProvider(ParsedRefsRepositories.class);
+    intercept(call -> ours.get().open(call), "openRepository", "createRepository");
+    intercept(call -> ours.get().status(call), "getRepositoryStatus");
+    intercept(call -> ours.get().deleted(call), "repositoryDeleted");
     listener().to(PackedRefsLifecycle.class);
+    listener().to(ManagerCheck.class);
+  }
+
+  private void intercept(MethodInterceptor interceptor, String... methods) {
+    bindInterceptor(subclassesOf(LocalDiskRepositoryManager.class), named(methods), interceptor);
+  }
+
+  /** Those of the manager that take the name of a project, but for bridges to them. */
+  private static Matcher<Method> named(String... names) {
+    return method ->
+        List.of(names).contains(method.getName())
+            && method.getParameterCount() == 1
+            && method.getParameterTypes()[0] == Project.NameKey.class
+            && !method.isSynthetic();
   }
 }

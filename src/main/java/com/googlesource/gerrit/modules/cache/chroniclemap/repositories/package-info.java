@@ -13,10 +13,10 @@
 // limitations under the License.
 
 /**
- * Gerrit's repositories: a {@code GitRepositoryManager} whose repositories answer for refs from
- * {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs}.
+ * Gerrit's repositories, made to answer for refs from {@link
+ * com.googlesource.gerrit.modules.cache.chroniclemap.refs}.
  *
  * <p>Start reading at {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ParsedRefsRepositoryManager}.
+ * com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RepositoriesModule}.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.repositories;

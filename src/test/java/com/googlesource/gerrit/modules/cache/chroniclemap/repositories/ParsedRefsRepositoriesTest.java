@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.repositories;
 import static com.google.common.truth.Truth.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.google.gerrit.common.Nullable;
 import com.google.gerrit.entities.Project;
 import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.gerrit.server.cache.PerThreadCache;
@@ -26,10 +27,14 @@ import com.google.gerrit.server.config.SitePath;
 import com.google.gerrit.server.config.SitePaths;
 import com.google.gerrit.server.git.GitRepositoryManager;
 import com.google.gerrit.server.git.GitRepositoryManager.Status;
+import com.google.gerrit.server.git.GitRepositoryManagerModule;
+import com.google.gerrit.server.git.LocalDiskRepositoryManager;
 import com.google.gerrit.server.git.RepositoryExistsException;
+import com.google.gerrit.testing.InMemoryRepositoryManager;
 import com.google.inject.AbstractModule;
 import com.google.inject.Guice;
 import com.google.inject.Injector;
+import com.google.inject.Module;
 import com.google.inject.Stage;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
@@ -55,13 +60,17 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Gerrit's repositories, as the module binds them. */
-class ParsedRefsRepositoryManagerTest {
+/** Gerrit's repositories, as the module has them answer. */
+class ParsedRefsRepositoriesTest {
   private static final Project.NameKey NAME = Project.nameKey("some/project");
 
   @TempDir Path site;
   private final Config config = new Config();
   private Injector injector;
+
+  /** The module of the kind of which Gerrit takes one; null for its own. */
+  @Nullable private Module neighbour;
+
   private GitRepositoryManager manager;
 
   @BeforeEach
@@ -82,7 +91,11 @@ class ParsedRefsRepositoryManagerTest {
                 bind(Path.class).annotatedWith(SitePath.class).toInstance(site);
                 bind(Config.class).annotatedWith(GerritServerConfig.class).toInstance(config);
                 bind(SitePaths.class);
-                install(new RepositoriesModule(new RepositoryConfig(config)));
+                install(new RepositoriesModule());
+                install(
+                    neighbour != null
+                        ? neighbour
+                        : new GitRepositoryManagerModule(new RepositoryConfig(config)));
               }
             });
     manager = injector.getInstance(GitRepositoryManager.class);
@@ -281,6 +294,36 @@ class ParsedRefsRepositoryManagerTest {
         .isEqualTo(far.get());
     manager.repositoryDeleted(far);
     assertThat(totals().repositories()).isEqualTo(0);
+  }
+
+  /** Plugins look at the class of the manager. */
+  @Test
+  void theManagerIsGerrits() {
+    assertThat(manager).isInstanceOf(LocalDiskRepositoryManager.class);
+    assertThat(injector.getInstance(LocalDiskRepositoryManager.class)).isSameInstanceAs(manager);
+  }
+
+  @Test
+  void aManagerThatOpensRepositoriesItselfIsRefused() {
+    neighbour =
+        new AbstractModule() {
+          @Override
+          protected void configure() {
+            bind(GitRepositoryManager.class).to(InMemoryRepositoryManager.class);
+          }
+        };
+    open();
+    ManagerCheck check = injector.getInstance(ManagerCheck.class);
+    assertThat(assertThrows(IllegalStateException.class, check::start))
+        .hasMessageThat()
+        .contains("opened by " + InMemoryRepositoryManager.class.getName());
+    config.setBoolean("packedRefs", null, "enabled", false);
+    check.start();
+  }
+
+  @Test
+  void gerritsOwnManagerPasses() {
+    injector.getInstance(ManagerCheck.class).start();
   }
 
   @Test

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.repositories;
 import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.entities.Project;
 import com.google.gerrit.server.git.GitRepositoryManager;
+import com.google.gerrit.server.git.GitRepositoryManager.Status;
 import com.google.gerrit.server.git.LocalDiskRepositoryManager;
 import com.google.inject.Inject;
 import com.google.inject.Singleton;
@@ -24,8 +25,9 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.NavigableSet;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import org.aopalliance.intercept.MethodInvocation;
 import org.eclipse.jgit.errors.RepositoryNotFoundException;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.Constants;
@@ -33,48 +35,51 @@ import org.eclipse.jgit.lib.Repository;
 import org.eclipse.jgit.lib.RepositoryCache;
 
 /**
- * Gerrit's own manager of repositories on disk, but for one thing: the repositories that it opens
- * are {@link ParsedRefsRepository}s.
+ * Stands between Gerrit's own manager of repositories on disk and whoever asks it, so that the
+ * repositories that it opens are {@link ParsedRefsRepository}s. Guice calls it for the methods that
+ * {@link RepositoriesModule} names, also where another module has put a manager of its own in front
+ * of Gerrit's.
  *
  * <p>JGit keeps one instance of a repository for the whole process, by folder ({@link
- * RepositoryCache}). Where Gerrit's manager has put another instance there, as it does for a
- * repository that it has just made, ours takes its place. So names, base paths and all checks are
- * Gerrit's own.
+ * RepositoryCache}). Where Gerrit's manager has put another instance there, ours takes its place.
+ * So names, base paths and all checks are Gerrit's own.
  */
 @Singleton
-final class ParsedRefsRepositoryManager implements GitRepositoryManager {
+final class ParsedRefsRepositories {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  private final LocalDiskRepositoryManager gerrit;
+  /** No project has this name: it is asked for to see whether a manager asks Gerrit's own. */
+  private final Project.NameKey probe =
+      Project.nameKey("cache-chroniclemap-probe-" + UUID.randomUUID());
+
+  private volatile boolean probed;
+
   private final PackedRefsConfig config;
   private final PackedRefsCache cache;
 
   @Inject
-  ParsedRefsRepositoryManager(
-      LocalDiskRepositoryManager gerrit, PackedRefsConfig config, PackedRefsCache cache) {
-    this.gerrit = gerrit;
+  ParsedRefsRepositories(PackedRefsConfig config, PackedRefsCache cache) {
     this.config = config;
     this.cache = cache;
   }
 
-  @Override
-  public Status getRepositoryStatus(Project.NameKey name) {
-    try (Repository repository = openRepository(name)) {
-      return repository.getObjectDatabase().exists() ? Status.ACTIVE : Status.UNAVAILABLE;
-    } catch (IOException e) {
-      // Tells what is not there from what can't be opened.
-      return gerrit.getRepositoryStatus(name);
+  /** Whether what a manager opens comes from here. */
+  boolean isBehind(GitRepositoryManager manager) {
+    try {
+      manager.openRepository(probe).close();
+    } catch (IOException | RuntimeException e) {
+      logger.atFine().withCause(e).log("There is no such project, as expected");
     }
+    return probed;
   }
 
-  @Override
-  public Repository openRepository(Project.NameKey name) throws RepositoryNotFoundException {
-    return ours(name, gerrit.openRepository(name));
-  }
-
-  @Override
-  public Repository createRepository(Project.NameKey name) throws IOException {
-    return ours(name, gerrit.createRepository(name));
+  /** In place of openRepository and createRepository. */
+  Object open(MethodInvocation call) throws Throwable {
+    Project.NameKey name = name(call);
+    if (name.equals(probe)) {
+      probed = true;
+    }
+    return ours(name, (Repository) call.proceed());
   }
 
   private Repository ours(Project.NameKey name, Repository opened)
@@ -98,22 +103,32 @@ final class ParsedRefsRepositoryManager implements GitRepositoryManager {
     }
   }
 
-  @Override
-  public NavigableSet<Project.NameKey> list() {
-    return gerrit.list();
+  /** In place of getRepositoryStatus, which leaves an instance of its own in JGit's cache. */
+  Object status(MethodInvocation call) throws Throwable {
+    try (Repository repository = manager(call).openRepository(name(call))) {
+      return repository.getObjectDatabase().exists() ? Status.ACTIVE : Status.UNAVAILABLE;
+    } catch (IOException e) {
+      // Tells what is not there from what can't be opened.
+      return call.proceed();
+    }
   }
 
-  @Override
-  public Boolean canPerformGC() {
-    return gerrit.canPerformGC();
-  }
-
-  @Override
-  public void repositoryDeleted(Project.NameKey name) {
-    gerrit.repositoryDeleted(name);
-    Path folder = gerrit.getBasePath(name).resolve(name.get());
+  /** In place of repositoryDeleted. */
+  Object deleted(MethodInvocation call) throws Throwable {
+    Object nothing = call.proceed();
+    Project.NameKey name = name(call);
+    Path folder = manager(call).getBasePath(name).resolve(name.get());
     cache.forget(new File(folder + Constants.DOT_GIT_EXT));
     cache.forget(folder.resolve(Constants.DOT_GIT).toFile());
     cache.forget(folder.toFile());
+    return nothing;
+  }
+
+  private static LocalDiskRepositoryManager manager(MethodInvocation call) {
+    return (LocalDiskRepositoryManager) call.getThis();
+  }
+
+  private static Project.NameKey name(MethodInvocation call) {
+    return (Project.NameKey) call.getArguments()[0];
   }
 }

@@ -1,0 +1,164 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.eclipse.jgit.lib.ObjectId;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestInstance.Lifecycle;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A real Gerrit that answers for refs from parsed lists, and what an administrator asks of it. */
+@TestInstance(Lifecycle.PER_CLASS)
+abstract class RefsFixture {
+  GerritSite site;
+  GerritDaemon daemon;
+  Gerrit gerrit;
+
+  /** Installs what is under test in a new site. */
+  abstract void install(GerritSite plain) throws IOException;
+
+  @BeforeAll
+  void start(@TempDir Path tmp) throws Exception {
+    site = SiteTemplate.plainSite(tmp.resolve("gerrit"));
+    install(site);
+    daemon = GerritDaemon.start(site);
+    gerrit = new Gerrit(site);
+  }
+
+  @AfterAll
+  void stop() throws Exception {
+    if (daemon != null) {
+      daemon.close();
+    }
+    if (site != null) {
+      site.saveLogs(getClass().getSimpleName());
+      site.close();
+    }
+  }
+
+  void restart() throws IOException {
+    daemon.stop();
+    daemon = GerritDaemon.start(site);
+  }
+
+  Path folder(String project) {
+    return site.path().resolve("git").resolve(project + ".git");
+  }
+
+  /** Runs git in a project's folder, as an administrator's script does. */
+  String git(String project, String... args) throws Exception {
+    List<String> command = new ArrayList<>(List.of("git", "--git-dir=" + folder(project)));
+    command.addAll(List.of(args));
+    Process process = site.clean(new ProcessBuilder(command)).redirectErrorStream(true).start();
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertWithMessage("%s: %s", command, output).that(process.waitFor()).isEqualTo(0);
+    return output;
+  }
+
+  /** What native git says. */
+  Set<String> refsOfGit(String project) throws Exception {
+    Set<String> refs = new TreeSet<>();
+    git(project, "for-each-ref", "--format=%(objectname) %(refname)").lines().forEach(refs::add);
+    return refs;
+  }
+
+  /** What Gerrit says to an administrator who fetches. */
+  Set<String> refsOfGerrit(String project) throws Exception {
+    try (GitUser user = gerrit.git(project)) {
+      return lines(user.refs());
+    }
+  }
+
+  /** As {@link #refsOfGit} has them. */
+  static Set<String> lines(Map<String, ObjectId> refs) {
+    Set<String> lines = new TreeSet<>();
+    refs.forEach((name, id) -> lines.add(id.name() + " " + name));
+    return lines;
+  }
+
+  void assertSameRefs(String project) throws Exception {
+    assertThat(refsOfGerrit(project)).isEqualTo(refsOfGit(project));
+  }
+
+  Set<String> branches(String project) throws IOException {
+    Set<String> names = new TreeSet<>();
+    for (JsonElement branch :
+        gerrit.rest().get("/projects/" + project + "/branches/").json().getAsJsonArray()) {
+      names.add(branch.getAsJsonObject().get("ref").getAsString());
+    }
+    return names;
+  }
+
+  void createBranch(String project, String branch) throws IOException {
+    gerrit
+        .rest()
+        .put(
+            "/projects/" + project + "/branches/" + branch.replace("/", "%2F"),
+            "{\"revision\": \"refs/heads/master\"}");
+  }
+
+  void deleteBranch(String project, String branch) throws IOException {
+    gerrit
+        .rest()
+        .post("/projects/" + project + "/branches:delete", "{\"branches\": [\"" + branch + "\"]}");
+  }
+
+  /** Gerrit makes figures anew only now and then, so what is asked for is waited for. */
+  void awaitMetric(String name, java.util.function.LongPredicate condition) {
+    long[] last = new long[1];
+    try {
+      Deadline.in(Duration.ofSeconds(30))
+          .await(
+              () -> {
+                last[0] = metric(name);
+                return condition.test(last[0]);
+              },
+              name);
+    } catch (IllegalStateException e) {
+      throw new AssertionError("metric " + name + " is " + last[0], e);
+    }
+  }
+
+  private long metric(String name) {
+    try {
+      JsonObject metrics =
+          gerrit
+              .rest()
+              .get("/config/server/metrics/?prefix=refs/chroniclemap/")
+              .json()
+              .getAsJsonObject();
+      return metrics.getAsJsonObject("refs/chroniclemap/" + name).get("value").getAsLong();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

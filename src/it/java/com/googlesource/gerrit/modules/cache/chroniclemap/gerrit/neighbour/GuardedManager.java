@@ -1,0 +1,66 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.neighbour;
+
+import com.google.gerrit.entities.Project;
+import com.google.gerrit.server.git.GitRepositoryManager;
+import com.google.gerrit.server.git.LocalDiskRepositoryManager;
+import com.google.inject.Inject;
+import com.google.inject.Singleton;
+import java.io.IOException;
+import java.util.NavigableSet;
+import org.eclipse.jgit.errors.RepositoryNotFoundException;
+import org.eclipse.jgit.lib.Repository;
+
+/** Wraps each repository that Gerrit's own manager opens. */
+@Singleton
+final class GuardedManager implements GitRepositoryManager {
+  private final LocalDiskRepositoryManager gerrit;
+
+  @Inject
+  GuardedManager(LocalDiskRepositoryManager gerrit) {
+    this.gerrit = gerrit;
+  }
+
+  @Override
+  public Status getRepositoryStatus(Project.NameKey name) {
+    return gerrit.getRepositoryStatus(name);
+  }
+
+  @Override
+  public Repository openRepository(Project.NameKey name) throws RepositoryNotFoundException {
+    return new GuardedRepository(gerrit.openRepository(name));
+  }
+
+  @Override
+  public Repository createRepository(Project.NameKey name) throws IOException {
+    return new GuardedRepository(gerrit.createRepository(name));
+  }
+
+  @Override
+  public NavigableSet<Project.NameKey> list() {
+    return gerrit.list();
+  }
+
+  @Override
+  public Boolean canPerformGC() {
+    return gerrit.canPerformGC();
+  }
+
+  @Override
+  public void repositoryDeleted(Project.NameKey name) {
+    gerrit.repositoryDeleted(name);
+  }
+}

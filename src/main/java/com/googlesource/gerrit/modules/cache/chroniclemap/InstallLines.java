@@ -1,0 +1,104 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap;
+
+import com.google.gerrit.server.ModuleImpl;
+import com.google.gerrit.server.cache.CacheModule;
+import com.google.inject.ProvisionException;
+import java.util.List;
+import org.eclipse.jgit.lib.Config;
+
+/**
+ * The lines of {@code gerrit.config} that name modules. Gerrit drops a module without a word that
+ * stands in a line of another kind, or behind another one that replaces the same: nobody would know
+ * that it is not there.
+ *
+ * <p>Names of classes are in quotes in messages: Guice would shorten them.
+ */
+final class InstallLines {
+  private static final String FOR_SERVER = "installModule";
+  private static final String FOR_PROGRAMS = "installBatchModule";
+  private static final String FOR_DATABASE = "installDbModule";
+
+  private final Config config;
+
+  private InstallLines(Config config) {
+    this.config = config;
+  }
+
+  static InstallLines of(Config config) {
+    return new InstallLines(config);
+  }
+
+  /**
+   * Checks that the module of the caches is where it takes effect.
+   *
+   * @throws ProvisionException if not, with the lines to change
+   */
+  void checkCacheModule(Class<?> module) {
+    checkIsNotIn(FOR_DATABASE, module, FOR_SERVER);
+    checkIsFirst(FOR_SERVER, module);
+    checkIsFirst(FOR_PROGRAMS, module);
+  }
+
+  /**
+   * Checks that the module of ref lists is where it takes effect.
+   *
+   * @throws ProvisionException if not, with the lines to change
+   */
+  void checkDbModule(Class<?> module) {
+    checkIsNotIn(FOR_SERVER, module, FOR_DATABASE);
+    checkIsNotIn(FOR_PROGRAMS, module, FOR_DATABASE);
+  }
+
+  private void checkIsNotIn(String key, Class<?> module, String right) {
+    if (modules(key).contains(module.getName())) {
+      throw new ProvisionException(
+          String.format(
+              "%s has no effect in gerrit.%s: make that line of etc/gerrit.config \"%s = %s\"",
+              module.getSimpleName(), key, right, module.getName()));
+    }
+  }
+
+  private void checkIsFirst(String key, Class<?> module) {
+    List<String> modules = modules(key);
+    int ours = modules.indexOf(module.getName());
+    for (String other : modules.subList(0, Math.max(ours, 0))) {
+      if (replacesCaches(other)) {
+        throw new ProvisionException(
+            String.format(
+                "gerrit.%s has two modules for disk caches, and Gerrit takes only the first,"
+                    + " \"%s\": remove its line from etc/gerrit.config, or that of \"%s\"",
+                key, other, module.getName()));
+      }
+    }
+  }
+
+  private List<String> modules(String key) {
+    return List.of(config.getStringList("gerrit", null, key));
+  }
+
+  private static boolean replacesCaches(String module) {
+    try {
+      ModuleImpl kind =
+          Class.forName(module, false, InstallLines.class.getClassLoader())
+              .getAnnotation(ModuleImpl.class);
+      return kind != null && kind.name().equalsIgnoreCase(CacheModule.PERSISTENT_MODULE);
+    } catch (ClassNotFoundException | LinkageError e) {
+      // Gerrit says so itself.
+      return false;
+    }
+  }
+}

@@ -1,0 +1,67 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.repositories;
+
+import com.google.common.flogger.FluentLogger;
+import com.google.gerrit.extensions.events.LifecycleListener;
+import com.google.gerrit.server.config.GerritRuntime;
+import com.google.gerrit.server.git.GitRepositoryManager;
+import com.google.inject.Inject;
+
+/**
+ * Stops the server if it opens its repositories past this module, as it would with a module that
+ * makes Gerrit's manager itself or has one that does not ask Gerrit's: nobody would see it but by
+ * what pushes take. An offline program goes on, and says so.
+ */
+final class ManagerCheck implements LifecycleListener {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  private final GitRepositoryManager manager;
+  private final ParsedRefsRepositories repositories;
+  private final PackedRefsConfig config;
+
+  /** Not bound where tests make an injector. */
+  @Inject(optional = true)
+  private GerritRuntime runtime = GerritRuntime.DAEMON;
+
+  @Inject
+  ManagerCheck(
+      GitRepositoryManager manager, ParsedRefsRepositories repositories, PackedRefsConfig config) {
+    this.manager = manager;
+    this.repositories = repositories;
+    this.config = config;
+  }
+
+  @Override
+  public void start() {
+    if (!config.isEnabled() || repositories.isBehind(manager)) {
+      return;
+    }
+    String message =
+        String.format(
+            "Repositories are opened by %s, which does not ask Gerrit's LocalDiskRepositoryManager"
+                + " as Guice makes it: parsed ref lists can't be used. Remove the line"
+                + " gerrit.installDbModule of PackedRefsModule from etc/gerrit.config, or the line"
+                + " of the module that brings %s",
+            manager.getClass().getName(), manager.getClass().getSimpleName());
+    if (runtime == GerritRuntime.DAEMON) {
+      throw new IllegalStateException(message);
+    }
+    logger.atWarning().log("%s", message);
+  }
+
+  @Override
+  public void stop() {}
+}

@@ -1,0 +1,95 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap;
+
+import static com.google.common.truth.Truth.assertThat;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import com.google.gerrit.server.ModuleImpl;
+import com.google.gerrit.server.cache.CacheModule;
+import com.google.inject.AbstractModule;
+import com.google.inject.ProvisionException;
+import java.util.List;
+import org.eclipse.jgit.lib.Config;
+import org.junit.jupiter.api.Test;
+
+/** Modules in lines where Gerrit would drop them without a word. */
+class InstallLinesTest {
+  private static final String CACHES = ChronicleMapCacheModule.class.getName();
+  private static final String REFS = PackedRefsModule.class.getName();
+
+  @ModuleImpl(name = CacheModule.PERSISTENT_MODULE)
+  private static final class OtherCaches extends AbstractModule {}
+
+  private static final class Neighbour extends AbstractModule {}
+
+  private final Config config = new Config();
+
+  private void set(String key, String... modules) {
+    config.setStringList("gerrit", null, key, List.of(modules));
+  }
+
+  private String refused(Class<?> module) {
+    return assertThrows(
+            ProvisionException.class,
+            () -> {
+              if (module == PackedRefsModule.class) {
+                InstallLines.of(config).checkDbModule(module);
+              } else {
+                InstallLines.of(config).checkCacheModule(module);
+              }
+            })
+        .getMessage();
+  }
+
+  @Test
+  void whatTheDocumentationTellsIsTaken() {
+    set("installModule", CACHES);
+    set("installBatchModule", CACHES);
+    set("installDbModule", REFS);
+    InstallLines.of(config).checkCacheModule(ChronicleMapCacheModule.class);
+    InstallLines.of(config).checkDbModule(PackedRefsModule.class);
+    set("installModule", Neighbour.class.getName(), "no.such.Module", CACHES, "no.such.Other");
+    InstallLines.of(config).checkCacheModule(ChronicleMapCacheModule.class);
+  }
+
+  @Test
+  void modulesInLinesOfAnotherKindAreRefused() {
+    set("installDbModule", CACHES);
+    assertThat(refused(ChronicleMapCacheModule.class))
+        .contains(
+            "ChronicleMapCacheModule has no effect in gerrit.installDbModule: make that line of"
+                + " etc/gerrit.config \"installModule = "
+                + CACHES);
+    for (String key : List.of("installModule", "installBatchModule")) {
+      config.unsetSection("gerrit", null);
+      set(key, REFS);
+      assertThat(refused(PackedRefsModule.class)).contains("\"installDbModule = " + REFS);
+    }
+  }
+
+  @Test
+  void whoComesSecondIsRefused() {
+    for (String key : List.of("installModule", "installBatchModule")) {
+      config.unsetSection("gerrit", null);
+      set(key, OtherCaches.class.getName(), CACHES);
+      assertThat(refused(ChronicleMapCacheModule.class))
+          .contains("Gerrit takes only the first, \"" + OtherCaches.class.getName() + "\"");
+      // Then it is the other one that Gerrit drops.
+      set(key, CACHES, OtherCaches.class.getName());
+      InstallLines.of(config).checkCacheModule(ChronicleMapCacheModule.class);
+    }
+  }
+}
