@@ -105,6 +105,7 @@ final class ChronicleMapCacheFactory
     }
     try {
       StoreDirectory opened = StoreDirectory.open(path.get(), settings.diskLimitTotal());
+      opened.keepOtherVersionsOf(PureCaches.NAMES);
       return openImports(opened) ? Optional.of(opened) : Optional.empty();
     } catch (StoreUnavailableException e) {
       return memoryOnly(e.getMessage());

@@ -16,10 +16,12 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.OtherVersions;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.Tickets;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Usage;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 
@@ -44,6 +46,9 @@ final class StoreContext {
   /** Whether what there is must not be used; noted before anyone could ask for it in this run. */
   final boolean discarded;
 
+  /** Where files of other versions are kept; empty if they are not. */
+  final Optional<OtherVersions> otherVersions;
+
   final StoreThreads threads;
   final DiskBudget budget;
 
@@ -66,12 +71,14 @@ final class StoreContext {
       StoreSettings settings,
       FilesOnDisk files,
       ImportMode importMode,
+      boolean keepsOtherVersions,
       StoreThreads threads,
       DiskBudget budget,
       LongSupplier clock) {
     this.settings = settings;
     this.files = files;
     this.discarded = files.isMarkedAtStart();
+    this.otherVersions = keepsOtherVersions ? Optional.of(files.otherVersions()) : Optional.empty();
     this.threads = threads;
     this.budget = budget;
     this.clock = clock;

@@ -14,12 +14,14 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import com.google.common.collect.ImmutableSet;
 import com.google.common.flogger.FluentLogger;
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.OtherVersions;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.nio.file.Files;
@@ -32,6 +34,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -77,6 +80,9 @@ public final class StoreDirectory implements AutoCloseable {
   /** Guarded by this. */
   private boolean closed;
 
+  /** Names of caches of which other versions' files are kept for a day. Guarded by this. */
+  private ImmutableSet<String> othersKept = ImmutableSet.of();
+
   private static final class Shared {
     final Store store;
     int users;
@@ -113,9 +119,19 @@ public final class StoreDirectory implements AutoCloseable {
     }
   }
 
+  private void deleteOldVersions() {
+    try {
+      OtherVersions.deleteOld(disk, path, clock.getAsLong());
+    } catch (IOException e) {
+      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
+          "Cannot delete files of other versions of caches in %s", path);
+    }
+  }
+
   /** Takes what is too old out of all stores. */
   void sweep() {
     countFilesAgain();
+    deleteOldVersions();
     for (Store store : snapshot()) {
       try {
         store.sweepIfDue();
@@ -211,6 +227,17 @@ public final class StoreDirectory implements AutoCloseable {
     return new FilesOnDisk(disk, path, lock, name, version).isMarkedForImport();
   }
 
+  /**
+   * Has the files of other versions kept for a day, for stores that are opened from now on; not
+   * where all stores together have a bound.
+   *
+   * @param names of caches whose values depend on their keys alone: what is removed from the one
+   *     version is not removed from the other
+   */
+  public synchronized void keepOtherVersionsOf(Set<String> names) {
+    othersKept = ImmutableSet.copyOf(names);
+  }
+
   /** The folder. */
   public Path path() {
     return path;
@@ -262,7 +289,9 @@ public final class StoreDirectory implements AutoCloseable {
     // What waits for the other one to be opened may be marked for being discarded until then.
     other.ifPresent(Store::awaitOpenedForever);
     FilesOnDisk files = new FilesOnDisk(disk, path, lock, settings.name(), settings.version());
-    Store store = new Store(new StoreContext(settings, files, importMode, threads, budget, clock));
+    boolean keeps = othersKept.contains(settings.name()) && !budget.isBound();
+    Store store =
+        new Store(new StoreContext(settings, files, importMode, keeps, threads, budget, clock));
     other.ifPresent(old -> old.closeFor(store));
     WeakReference<Store> before = last.put(filesOf(settings), new WeakReference<>(store));
     Store closedOne = before == null ? null : before.get();

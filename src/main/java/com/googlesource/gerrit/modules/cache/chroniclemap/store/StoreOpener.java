@@ -23,6 +23,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDis
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk.GenerationName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.GenerationMaker;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.OtherVersions;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -78,11 +79,18 @@ final class StoreOpener {
   }
 
   private Opened openOrReplace() throws IOException {
+    Optional<OtherVersions> others = context.otherVersions;
     if (context.discarded) {
+      if (others.isPresent()) {
+        others.get().deleteThisVersion();
+      }
       return replace(
           "it may hold entries that were invalidated just before a crash or a stop of the machine");
     }
     Optional<GenerationName> newest = files.newest();
+    if (others.isPresent()) {
+      newest = exchange(others.get(), newest);
+    }
     if (newest.isEmpty()) {
       files.deleteAll();
       return create(StartReport.Kind.NEW, "");
@@ -107,6 +115,23 @@ final class StoreOpener {
       context.faults.count(e);
       return replace(reasonOf(e));
     }
+  }
+
+  /** Puts other versions' files aside and takes what was put aside of this one, if anything. */
+  private Optional<GenerationName> exchange(OtherVersions others, Optional<GenerationName> newest)
+      throws IOException {
+    try {
+      long now = context.clock.getAsLong();
+      others.park(now);
+      if (newest.isPresent()) {
+        others.deleteThisVersion();
+      } else {
+        others.unpark(now);
+      }
+    } catch (IOException e) {
+      context.faults.warn(e, "cannot keep files of another version, or take those that were kept");
+    }
+    return files.newest();
   }
 
   private Opened open(GenerationName found, FileState state, long bytes) throws IOException {

@@ -590,4 +590,25 @@ class H2ImportTest {
     assertThat(cache.getIfPresent("key1")).isNull();
     assertThat(cache.getIfPresent("key2")).isEqualTo("value2");
   }
+
+  /** As several.md tells how to start another node. */
+  @Test
+  void aNewNodeStartsWithACopyOfTheStores() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    start(def("c"));
+    putMany(cache, 100);
+    close();
+    Path from = temp.resolve("cache");
+    Path to = Files.createDirectories(temp.resolve("node/cache"));
+    Files.copy(note(), to.resolve(note().getFileName()));
+    Files.createDirectory(to.resolve("cache-chroniclemap"));
+    try (Stream<Path> files = Files.list(from.resolve("cache-chroniclemap"))) {
+      for (Path file : files.toList()) {
+        Files.copy(file, to.resolve("cache-chroniclemap").resolve(file.getFileName()));
+      }
+    }
+    site = new TestSite(temp.resolve("node"), Backend.CHRONICLE);
+    cache = site.build(def("c"));
+    assertHasAll(100);
+  }
 }

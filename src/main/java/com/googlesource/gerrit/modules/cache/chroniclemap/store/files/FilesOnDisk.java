@@ -45,6 +45,7 @@ import java.util.zip.CRC32C;
  *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm           a generation
  *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.state     what is known of it: {@link FileState}
  *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.N.growing it is being filled, and means nothing
+ *   *.chm.parked-MILLIS, *.chm.state.parked-MILLIS             of another version: {@link OtherVersions}
  *   NAME-vVERSION.use                                          how often keys were asked for: {@link Usage}
  *   NAME-vVERSION.import                                       see {@link #importMarker}
  *   NAME-vVERSION.discard                                      see {@link #discardMarker}
@@ -70,6 +71,10 @@ public final class FilesOnDisk {
       Pattern.compile("[-_.%0-9A-Za-z]+-v-?\\d{1,10}(-g[-0-9a-f]+)?\\.(chm|use|import|discard).*");
 
   private static final Pattern STORE = Pattern.compile("[-_.%0-9A-Za-z]+-v-?\\d{1,10}");
+
+  /** While any generation is there, its marker counts. */
+  private static final Comparator<Path> MARKERS_LAST =
+      Comparator.comparing(file -> file.getFileName().toString().contains(FolderDisk.MARKER));
 
   private static final AtomicInteger MADE = new AtomicInteger();
 
@@ -191,7 +196,11 @@ public final class FilesOnDisk {
 
   /** As above, for a user who was changing something before it had opened the files. */
   public Path earlyMarker() {
-    return discardMarker().resolveSibling(versioned + FolderDisk.MARKER + ".early");
+    return early(discardMarker());
+  }
+
+  static Path early(Path discardMarker) {
+    return discardMarker.resolveSibling(discardMarker.getFileName() + ".early");
   }
 
   /** Whether what the store holds must not be used. */
@@ -232,12 +241,17 @@ public final class FilesOnDisk {
     }
   }
 
+  /** What is kept of the cache's other versions. */
+  public OtherVersions otherVersions() {
+    return new OtherVersions(disk, directory, prefix, version);
+  }
+
   /** What is known of the use of the store's values. */
   public Path usage() {
     return directory.resolve(versioned + ".use");
   }
 
-  private static Path discardMarker(Path directory, String store) {
+  static Path discardMarker(Path directory, String store) {
     return directory.resolve(store + FolderDisk.MARKER);
   }
 
@@ -348,13 +362,18 @@ public final class FilesOnDisk {
     return generation.path().equals(file) ? Optional.of(generation) : Optional.empty();
   }
 
-  /** All files of the cache, of any version, markers and what a crash left included. */
+  /**
+   * All files of the cache, of any version, markers and what a crash left included; but for those
+   * that are put aside.
+   */
   private List<Path> list() throws IOException {
     Pattern ours =
         Pattern.compile(
             Pattern.quote(prefix) + "-v-?\\d+(-g[-0-9a-f]+)?\\.(chm|use|import|discard).*");
     return disk.list(directory).stream()
         .filter(file -> ours.matcher(file.getFileName().toString()).matches())
+        .filter(file -> !OtherVersions.isParked(file))
+        .sorted(MARKERS_LAST)
         .toList();
   }
 
@@ -411,10 +430,7 @@ public final class FilesOnDisk {
     List<Path> doomed =
         disk.list(directory).stream()
             .filter(file -> ANY.matcher(file.getFileName().toString()).matches())
-            // Markers last: while any generation is there, they count.
-            .sorted(
-                Comparator.comparing(
-                    file -> file.getFileName().toString().contains(FolderDisk.MARKER)))
+            .sorted(MARKERS_LAST)
             .toList();
     for (Path file : doomed) {
       disk.delete(file);

@@ -1,0 +1,180 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import static com.google.common.truth.Truth.assertThat;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** An upgrade, and the way back: each version finds what it had left, for a day. */
+@Timeout(60)
+class OtherVersionsTest {
+  private static final String PURE = "pure";
+  private static final byte[] KEY = ByteBuffer.allocate(4).putInt(7).array();
+
+  @TempDir Path temp;
+  private final AtomicLong clock = new AtomicLong(1_000_000_000_000L);
+  private OptionalLong total = OptionalLong.empty();
+  private StoreDirectory directory;
+  private Store store;
+
+  @AfterEach
+  void close() {
+    directory.close();
+  }
+
+  private void start(String cache, int version) throws Exception {
+    if (directory != null) {
+      directory.close();
+    }
+    directory = StoreDirectory.open(temp.resolve("stores"), total, Disk.REAL, clock::get);
+    directory.keepOtherVersionsOf(Set.of(PURE));
+    store = directory.openStore(new StoreSettings(cache, version, 16 << 20, Optional.empty()));
+    store.awaitOpened();
+  }
+
+  private void put(int value) {
+    store.put(KEY, TestValues.of(value), clock.get());
+    store.flush();
+  }
+
+  private int read() {
+    return TestValues.numberOf(store.read(KEY));
+  }
+
+  private List<String> parked() throws Exception {
+    try (Stream<Path> files = Files.list(temp.resolve("stores"))) {
+      return files
+          .map(file -> file.getFileName().toString())
+          .filter(name -> name.contains(".parked-"))
+          .sorted()
+          .toList();
+    }
+  }
+
+  @Test
+  void eachVersionFindsWhatItHad() throws Exception {
+    start(PURE, 1);
+    put(1);
+    start(PURE, 2);
+    assertThat(read()).isEqualTo(KeyHistory.NONE);
+    assertThat(parked()).hasSize(2);
+    put(2);
+    start(PURE, 1);
+    assertThat(read()).isEqualTo(1);
+    assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
+    start(PURE, 2);
+    assertThat(read()).isEqualTo(2);
+    start(PURE, 2);
+    assertThat(read()).isEqualTo(2);
+    assertThat(parked()).hasSize(2);
+  }
+
+  @Test
+  void afterADayTheyAreGone() throws Exception {
+    start(PURE, 1);
+    put(1);
+    start(PURE, 2);
+    clock.addAndGet(Duration.ofHours(23).toMillis());
+    directory.sweep();
+    assertThat(parked()).hasSize(2);
+    clock.addAndGet(Duration.ofHours(1).toMillis());
+    directory.sweep();
+    assertThat(parked()).isEmpty();
+    start(PURE, 1);
+    assertThat(read()).isEqualTo(KeyHistory.NONE);
+  }
+
+  @Test
+  void whatIsTooOldAtTheStartIsNotTaken() throws Exception {
+    start(PURE, 1);
+    put(1);
+    start(PURE, 2);
+    directory.close();
+    clock.addAndGet(Duration.ofHours(24).toMillis());
+    start(PURE, 1);
+    assertThat(read()).isEqualTo(KeyHistory.NONE);
+  }
+
+  /** An administrator who empties a cache means all of it. */
+  @Test
+  void whoClearsTheCacheClearsThemToo() throws Exception {
+    start(PURE, 1);
+    put(1);
+    start(PURE, 2);
+    store.clear();
+    assertThat(parked()).isEmpty();
+    start(PURE, 1);
+    assertThat(read()).isEqualTo(KeyHistory.NONE);
+  }
+
+  /** Of web sessions, say: who signed out meanwhile must not be back. */
+  @Test
+  void otherCachesStartEmpty() throws Exception {
+    start("sessions", 1);
+    put(1);
+    start("sessions", 2);
+    assertThat(parked()).isEmpty();
+    start("sessions", 1);
+    assertThat(read()).isEqualTo(KeyHistory.NONE);
+  }
+
+  @Test
+  void whatMayHoldRemovedValuesIsNotKept() throws Exception {
+    start(PURE, 1);
+    put(1);
+    directory.close();
+    Files.createFile(temp.resolve("stores/pure-v1.discard"));
+    start(PURE, 2);
+    assertThat(parked()).isEmpty();
+    start(PURE, 1);
+    assertThat(read()).isEqualTo(KeyHistory.NONE);
+  }
+
+  @Test
+  void aBoundOnAllCachesIsKept() throws Exception {
+    total = OptionalLong.of(64 << 20);
+    start(PURE, 1);
+    put(1);
+    start(PURE, 2);
+    assertThat(parked()).isEmpty();
+  }
+
+  @Test
+  void deletingAllStoresDeletesThemToo() throws Exception {
+    start(PURE, 1);
+    put(1);
+    start(PURE, 2);
+    directory.close();
+    directory = StoreDirectory.open(temp.resolve("stores"));
+    assertThat(directory.hasStores()).isTrue();
+    directory.deleteAll();
+    assertThat(parked()).isEmpty();
+  }
+}
