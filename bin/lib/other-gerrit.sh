@@ -1,0 +1,32 @@
+#!/bin/bash
+# Runs tests in a real server of the Gerrit minors that have one beside that of pom.xml, with the jar for them. The arguments are
+# classes of tests; without any, those that see most in a minute. Exit code 0: all pass, 1: not.
+#
+# Maven Central has a whole server for fewer versions than there are (see gerrits.sh), so the jar is built against that server here,
+# and its classes are compared with those of the released jar, where bin/release has made that.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+. bin/lib/gerrits.sh
+
+tests=${*:-RealGerritIT,SwitchIT}
+for gerrit in ${GERRITS#* }; do
+  server=$(gerrit_server "$gerrit") || continue
+  built=$PWD/target-server-$server
+  echo "other-gerrit: $tests in Gerrit $server"
+  mvn -B verify "-Dgerrit.version=$server" "-Dgerrit.programs.version=$server" "-Doutput.directory=$built" \
+    -Dspotless.check.skip=true -Dtest=NoUnitTest -Dsurefire.failIfNoSpecifiedTests=false \
+    "-Dit.test=${tests// /,}" -Dfailsafe.failIfNoSpecifiedTests=false
+  released=$PWD/target-$gerrit/cache-chroniclemap.jar
+  if [ -e "$released" ]; then
+    classes() {
+      python3 -c 'import sys, zipfile
+for e in sorted(zipfile.ZipFile(sys.argv[1]).infolist(), key=lambda e: e.filename):
+    if e.filename.endswith(".class"): print(f"{e.CRC:08x} {e.filename}")' "$1"
+    }
+    if ! diff <(classes "$released") <(classes "$built/cache-chroniclemap.jar") >&2; then
+      echo "other-gerrit: the jar for Gerrit $gerrit has other classes than the one that was tested in $server" >&2
+      exit 1
+    fi
+    echo "other-gerrit: the jar for Gerrit $gerrit has the same classes"
+  fi
+done

@@ -1,0 +1,31 @@
+#!/bin/bash
+# Builds a release, and once more: in another folder, at another time, by somebody with other settings. Compares the two. Prints
+# one line for each file. Exit code 0: all the same, 1: not.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+bin/release
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# What is under version control, and what is not ignored: as a clone would have it.
+git ls-files -z --cached --others --exclude-standard --deduplicate | while IFS= read -r -d '' file; do
+  [ ! -e "$file" ] || printf '%s\0' "$file"
+done | tar --null -T - -cf - | (mkdir "$work/again" && tar -xf - -C "$work/again" --touch)
+(
+  cd "$work/again"
+  umask 077
+  export TZ=Pacific/Kiritimati LANG=tr_TR.UTF-8 LC_ALL=C
+  bin/release
+)
+
+bad=0
+for file in target/release/*; do
+  if cmp -s "$file" "$work/again/$file"; then
+    echo "release-check: the same twice: ${file##*/}"
+  else
+    echo "release-check: built twice and not the same: ${file##*/}" >&2
+    bad=1
+  fi
+done
+exit $bad
