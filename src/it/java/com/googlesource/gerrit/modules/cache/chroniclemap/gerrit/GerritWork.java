@@ -61,6 +61,17 @@ final class GerritWork {
 
   private static final String SMALL_MEMORY = "256k";
 
+  private static final String NEVER = "[core]\n\ttrustStat = never\n";
+
+  private static final ImmutableList<Request> REQUESTS =
+      ImmutableList.of(Request.DETAIL, Request.QUERY, Request.DIFF);
+
+  /** A Gerrit is warm when this long a time takes it no less of the processors than the best. */
+  private static final Duration WARM_UP_SLICE = Duration.ofSeconds(10);
+
+  private static final double STEADY = 0.97;
+  private static final int WARM_UP_SLICES = 12;
+
   private enum Kind {
     H2("H2"),
     OURS("this module");
@@ -79,6 +90,8 @@ final class GerritWork {
   private final int changes;
   private final int users;
   private final int importGigabytes;
+  private final int rounds;
+  private final int warmUpSlices;
   private final Duration time;
   private final Duration afterRestart;
   private final Map<Line, RequestFigures> results = new LinkedHashMap<>();
@@ -86,6 +99,10 @@ final class GerritWork {
   private final Map<Kind, GerritSite> sites = new EnumMap<>(Kind.class);
   private final Map<Kind, GerritDaemon> daemons = new EnumMap<>(Kind.class);
   private final Map<Kind, Readers> readers = new EnumMap<>(Kind.class);
+
+  /** How long each start took, milliseconds. */
+  private final Map<Kind, List<Long>> ready = new EnumMap<>(Kind.class);
+
   private Workload work;
 
   private GerritWork(List<String> args) {
@@ -93,7 +110,9 @@ final class GerritWork {
     boolean quick = args.contains("--quick");
     changes = number("--changes", quick ? 300 : 3000);
     users = number("--users", 10);
-    time = Duration.ofSeconds(number("--seconds", quick ? 3 : 10));
+    time = Duration.ofSeconds(number("--seconds", quick ? 3 : 15));
+    rounds = quick ? 1 : number("--rounds", 3);
+    warmUpSlices = quick ? 2 : WARM_UP_SLICES;
     importGigabytes = number("--import-gigabytes", quick ? 0 : 1);
     afterRestart = Duration.ofSeconds(quick ? 10 : 60);
   }
@@ -121,20 +140,19 @@ final class GerritWork {
     Path root = Files.createTempDirectory("cache-chroniclemap-gerrit-");
     try {
       prepare(root);
-      measureAll("default memoryLimit");
-      afterRestart("default memoryLimit");
-      sites.values().forEach(GerritWork::setSmallMemory);
-      restartAll();
-      measureAll("small memoryLimit");
-      afterRestart("small memoryLimit");
+      List<Spread> spreads = List.of(Spread.values());
+      measureAll("default memoryLimit", REQUESTS, spreads);
+      tellFootprint();
+      afterRestart();
       for (GerritSite site : sites.values()) {
         distrust(site);
       }
-      restartAll();
-      warmUp();
-      measure("trustStat never", Request.DETAIL, Spread.ZIPF);
-      measure("trustStat never", Request.DIFF, Spread.ZIPF);
-      tellFootprint();
+      measureAll("trustStat never", List.of(Request.DETAIL, Request.DIFF), List.of(Spread.ZIPF));
+      for (GerritSite site : sites.values()) {
+        trust(site);
+        setSmallMemory(site);
+      }
+      measureAll("small memoryLimit", REQUESTS, spreads);
       stopAll();
       if (importGigabytes > 0) {
         measureImport(root);
@@ -187,8 +205,17 @@ final class GerritWork {
   }
 
   private static void distrust(GerritSite site) throws IOException {
-    Path config = site.path().resolve("git").resolve(PROJECT + ".git").resolve("config");
-    Files.writeString(config, Files.readString(config) + "[core]\n\ttrustStat = never\n");
+    Path config = projectConfig(site);
+    Files.writeString(config, Files.readString(config) + NEVER);
+  }
+
+  private static void trust(GerritSite site) throws IOException {
+    Path config = projectConfig(site);
+    Files.writeString(config, Files.readString(config).replace(NEVER, ""));
+  }
+
+  private static Path projectConfig(GerritSite site) {
+    return site.path().resolve("git").resolve(PROJECT + ".git").resolve("config");
   }
 
   private void restartAll() throws Exception {
@@ -202,7 +229,9 @@ final class GerritWork {
     if (running != null) {
       running.stop();
     }
-    daemons.put(kind, GerritDaemon.start(sites.get(kind)));
+    GerritDaemon daemon = GerritDaemon.start(sites.get(kind));
+    daemons.put(kind, daemon);
+    ready.computeIfAbsent(kind, k -> new ArrayList<>()).add(daemon.readyAfter().toMillis());
   }
 
   private void stopAll() throws IOException {
@@ -212,39 +241,63 @@ final class GerritWork {
     daemons.clear();
   }
 
-  private void warmUp() throws IOException {
-    for (Kind kind : Kind.values()) {
-      var unused = ask(kind, Request.MIXED, Spread.ZIPF, time.multipliedBy(2), Integer.MAX_VALUE);
-    }
-  }
-
-  private RequestFigures ask(Kind kind, Request request, Spread spread, Duration period, int most)
-      throws IOException {
-    return readers.get(kind).ask(daemons.get(kind), request, spread, 1, period, most);
-  }
-
-  private void measureAll(String circumstances) throws IOException {
-    warmUp();
-    for (Spread spread : Spread.values()) {
-      for (Request request : List.of(Request.DETAIL, Request.QUERY, Request.DIFF)) {
-        measure(circumstances, request, spread);
+  /**
+   * A server gets faster for minutes, as its code is compiled: by turns until neither takes less of
+   * the processors than before.
+   */
+  private void warmUp(long seed) throws IOException {
+    Map<Kind, Double> best = new EnumMap<>(Kind.class);
+    for (int i = 0; i < warmUpSlices; i++) {
+      boolean steady = true;
+      for (Kind kind : Kind.values()) {
+        double cpu =
+            ask(kind, Request.MIXED, Spread.UNIFORM, seed + i, WARM_UP_SLICE, Integer.MAX_VALUE)
+                .cpuMillis();
+        Double before = best.get(kind);
+        steady &= before != null && cpu >= STEADY * before;
+        best.merge(kind, cpu, Math::min);
+      }
+      if (steady) {
+        return;
       }
     }
+    say("a server still got faster after %d s", WARM_UP_SLICE.toSeconds() * warmUpSlices);
   }
 
-  /** Twice each, by turns, first the one and then the other first. */
-  private void measure(String circumstances, Request request, Spread spread) throws IOException {
-    String what = "%s, %s, %s".formatted(request.title, spread.title, circumstances);
+  private RequestFigures ask(
+      Kind kind, Request request, Spread spread, long seed, Duration period, int most)
+      throws IOException {
+    return readers.get(kind).ask(daemons.get(kind), request, spread, seed, period, most);
+  }
+
+  /** In new processes each time: each compiles its code a little otherwise. By turns. */
+  private void measureAll(String circumstances, List<Request> requests, List<Spread> spreads)
+      throws Exception {
     List<Kind> order = new ArrayList<>(List.of(Kind.values()));
-    for (int i = 0; i < 2; i++) {
-      for (Kind kind : order) {
-        Line line = new Line(what, kind);
-        RequestFigures half = ask(kind, request, spread, time.dividedBy(2), Integer.MAX_VALUE);
-        results.merge(line, half, GerritWork::sum);
+    for (int round = 0; round < rounds; round++) {
+      restartAll();
+      warmUp(1000L * round);
+      for (Spread spread : spreads) {
+        for (Request request : requests) {
+          for (Kind kind : order) {
+            results.merge(
+                new Line(what(request, spread, circumstances), kind),
+                ask(kind, request, spread, round, time.dividedBy(rounds), Integer.MAX_VALUE),
+                GerritWork::sum);
+          }
+        }
       }
       Collections.reverse(order);
     }
-    tell(what);
+    for (Spread spread : spreads) {
+      for (Request request : requests) {
+        tell(what(request, spread, circumstances));
+      }
+    }
+  }
+
+  private static String what(Request request, Spread spread, String circumstances) {
+    return "%s, %s, %s".formatted(request.title, spread.title, circumstances);
   }
 
   private static RequestFigures sum(RequestFigures a, RequestFigures b) {
@@ -256,18 +309,19 @@ final class GerritWork {
   }
 
   /** One after the other, the other one stopped: both would start at the same time otherwise. */
-  private void afterRestart(String circumstances) throws Exception {
+  private void afterRestart() throws Exception {
     stopAll();
-    String first = "first %d requests after a restart, %s".formatted(FIRST_REQUESTS, circumstances);
-    String minute =
-        "first %d s after a restart, %s".formatted(afterRestart.toSeconds(), circumstances);
-    for (int i = 0; i < 2; i++) {
+    String first = "first %d requests after a restart".formatted(FIRST_REQUESTS);
+    String minute = "first %d s after a restart".formatted(afterRestart.toSeconds());
+    for (int i = 0; i < rounds; i++) {
       for (Kind kind : Kind.values()) {
         restart(kind);
         Deadline clock = Deadline.in(afterRestart);
-        RequestFigures begin = ask(kind, Request.MIXED, Spread.ZIPF, afterRestart, FIRST_REQUESTS);
+        RequestFigures begin =
+            ask(kind, Request.MIXED, Spread.ZIPF, i, afterRestart, FIRST_REQUESTS);
         Duration left = afterRestart.minus(clock.elapsed());
-        RequestFigures rest = ask(kind, Request.MIXED, Spread.ZIPF, left, Integer.MAX_VALUE);
+        RequestFigures rest =
+            ask(kind, Request.MIXED, Spread.ZIPF, i + 100, left, Integer.MAX_VALUE);
         results.merge(new Line(first, kind), begin, GerritWork::sum);
         results.merge(new Line(minute, kind), sum(begin, rest), GerritWork::sum);
         stopAll();
@@ -275,7 +329,6 @@ final class GerritWork {
     }
     tell(first);
     tell(minute);
-    restartAll();
   }
 
   private void tell(String what) {
@@ -313,11 +366,12 @@ final class GerritWork {
         bytes += Files.size(file);
       }
       say(
-          "%s: heap after a collection %s, caches on disk %d MB, ready after %.1f s",
+          "%s: heap after a collection %s, caches on disk %d MB, ready after %.1f s (mean of %d)",
           kind.title,
           memory.get("used").getAsString(),
           bytes >> 20,
-          daemons.get(kind).readyAfter().toMillis() / 1000.0);
+          ready.get(kind).stream().mapToLong(millis -> millis).average().orElseThrow() / 1000,
+          ready.get(kind).size());
     }
   }
 
