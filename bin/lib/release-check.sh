@@ -1,6 +1,6 @@
 #!/bin/bash
-# Builds a release, and once more: in another folder, at another time, by somebody with other settings. Compares the two. Prints
-# one line for each file. Exit code 0: all the same, 1: not.
+# Builds a release, and once more: in another folder, at another time, by somebody with other settings. Compares the two, and what
+# the list of bundled jars says with what Bazel bundles. Prints one line for each file. Exit code 0: all the same, 1: not.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -20,6 +20,21 @@ done | tar --null -T - -cf - | (mkdir "$work/again" && tar -xf - -C "$work/again
 )
 
 bad=0
+for list in target/release/*.cdx.json; do
+  if ! python3 - "$list" <<'END'; then
+import json, re, sys
+
+listed = {(c["group"], c["name"], c["version"]) for c in json.load(open(sys.argv[1]))["components"]}
+bazel = open("external_plugin_deps.bzl").read().split("# For tests only.")[0]
+bundled = {tuple(a.split(":")[:3]) for a in re.findall(r'artifact = "([^"]+)"', bazel)}
+if listed != bundled:
+    sys.exit(f"release-check: {sys.argv[1]} does not list what is bundled: {listed ^ bundled}")
+END
+    bad=1
+  fi
+done
+(cd target/release && sha256sum --quiet -c SHA256SUMS) || bad=1
+
 for file in target/release/*; do
   if cmp -s "$file" "$work/again/$file"; then
     echo "release-check: the same twice: ${file##*/}"
