@@ -149,18 +149,25 @@ class PackingContractTest extends RefsParity {
         });
   }
 
+  /** JGit 7.7 calls its file sorted, and native git then does not find what sorts otherwise. */
   @Test
   void packsNamesThatBytesAndCharactersSortDifferently() throws Exception {
-    both(
+    both(PackingContractTest::packWhatSortsDifferently);
+    betterThanJGit(
         side -> {
-          side.update("refs/heads/\uff5e", A);
-          side.update("refs/heads/\ud83d\ude00", B);
-          side.update("refs/heads/z", C);
-          side.pack();
-          side.git("show-ref", "--verify", "refs/heads/\uff5e");
-          side.git("show-ref", "--verify", "refs/heads/\ud83d\ude00");
-          side.delete("refs/heads/\uff5e");
+          packWhatSortsDifferently(side);
+          for (String name : List.of("refs/heads/\uff5e", "refs/heads/\ud83d\ude00")) {
+            assertThat(side.testRefs().tryGit("show-ref", "--verify", name).status()).isEqualTo(0);
+          }
         });
+  }
+
+  private static void packWhatSortsDifferently(RefsSide side) throws Exception {
+    side.update("refs/heads/\uff5e", A);
+    side.update("refs/heads/\ud83d\ude00", B);
+    side.update("refs/heads/z", C);
+    side.pack();
+    side.delete("refs/heads/z");
   }
 
   @Test
