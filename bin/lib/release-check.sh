@@ -9,13 +9,13 @@ bin/release
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # What is under version control, and what is not ignored: as a clone would have it.
-git ls-files -z --cached --others --exclude-standard --deduplicate | while IFS= read -r -d '' file; do
+git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
   [ ! -e "$file" ] || printf '%s\0' "$file"
 done | tar --null -T - -cf - | (mkdir "$work/again" && tar -xf - -C "$work/again" --touch)
 (
   cd "$work/again"
   umask 077
-  export TZ=Pacific/Kiritimati LANG=tr_TR.UTF-8 LC_ALL=C
+  export TZ=Pacific/Kiritimati MAVEN_OPTS="-Duser.language=tr -Duser.country=TR -Duser.timezone=Pacific/Kiritimati"
   bin/release
 )
 

@@ -24,6 +24,7 @@ import java.util.Optional;
 import java.util.Properties;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.eclipse.jgit.lib.Config;
 
 /**
  * The Gerrit that this jar was built for. Gerrit's classes change between its minors so that a jar
@@ -40,8 +41,10 @@ final class BuiltFor {
    *
    * @throws ProvisionException if not, with the jar to take
    */
-  static void check() {
-    check(version(), Version.getVersion());
+  static void check(Config config) {
+    if (config.getBoolean("cache-chroniclemap", null, "checkGerritVersion", true)) {
+      check(version(), Version.getVersion());
+    }
   }
 
   /**
@@ -57,9 +60,10 @@ final class BuiltFor {
       throw new ProvisionException(
           String.format(
               "this cache-chroniclemap.jar was built for Gerrit %s, and this is Gerrit %s: put the"
-                  + " jar for %s into lib/ (cache-chroniclemap-VERSION-gerrit-%s.N.jar of a"
-                  + " release)",
-              jar.get(), running, server.get(), server.get()));
+                  + " jar for %s into lib/ (cache-chroniclemap-VERSION-gerrit-%s.N.jar of a release)."
+                  + " If this Gerrit has a number of its own, and is a %s, set"
+                  + " cache-chroniclemap.checkGerritVersion = false",
+              jar.get(), running, server.get(), server.get(), jar.get()));
     }
   }
 

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap;
 import com.google.gerrit.server.ModuleImpl;
 import com.google.gerrit.server.cache.CacheModule;
 import com.google.gerrit.server.config.GerritServerConfig;
+import com.google.gerrit.server.config.SitePaths;
 import com.google.inject.AbstractModule;
 import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.AdminModule;
@@ -35,9 +36,13 @@ import org.eclipse.jgit.lib.Config;
 public class ChronicleMapCacheModule extends AbstractModule {
   /** For Gerrit, from the thread that starts it; throws {@code ProvisionException}. */
   @Inject
-  ChronicleMapCacheModule(@GerritServerConfig Config config) {
-    BuiltFor.check();
-    InstallLines.of(config).checkCacheModule(ChronicleMapCacheModule.class);
+  ChronicleMapCacheModule(SitePaths site, @GerritServerConfig Config config) {
+    Refusal.logging(
+        site,
+        () -> {
+          BuiltFor.check(config);
+          InstallLines.of(config).checkCacheModule(ChronicleMapCacheModule.class);
+        });
   }
 
   @Override

@@ -17,7 +17,10 @@ package com.googlesource.gerrit.modules.cache.chroniclemap;
 import com.google.gerrit.server.ModuleImpl;
 import com.google.gerrit.server.cache.CacheModule;
 import com.google.inject.ProvisionException;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
 import org.eclipse.jgit.lib.Config;
 
 /**
@@ -61,6 +64,12 @@ final class InstallLines {
   void checkDbModule(Class<?> module) {
     checkIsNotIn(FOR_SERVER, module, FOR_DATABASE);
     checkIsNotIn(FOR_PROGRAMS, module, FOR_DATABASE);
+    if (Collections.frequency(modules(FOR_DATABASE), module.getName()) > 1) {
+      throw new ProvisionException(
+          String.format(
+              "etc/gerrit.config has the line \"%s = %s\" more than once: leave one",
+              FOR_DATABASE, module.getName()));
+    }
   }
 
   private void checkIsNotIn(String key, Class<?> module, String right) {
@@ -87,7 +96,10 @@ final class InstallLines {
   }
 
   private List<String> modules(String key) {
-    return List.of(config.getStringList("gerrit", null, key));
+    // An empty line is null.
+    return Arrays.stream(config.getStringList("gerrit", null, key))
+        .filter(Objects::nonNull)
+        .toList();
   }
 
   private static boolean replacesCaches(String module) {

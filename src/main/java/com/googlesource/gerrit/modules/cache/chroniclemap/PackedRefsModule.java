@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap;
 
 import com.google.gerrit.server.config.GerritServerConfig;
+import com.google.gerrit.server.config.SitePaths;
 import com.google.inject.AbstractModule;
 import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.RefsMetricsModule;
@@ -34,9 +35,13 @@ import org.eclipse.jgit.lib.Config;
 public class PackedRefsModule extends AbstractModule {
   /** For Gerrit, from the thread that starts it; throws {@code ProvisionException}. */
   @Inject
-  PackedRefsModule(@GerritServerConfig Config config) {
-    BuiltFor.check();
-    InstallLines.of(config).checkDbModule(PackedRefsModule.class);
+  PackedRefsModule(SitePaths site, @GerritServerConfig Config config) {
+    Refusal.logging(
+        site,
+        () -> {
+          BuiltFor.check(config);
+          InstallLines.of(config).checkDbModule(PackedRefsModule.class);
+        });
   }
 
   @Override

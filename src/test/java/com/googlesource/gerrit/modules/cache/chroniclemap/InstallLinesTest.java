@@ -19,11 +19,15 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.gerrit.server.ModuleImpl;
 import com.google.gerrit.server.cache.CacheModule;
+import com.google.gerrit.server.config.SitePaths;
 import com.google.inject.AbstractModule;
 import com.google.inject.ProvisionException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import org.eclipse.jgit.lib.Config;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Modules in lines where Gerrit would drop them without a word. */
 class InstallLinesTest {
@@ -91,5 +95,30 @@ class InstallLinesTest {
       set(key, CACHES, OtherCaches.class.getName());
       InstallLines.of(config).checkCacheModule(ChronicleMapCacheModule.class);
     }
+  }
+
+  @Test
+  void aLineTwiceIsRefused() {
+    set("installDbModule", REFS, Neighbour.class.getName(), REFS);
+    assertThat(refused(PackedRefsModule.class)).contains("more than once");
+  }
+
+  @Test
+  void anEmptyLineIsNothing() throws Exception {
+    config.fromText("[gerrit]\n\tinstallBatchModule =\n\tinstallModule = " + CACHES + "\n");
+    InstallLines.of(config).checkCacheModule(ChronicleMapCacheModule.class);
+    InstallLines.of(config).checkDbModule(PackedRefsModule.class);
+  }
+
+  /** While modules are made, Gerrit's own log is not open. */
+  @Test
+  void aRefusalIsInTheErrorLog(@TempDir Path folder) throws Exception {
+    SitePaths site = new SitePaths(Files.createDirectories(folder.resolve("site")));
+    Files.createDirectories(site.logs_dir);
+    Files.writeString(site.logs_dir.resolve("error_log"), "before\n");
+    set("installDbModule", CACHES);
+    assertThrows(ProvisionException.class, () -> new ChronicleMapCacheModule(site, config));
+    assertThat(Files.readString(site.logs_dir.resolve("error_log")))
+        .containsMatch("^before\n\\[.*ERROR .*has no effect in gerrit.installDbModule");
   }
 }

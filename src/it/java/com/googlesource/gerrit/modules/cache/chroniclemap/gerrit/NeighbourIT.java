@@ -123,6 +123,8 @@ class NeighbourIT extends RefsFixture {
     GerritDaemon.StartFailure failure =
         assertThrows(GerritDaemon.StartFailure.class, () -> GerritDaemon.start(site));
     assertThat(failure).hasMessageThat().contains(message);
+    // Where an administrator finds it: the start script drops what is printed.
+    assertThat(Files.readString(site.path().resolve("logs/error_log"))).contains(message);
     Files.writeString(site.path().resolve("logs/error_log"), "");
   }
 }

@@ -22,8 +22,9 @@ import com.google.common.collect.ImmutableSet;
  *
  * <p>Read in the sources of Gerrit 3.12.2, 3.13.5 and 3.14.2, where each cache makes its keys. Not
  * among them: what holds the only copy of something (web_sessions, oauth_tokens), what is compared
- * with refs when it is read (changes_by_project, git_tags), and caches of plugins, which nobody
- * here knows.
+ * with refs when it is read (changes_by_project, git_tags), what was true when it was made
+ * (conflicts looks at what is merged by then, comment_context at where a draft is), and caches of
+ * plugins, which nobody here knows.
  */
 final class PureCaches {
   static final ImmutableSet<String> NAMES =
@@ -31,8 +32,6 @@ final class PureCaches {
           "accounts",
           "change_kind",
           "change_notes",
-          "comment_context",
-          "conflicts",
           "diff_intraline",
           "diff_summary",
           "external_ids_map",

@@ -19,6 +19,7 @@ import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.gerrit.server.config.GerritRuntime;
 import com.google.gerrit.server.git.GitRepositoryManager;
 import com.google.inject.Inject;
+import java.io.IOException;
 
 /**
  * Stops the server if it opens its repositories past this module, as it would with a module that
@@ -46,7 +47,16 @@ final class ManagerCheck implements LifecycleListener {
 
   @Override
   public void start() {
-    if (!config.isEnabled() || repositories.isBehind(manager)) {
+    try {
+      if (!config.isEnabled() || repositories.isBehind(manager, config.allProjects())) {
+        return;
+      }
+    } catch (IOException | RuntimeException e) {
+      // A manager that is not ready yet, say: no reason to stop it.
+      logger.atWarning().withCause(e).log(
+          "Cannot tell whether %s asks Gerrit's LocalDiskRepositoryManager; if it does not, parsed"
+              + " ref lists are not used",
+          manager.getClass().getName());
       return;
     }
     String message =

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.repositories;
 
+import com.google.gerrit.entities.Project;
 import com.google.gerrit.server.config.GerritServerConfig;
 import com.google.gerrit.server.config.SitePaths;
 import com.google.inject.Inject;
@@ -52,6 +53,12 @@ final class PackedRefsConfig {
   PackedRefsConfig(@GerritServerConfig Config config, SitePaths site) {
     this.config = config;
     this.site = site;
+  }
+
+  /** The project that each server has. */
+  Project.NameKey allProjects() {
+    String name = config.getString("gerrit", null, "allProjects");
+    return Project.nameKey(name == null || name.isEmpty() ? "All-Projects" : name);
   }
 
   /** Whether any repository is to be answered for. */

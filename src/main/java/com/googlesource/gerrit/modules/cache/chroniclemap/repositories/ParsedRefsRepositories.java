@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.repositories;
 
 import com.google.common.flogger.FluentLogger;
+import com.google.gerrit.common.Nullable;
 import com.google.gerrit.entities.Project;
 import com.google.gerrit.server.git.GitRepositoryManager;
 import com.google.gerrit.server.git.GitRepositoryManager.Status;
@@ -25,7 +26,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.aopalliance.intercept.MethodInvocation;
 import org.eclipse.jgit.errors.RepositoryNotFoundException;
@@ -48,11 +48,10 @@ import org.eclipse.jgit.lib.RepositoryCache;
 final class ParsedRefsRepositories {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** No project has this name: it is asked for to see whether a manager asks Gerrit's own. */
-  private final Project.NameKey probe =
-      Project.nameKey("cache-chroniclemap-probe-" + UUID.randomUUID());
+  /** Who is looking whether a manager asks Gerrit's own; null for most of the time. */
+  @Nullable private volatile Thread watcher;
 
-  private volatile boolean probed;
+  private volatile boolean reached;
 
   private final PackedRefsConfig config;
   private final PackedRefsCache cache;
@@ -63,23 +62,34 @@ final class ParsedRefsRepositories {
     this.cache = cache;
   }
 
-  /** Whether what a manager opens comes from here. */
-  boolean isBehind(GitRepositoryManager manager) {
+  /**
+   * Whether what a manager opens comes from here; not for several threads at once.
+   *
+   * @throws RepositoryNotFoundException or any other exception of the manager's, if that can't be
+   *     told
+   */
+  boolean isBehind(GitRepositoryManager manager, Project.NameKey project) throws IOException {
+    reached = false;
+    watcher = Thread.currentThread();
     try {
-      manager.openRepository(probe).close();
+      manager.openRepository(project).close();
+      return reached;
     } catch (IOException | RuntimeException e) {
-      logger.atFine().withCause(e).log("There is no such project, as expected");
+      if (reached) {
+        return true;
+      }
+      throw e;
+    } finally {
+      watcher = null;
     }
-    return probed;
   }
 
   /** In place of openRepository and createRepository. */
   Object open(MethodInvocation call) throws Throwable {
-    Project.NameKey name = name(call);
-    if (name.equals(probe)) {
-      probed = true;
+    if (watcher == Thread.currentThread()) {
+      reached = true;
     }
-    return ours(name, (Repository) call.proceed());
+    return ours(name(call), (Repository) call.proceed());
   }
 
   private Repository ours(Project.NameKey name, Repository opened)
@@ -105,12 +115,17 @@ final class ParsedRefsRepositories {
 
   /** In place of getRepositoryStatus, which leaves an instance of its own in JGit's cache. */
   Object status(MethodInvocation call) throws Throwable {
-    try (Repository repository = manager(call).openRepository(name(call))) {
-      return repository.getObjectDatabase().exists() ? Status.ACTIVE : Status.UNAVAILABLE;
-    } catch (IOException e) {
-      // Tells what is not there from what can't be opened.
-      return call.proceed();
+    if (config.isEnabled()) {
+      try (Repository repository = manager(call).openRepository(name(call))) {
+        if (repository.getObjectDatabase().exists()) {
+          return Status.ACTIVE;
+        }
+      } catch (IOException e) {
+        logger.atFine().withCause(e).log("Not open: %s", name(call));
+      }
     }
+    // Tells what is not there, by now, from what can't be opened.
+    return call.proceed();
   }
 
   /** In place of repositoryDeleted. */

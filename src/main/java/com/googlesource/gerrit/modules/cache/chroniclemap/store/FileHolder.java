@@ -170,6 +170,7 @@ final class FileHolder {
         // What was changed is not known key by key.
         context.imports.changingAll();
         opening.clear(emptyBytes).unmap();
+        context.dropOtherVersions();
         if (marked) {
           context.files.unmarkForDiscard();
         }

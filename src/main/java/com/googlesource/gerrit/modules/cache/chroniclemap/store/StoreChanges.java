@@ -273,7 +273,7 @@ final class StoreChanges {
   void clear() {
     holder.awaitOpenBriefly();
     context.counters.invalidated.increment();
-    deleteOtherVersions();
+    context.dropOtherVersions();
     StoreChanges next = null;
     Generation cleared = null;
     FileInUse file = null;
@@ -302,16 +302,6 @@ final class StoreChanges {
     }
     if (next != null) {
       next.clear();
-    }
-  }
-
-  private void deleteOtherVersions() {
-    try {
-      if (context.otherVersions.isPresent()) {
-        context.otherVersions.get().deleteAll();
-      }
-    } catch (IOException e) {
-      context.faults.warn(e, "cannot delete files of other versions; they go within a day");
     }
   }
 

@@ -20,6 +20,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.OtherVersi
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.Tickets;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Usage;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.atomic.LongAdder;
@@ -86,6 +87,17 @@ final class StoreContext {
     this.maxAgeMillis = settings.maxAge().map(Duration::toMillis).orElse(Long.MAX_VALUE);
     this.imports = new ImportGuard(files, importMode);
     this.usage = new Usage(clock, threads::maintain, files.disk(), files.usage(), faults);
+  }
+
+  /** Deletes what is kept of other versions: the room is needed, or all is to go. */
+  void dropOtherVersions() {
+    if (otherVersions.isPresent()) {
+      try {
+        otherVersions.get().deleteAll();
+      } catch (IOException e) {
+        faults.warn(e, "cannot delete files of other versions; they go within a day");
+      }
+    }
   }
 
   /** Values made before are too old; milliseconds since the epoch. */

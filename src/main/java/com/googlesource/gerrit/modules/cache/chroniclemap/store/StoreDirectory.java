@@ -119,10 +119,11 @@ public final class StoreDirectory implements AutoCloseable {
     }
   }
 
-  private void deleteOldVersions() {
+  private void deleteOtherVersions(LongSupplier now) {
     try {
-      OtherVersions.deleteOld(disk, path, clock.getAsLong());
-    } catch (IOException e) {
+      OtherVersions.deleteOld(disk, path, now.getAsLong());
+    } catch (IOException | RuntimeException | Error e) {
+      // The stores are swept even so.
       logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
           "Cannot delete files of other versions of caches in %s", path);
     }
@@ -131,7 +132,7 @@ public final class StoreDirectory implements AutoCloseable {
   /** Takes what is too old out of all stores. */
   void sweep() {
     countFilesAgain();
-    deleteOldVersions();
+    deleteOtherVersions(clock);
     for (Store store : snapshot()) {
       try {
         store.sweepIfDue();
@@ -234,8 +235,14 @@ public final class StoreDirectory implements AutoCloseable {
    * @param names of caches whose values depend on their keys alone: what is removed from the one
    *     version is not removed from the other
    */
-  public synchronized void keepOtherVersionsOf(Set<String> names) {
-    othersKept = ImmutableSet.copyOf(names);
+  public void keepOtherVersionsOf(Set<String> names) {
+    synchronized (this) {
+      othersKept = ImmutableSet.copyOf(names);
+    }
+    if (budget.isBound()) {
+      // Those from before there was a bound.
+      deleteOtherVersions(() -> OtherVersions.NEVER);
+    }
   }
 
   /** The folder. */

@@ -74,6 +74,9 @@ final class StoreGrowth implements DiskBudget.Owner {
 
   private volatile long refusedUntil = System.nanoTime();
 
+  /** Bytes that a step of more than doubling may lead to: there was no room for more. */
+  private volatile long mostInOneStep = Long.MAX_VALUE;
+
   /**
    * Begins with nothing to do.
    *
@@ -126,13 +129,26 @@ final class StoreGrowth implements DiskBudget.Owner {
    * @return whether there will be more room soon
    */
   boolean request(FileInUse file, int valueLength) {
+    return request(file, valueLength, 0);
+  }
+
+  /**
+   * As above.
+   *
+   * @param expected bytes of all values that the file is known to get soon, in one step then
+   */
+  boolean request(FileInUse file, int valueLength, long expected) {
     if (file.isRebuilding() && isRunning()) {
       // The value did not fit the next file either; that one may grow in its turn.
       return plan.next(file.nextBytes(), valueLength, 0).isPresent();
     }
     long current = file.bytes();
     OptionalLong bytes =
-        plan.next(current, valueLength, file.liveBytes() + context.pending.bytes());
+        plan.next(
+            current,
+            valueLength,
+            Math.min(
+                mostInOneStep / 2, Math.max(expected, file.liveBytes() + context.pending.bytes())));
     if (bytes.isEmpty() && file.isShortOfSlots()) {
       // Values are far smaller than when the file was made: it has room but no slots for them. At
       // its limit it can only be made anew by way of a smaller one.
@@ -272,6 +288,11 @@ final class StoreGrowth implements DiskBudget.Owner {
   private boolean rebuildNow(FileInUse file, long bytes, Progress progress) {
     long before = file.bytes();
     if (bytes > before && !resize(bytes)) {
+      if (bytes / 2 >= before * 2 && bytes / 2 < mostInOneStep) {
+        // It need not be all at once.
+        mostInOneStep = bytes / 2;
+        return false;
+      }
       // As at its own limit: nothing is wrong.
       refusedUntil = System.nanoTime() + RETRY_NANOS;
       return false;
@@ -284,6 +305,7 @@ final class StoreGrowth implements DiskBudget.Owner {
     try {
       made = make(file, bytes);
     } catch (IOException | RuntimeException | Error e) {
+      mostInOneStep = Math.min(mostInOneStep, bytes / 2);
       // The file in use is not concerned; if it failed meanwhile, that was said.
       if (holder.stillUses(file)) {
         refuse(e);
@@ -421,6 +443,7 @@ final class StoreGrowth implements DiskBudget.Owner {
   }
 
   private void refuse(Throwable cause) {
+    context.dropOtherVersions();
     refusedUntil = System.nanoTime() + RETRY_NANOS;
     context.faults.warn(
         cause, "cannot be given another file: what is used least leaves the one it has");

@@ -52,8 +52,12 @@ final class StoreImport {
     }
   }
 
-  /** Brings a value in unless the store knows better; see {@link ImportResult}. */
-  ImportResult put(byte[] keyBytes, byte[] value, long created) {
+  /**
+   * Brings a value in unless the store knows better; see {@link ImportResult}.
+   *
+   * @param more bytes of the values that come after this one, about
+   */
+  ImportResult put(byte[] keyBytes, byte[] value, long created, long more) {
     if (created < context.minCreated()) {
       return ImportResult.TOO_OLD;
     }
@@ -70,7 +74,7 @@ final class StoreImport {
         context.pending.change(
             key,
             (k, before) -> {
-              result[0] = before != null ? ImportResult.KNOWN : put(file, k, value, created);
+              result[0] = before != null ? ImportResult.KNOWN : put(file, k, value, created, more);
               return before;
             });
       }
@@ -80,7 +84,7 @@ final class StoreImport {
     return result[0];
   }
 
-  private ImportResult put(FileInUse file, HashedKey key, byte[] value, long created) {
+  private ImportResult put(FileInUse file, HashedKey key, byte[] value, long created, long more) {
     if (context.imports.wasChanged(key.bytes)) {
       return ImportResult.KNOWN;
     }
@@ -88,13 +92,15 @@ final class StoreImport {
       if (isThere(file, key)) {
         return ImportResult.KNOWN;
       }
+      // Grown step by step, all of it would be copied as often as it was brought in.
+      long expected = file.liveBytes() + value.length + more;
       if (file.put(key.bytes, value, created, /* evict= */ false)) {
-        if (file.isFilling() && !growth.request(file, 0)) {
+        if (file.isFilling() && !growth.request(file, 0, expected)) {
           file.expectEviction();
         }
         return ImportResult.STORED;
       }
-      boolean grows = growth.request(file, value.length);
+      boolean grows = growth.request(file, value.length, expected);
       // Where it is not as large as it may be, there may be disk for that later.
       return grows || file.bytes() <= context.settings.maxBytes() / 2
           ? ImportResult.LATER

@@ -26,6 +26,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.OtherVersions;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -82,14 +83,15 @@ final class StoreOpener {
     Optional<OtherVersions> others = context.otherVersions;
     if (context.discarded) {
       if (others.isPresent()) {
-        others.get().deleteThisVersion();
+        keep(others.get(), /* ofThisVersion= */ false);
       }
       return replace(
           "it may hold entries that were invalidated just before a crash or a stop of the machine");
     }
     Optional<GenerationName> newest = files.newest();
     if (others.isPresent()) {
-      newest = exchange(others.get(), newest);
+      keep(others.get(), newest.isEmpty());
+      newest = files.newest();
     }
     if (newest.isEmpty()) {
       files.deleteAll();
@@ -117,21 +119,28 @@ final class StoreOpener {
     }
   }
 
-  /** Puts other versions' files aside and takes what was put aside of this one, if anything. */
-  private Optional<GenerationName> exchange(OtherVersions others, Optional<GenerationName> newest)
-      throws IOException {
+  /**
+   * Puts other versions' files aside.
+   *
+   * @param ofThisVersion whether to take those that were put aside of this version, or delete them
+   */
+  private void keep(OtherVersions others, boolean ofThisVersion) {
     try {
       long now = context.clock.getAsLong();
-      others.park(now);
-      if (newest.isPresent()) {
-        others.deleteThisVersion();
-      } else {
+      List<Path> parked = others.park(now);
+      if (!parked.isEmpty()) {
+        logger.atInfo().log(
+            "Cache %s: kept for a day, for who goes back to another version: %s",
+            settings.name(), parked);
+      }
+      if (ofThisVersion) {
         others.unpark(now);
+      } else {
+        others.deleteThisVersion();
       }
     } catch (IOException e) {
       context.faults.warn(e, "cannot keep files of another version, or take those that were kept");
     }
-    return files.newest();
   }
 
   private Opened open(GenerationName found, FileState state, long bytes) throws IOException {
@@ -199,7 +208,19 @@ final class StoreOpener {
 
   private Opened create(StartReport.Kind kind, String detail) throws IOException {
     long bytes = take(context.budget.first(new GrowthPlan(settings.maxBytes()).first()));
-    return new Opened(use(maker.first(bytes)), report(kind, detail, 0), bytes);
+    Generation first;
+    try {
+      first = maker.first(bytes);
+    } catch (IOException e) {
+      if (context.otherVersions.isEmpty()) {
+        throw e;
+      }
+      // They may be what the disk is full of.
+      context.dropOtherVersions();
+      files.deleteThisVersion();
+      first = maker.first(bytes);
+    }
+    return new Opened(use(first), report(kind, detail, 0), bytes);
   }
 
   /** Takes a share of the disk of all stores: this much, or what there is. */

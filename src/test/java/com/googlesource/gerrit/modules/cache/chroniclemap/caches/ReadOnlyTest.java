@@ -17,14 +17,16 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 import static com.google.common.truth.Truth.assertThat;
 
 import com.google.common.cache.Cache;
+import com.google.inject.ConfigurationException;
 import com.google.inject.Key;
 import com.google.inject.name.Names;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Gerrit's {@code --read-only-disk-caches}: what is on disk is read, and stays as it is. */
 class ReadOnlyTest {
@@ -34,8 +36,18 @@ class ReadOnlyTest {
     return site.get(Key.get(AtomicBoolean.class, Names.named("DiskCacheReadOnly")));
   }
 
+  /** Gerrit's H2 caches can be read-only from 3.13 on. */
+  private static List<TestSite.Backend> backends(@TempDir Path folder) {
+    try (TestSite h2 = new TestSite(folder.resolve("h2"), TestSite.Backend.H2)) {
+      var unused = flagOf(h2);
+      return List.of(TestSite.Backend.values());
+    } catch (ConfigurationException e) {
+      return List.of(TestSite.Backend.CHRONICLE);
+    }
+  }
+
   @ParameterizedTest
-  @EnumSource
+  @MethodSource("backends")
   void theDiskStaysAsItIs(TestSite.Backend backend) throws Exception {
     try (TestSite site = new TestSite(temp, backend)) {
       Cache<String, String> cache = site.build(new TestCacheDef("c"));

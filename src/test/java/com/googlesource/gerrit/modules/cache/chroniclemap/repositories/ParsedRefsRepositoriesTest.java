@@ -17,6 +17,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.repositories;
 import static com.google.common.truth.Truth.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.google.common.io.MoreFiles;
+import com.google.common.io.RecursiveDeleteOption;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.entities.Project;
 import com.google.gerrit.extensions.events.LifecycleListener;
@@ -35,6 +37,7 @@ import com.google.inject.AbstractModule;
 import com.google.inject.Guice;
 import com.google.inject.Injector;
 import com.google.inject.Module;
+import com.google.inject.Scopes;
 import com.google.inject.Stage;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
@@ -304,16 +307,21 @@ class ParsedRefsRepositoriesTest {
   }
 
   @Test
-  void aManagerThatOpensRepositoriesItselfIsRefused() {
+  void aManagerThatOpensRepositoriesItselfIsRefused() throws Exception {
     neighbour =
         new AbstractModule() {
           @Override
           protected void configure() {
-            bind(GitRepositoryManager.class).to(InMemoryRepositoryManager.class);
+            bind(GitRepositoryManager.class)
+                .to(InMemoryRepositoryManager.class)
+                .in(Scopes.SINGLETON);
           }
         };
     open();
     ManagerCheck check = injector.getInstance(ManagerCheck.class);
+    // As long as it opens nothing, nobody knows.
+    check.start();
+    manager.createRepository(Project.nameKey("All-Projects")).close();
     assertThat(assertThrows(IllegalStateException.class, check::start))
         .hasMessageThat()
         .contains("opened by " + InMemoryRepositoryManager.class.getName());
@@ -322,7 +330,20 @@ class ParsedRefsRepositoriesTest {
   }
 
   @Test
-  void gerritsOwnManagerPasses() {
+  void whatAnotherNodeHasDeletedIsNotThere() throws Exception {
+    manager.createRepository(NAME).close();
+    MoreFiles.deleteRecursively(
+        site.resolve("git").resolve(NAME.get() + ".git"), RecursiveDeleteOption.ALLOW_INSECURE);
+    assertThat(manager.getRepositoryStatus(NAME)).isEqualTo(Status.NON_EXISTENT);
+  }
+
+  @Test
+  void gerritsOwnManagerPasses() throws Exception {
+    ParsedRefsRepositories repositories = injector.getInstance(ParsedRefsRepositories.class);
+    Project.NameKey all = Project.nameKey("All-Projects");
+    assertThat(repositories.isBehind(manager, all)).isTrue();
+    manager.createRepository(all).close();
+    assertThat(repositories.isBehind(manager, all)).isTrue();
     injector.getInstance(ManagerCheck.class).start();
   }
 

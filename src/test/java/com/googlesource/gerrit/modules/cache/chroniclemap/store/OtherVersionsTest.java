@@ -17,6 +17,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.truth.Truth.assertThat;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -25,6 +28,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -46,7 +51,9 @@ class OtherVersionsTest {
 
   @AfterEach
   void close() {
-    directory.close();
+    if (directory != null) {
+      directory.close();
+    }
   }
 
   private void start(String cache, int version) throws Exception {
@@ -72,7 +79,7 @@ class OtherVersionsTest {
     try (Stream<Path> files = Files.list(temp.resolve("stores"))) {
       return files
           .map(file -> file.getFileName().toString())
-          .filter(name -> name.contains(".parked-"))
+          .filter(name -> name.contains(".chm") && name.contains(".parked-"))
           .sorted()
           .toList();
     }
@@ -176,5 +183,114 @@ class OtherVersionsTest {
     assertThat(directory.hasStores()).isTrue();
     directory.deleteAll();
     assertThat(parked()).isEmpty();
+  }
+
+  /** They may be what the disk is full of. */
+  @Test
+  void theyGoWhereTheDiskHasNoRoom() throws Exception {
+    start(PURE, 1);
+    put(1);
+    directory.close();
+    AtomicBoolean full = new AtomicBoolean(true);
+    Disk disk =
+        new ForwardingDisk(Disk.REAL) {
+          @Override
+          public void mapping(Path file) throws IOException {
+            if (full.getAndSet(false)) {
+              throw new IOException("No space left on device (a test)");
+            }
+            super.mapping(file);
+          }
+        };
+    directory = StoreDirectory.open(temp.resolve("stores"), total, disk, clock::get);
+    directory.keepOtherVersionsOf(Set.of(PURE));
+    store = directory.openStore(new StoreSettings(PURE, 2, 16 << 20, Optional.empty()));
+    store.awaitOpened();
+    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+    assertThat(parked()).isEmpty();
+  }
+
+  @Test
+  void aBoundTakesAlsoWhatWasKeptBefore() throws Exception {
+    start(PURE, 1);
+    put(1);
+    start(PURE, 2);
+    assertThat(parked()).hasSize(2);
+    total = OptionalLong.of(64 << 20);
+    start(PURE, 2);
+    assertThat(parked()).isEmpty();
+  }
+
+  /** A process that is killed while it opens its store has not told which values were removed. */
+  @Test
+  void anUpgradeThatWasKilledKeepsTheOldVersion() throws Exception {
+    start(PURE, 1);
+    put(1);
+    directory.close();
+    Files.createFile(temp.resolve("stores/pure-v2.discard.early"));
+    start(PURE, 2);
+    start(PURE, 1);
+    assertThat(read()).isEqualTo(1);
+  }
+
+  /** Each step of putting aside and taking back may be the last one before a kill. */
+  @Test
+  void aKillAtAnyStepLosesNothing() throws Exception {
+    Path folder = Files.createDirectories(temp.resolve("names"));
+    List<String> files =
+        List.of(
+            "c-v1-g3-2097152-128-00000001.chm",
+            "c-v1-g3-2097152-128-00000001.chm.state",
+            "c-v1.use");
+    for (int killed = 0; killed <= 2 * files.size(); killed++) {
+      for (String file : files) {
+        Files.writeString(folder.resolve(file), file);
+      }
+      AtomicInteger left = new AtomicInteger(killed);
+      Disk dying =
+          new ForwardingDisk(Disk.REAL) {
+            @Override
+            public void move(Path from, Path to) throws IOException {
+              if (left.getAndDecrement() <= 0) {
+                throw new IOException("killed (a test)");
+              }
+              super.move(from, to);
+            }
+          };
+      try {
+        var unused = new FilesOnDisk(dying, folder, null, "c", 2).otherVersions().park(1000);
+        new FilesOnDisk(dying, folder, null, "c", 1).otherVersions().unpark(2000);
+      } catch (IOException e) {
+        assertThat(e).hasMessageThat().contains("killed");
+      }
+      FilesOnDisk back = new FilesOnDisk(Disk.REAL, folder, null, "c", 1);
+      if (Files.exists(folder.resolve(files.get(0)))) {
+        back.otherVersions().deleteThisVersion();
+      } else {
+        back.otherVersions().unpark(3000);
+      }
+      for (String file : files.subList(0, 2)) {
+        assertThat(Files.readString(folder.resolve(file))).isEqualTo(file);
+      }
+      try (Stream<Path> all = Files.list(folder)) {
+        assertThat(all.filter(path -> path.toString().contains("parked")).toList()).isEmpty();
+      }
+    }
+  }
+
+  @Test
+  void theNewestOfTwoSetsIsTaken() throws Exception {
+    Path folder = Files.createDirectories(temp.resolve("names"));
+    String file = "c-v1-g3-2097152-128-00000001.chm";
+    for (String since : List.of("1000", "2000")) {
+      Files.writeString(folder.resolve(file + ".parked-" + since), since);
+      Files.writeString(folder.resolve(file + ".state.parked-" + since), since);
+    }
+    new FilesOnDisk(Disk.REAL, folder, null, "c", 1).otherVersions().unpark(3000);
+    assertThat(Files.readString(folder.resolve(file))).isEqualTo("2000");
+    assertThat(Files.readString(folder.resolve(file + ".state"))).isEqualTo("2000");
+    try (Stream<Path> all = Files.list(folder)) {
+      assertThat(all.toList()).hasSize(2);
+    }
   }
 }

@@ -84,7 +84,7 @@ class StoreImportTest {
   }
 
   private ImportResult bringIn(int key, int value) {
-    return store.importValue(key(key), TestValues.of(value), 1);
+    return store.importValue(key(key), TestValues.of(value), 1, 0);
   }
 
   private int read(int key) {
@@ -140,7 +140,7 @@ class StoreImportTest {
     store = directory.openStore(aged, ImportMode.BEGIN, report -> {});
     store.awaitOpened();
     assertThat(bringIn(1, 11)).isEqualTo(ImportResult.TOO_OLD);
-    assertThat(store.importValue(key(2), TestValues.of(12), System.currentTimeMillis()))
+    assertThat(store.importValue(key(2), TestValues.of(12), System.currentTimeMillis(), 0))
         .isEqualTo(ImportResult.STORED);
   }
 
@@ -239,10 +239,10 @@ class StoreImportTest {
   void theFileGrowsForIt() throws Exception {
     int brought = 0;
     for (int i = 0; i < 4000; i++) {
-      ImportResult result = store.importValue(key(i), new byte[5000], 1);
+      ImportResult result = store.importValue(key(i), new byte[5000], 1, 0);
       while (result == ImportResult.LATER) {
         TestStores.awaitRebuilt(store);
-        result = store.importValue(key(i), new byte[5000], 1);
+        result = store.importValue(key(i), new byte[5000], 1, 0);
       }
       brought += result == ImportResult.STORED ? 1 : 0;
     }
@@ -258,7 +258,7 @@ class StoreImportTest {
     ImportResult last = ImportResult.STORED;
     int brought = 0;
     for (int i = 0; last != ImportResult.NO_ROOM; i++) {
-      last = store.importValue(key(i), new byte[50_000], 1);
+      last = store.importValue(key(i), new byte[50_000], 1, 0);
       if (last == ImportResult.LATER) {
         TestStores.awaitRebuilt(store);
       }
@@ -266,7 +266,8 @@ class StoreImportTest {
     }
     assertThat(brought).isGreaterThan(500);
     assertThat(store.stats().evictions()).isEqualTo(0);
-    assertThat(store.importValue(key(-1), new byte[48 << 20], 1)).isEqualTo(ImportResult.TOO_LARGE);
+    assertThat(store.importValue(key(-1), new byte[48 << 20], 1, 0))
+        .isEqualTo(ImportResult.TOO_LARGE);
   }
 
   @Test
@@ -426,5 +427,40 @@ class StoreImportTest {
       }
     }
     assertThat(brought).isGreaterThan(keys / 4);
+  }
+
+  /** Each step would copy all that was brought in before. */
+  @Test
+  void growsOnceToWhatIsExpected() throws Exception {
+    int values = 2000;
+    for (int i = 0; i < values; i++) {
+      ImportResult result;
+      do {
+        result = store.importValue(key(i), new byte[10_000], 1, (values - i - 1) * 10_000L);
+      } while (result == ImportResult.LATER);
+      assertThat(result).isEqualTo(ImportResult.STORED);
+    }
+    store.flush();
+    assertThat(store.stats().growths()).isEqualTo(1);
+    assertThat(store.stats().entries()).isEqualTo(values);
+  }
+
+  /** Where all stores together may not take as much as is expected, it gets what there is. */
+  @Test
+  void takesWhatRoomThereIs() throws Exception {
+    directory.close();
+    directory =
+        StoreDirectory.open(
+            temp.resolve("bound"), OptionalLong.of(40 << 20), Disk.REAL, System::currentTimeMillis);
+    store = open(ImportMode.BEGIN);
+    int stored = 0;
+    for (int i = 0; i < 1500; i++) {
+      ImportResult result;
+      do {
+        result = store.importValue(key(i), new byte[10_000], 1, 60L << 20);
+      } while (result == ImportResult.LATER && store.stats().diskBytes() < 16 << 20);
+      stored += result == ImportResult.STORED ? 1 : 0;
+    }
+    assertThat(stored).isAtLeast(1000);
   }
 }

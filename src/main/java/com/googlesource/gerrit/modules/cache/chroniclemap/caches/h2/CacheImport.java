@@ -186,6 +186,10 @@ final class CacheImport {
     private final long begun = System.nanoTime();
     private long rows;
     private long read;
+
+    /** As above, but for all readings of the file together. */
+    private long looked;
+
     private long imported;
     private long bytes;
     private long known;
@@ -254,6 +258,7 @@ final class CacheImport {
       for (H2File.Row row = h2.next(); row != null; row = h2.next()) {
         last = row.id();
         read++;
+        looked++;
         State end = take(row);
         if (end != State.RUNNING) {
           return end;
@@ -300,7 +305,9 @@ final class CacheImport {
     }
 
     private ImportResult bringIn(byte[] key, H2File.Row row) throws InterruptedException {
-      ImportResult result = store.importValue(key, row.value(), row.created());
+      // The others will be like those that were read.
+      long more = (long) ((double) bytes / looked * Math.max(0, rows - read));
+      ImportResult result = store.importValue(key, row.value(), row.created(), more);
       long waiting = System.nanoTime();
       while (result == ImportResult.LATER) {
         impatient |= System.nanoTime() - waiting > LONGEST_GROWTH_NANOS;
@@ -311,7 +318,7 @@ final class CacheImport {
         if (!pace.await(GROWTH_NANOS, progress)) {
           return result;
         }
-        result = store.importValue(key, row.value(), row.created());
+        result = store.importValue(key, row.value(), row.created(), more);
       }
       return result;
     }

@@ -17,8 +17,10 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -37,16 +39,22 @@ public final class OtherVersions {
   /** So long they are kept. */
   public static final long KEPT_MILLIS = TimeUnit.DAYS.toMillis(1);
 
+  /** A time from which all were put aside too long ago. */
+  public static final long NEVER = Long.MAX_VALUE;
+
+  private static final String SUFFIX = ".parked-";
+
   private static final Pattern PARKED =
-      Pattern.compile("(.+-v-?\\d{1,10}-g[-0-9a-f]+\\.chm(?:\\.state)?)\\.parked-(\\d{1,15})");
+      Pattern.compile(
+          "(.+-v-?\\d{1,10}(?:-g[-0-9a-f]+\\.chm(?:\\.state)?|\\.use))\\.parked-(\\d{1,15})");
 
   private final Disk disk;
   private final Path directory;
   private final String prefix;
   private final int version;
 
-  /** Files that are in their places. */
-  private final Pattern file;
+  /** Names of the cache's files that are worth to be kept, in their places. */
+  private final Pattern inPlace;
 
   /**
    * Those of one cache.
@@ -59,12 +67,24 @@ public final class OtherVersions {
     this.directory = directory;
     this.prefix = prefix;
     this.version = version;
-    this.file =
-        Pattern.compile(Pattern.quote(prefix) + "-v(-?\\d{1,10})-g[-0-9a-f]+\\.chm(?:\\.state)?");
+    this.inPlace =
+        Pattern.compile(
+            Pattern.quote(prefix) + "-v(-?\\d{1,10})(?:-g[-0-9a-f]+\\.chm(?:\\.state)?|\\.use)");
+  }
+
+  /** A file that was put aside: where it stood, and when that was. */
+  private record Parked(Path path, Path place, long since) {}
+
+  private static Optional<Parked> parked(Path path) {
+    Matcher name = PARKED.matcher(path.getFileName().toString());
+    return name.matches()
+        ? Optional.of(
+            new Parked(path, path.resolveSibling(name.group(1)), Long.parseLong(name.group(2))))
+        : Optional.empty();
   }
 
   static boolean isParked(Path path) {
-    return PARKED.matcher(path.getFileName().toString()).matches();
+    return parked(path).isPresent();
   }
 
   /**
@@ -72,57 +92,73 @@ public final class OtherVersions {
    * was removed.
    *
    * @param now milliseconds since the epoch
+   * @return the files, where they stood
    */
-  public void park(long now) throws IOException {
-    for (Path path : disk.list(directory)) {
-      Matcher name = file.matcher(path.getFileName().toString());
-      if (name.matches() && !name.group(1).equals(Integer.toString(version))) {
-        Path discard = FilesOnDisk.discardMarker(directory, prefix + "-v" + name.group(1));
-        if (!disk.exists(discard) && !disk.exists(FilesOnDisk.early(discard))) {
-          disk.move(path, path.resolveSibling(path.getFileName() + ".parked-" + now));
-        }
+  public List<Path> park(long now) throws IOException {
+    List<Path> moved = new ArrayList<>();
+    // A file first, and then what is known of it: who is killed in between finds the latter again.
+    for (Path path : disk.list(directory).stream().sorted().toList()) {
+      Matcher name = inPlace.matcher(path.getFileName().toString());
+      if (!name.matches() || name.group(1).equals(Integer.toString(version))) {
+        continue;
+      }
+      Path discard = FilesOnDisk.discardMarker(directory, prefix + "-v" + name.group(1));
+      if (disk.exists(discard) || disk.exists(FilesOnDisk.early(discard))) {
+        delete(parkedOf(name.group(1)));
+      } else {
+        disk.move(path, path.resolveSibling(path.getFileName() + SUFFIX + now));
+        moved.add(path);
       }
     }
+    return moved;
   }
 
   /**
-   * Puts this version's files back in their places, which must be empty.
+   * Puts this version's files back in their places, those that were put aside last; the others go.
    *
    * @param now milliseconds since the epoch; those that were put aside too long ago are deleted
    */
   public void unpark(long now) throws IOException {
     deleteOld(disk, directory, now);
-    for (Path path : parked("-v" + version + "-g")) {
-      Matcher name = PARKED.matcher(path.getFileName().toString());
-      if (name.matches()) {
-        disk.move(path, path.resolveSibling(name.group(1)));
+    // What is known of a file before the file: without that it would mean nothing.
+    List<Parked> newestFirst =
+        parkedOf(Integer.toString(version)).stream()
+            .sorted(Comparator.comparing(Parked::place).thenComparing(Parked::since).reversed())
+            .toList();
+    for (Parked parked : newestFirst) {
+      if (disk.exists(parked.place)) {
+        disk.delete(parked.path);
+      } else {
+        disk.move(parked.path, parked.place);
       }
     }
   }
 
   /** Deletes what was put aside of this version. */
   public void deleteThisVersion() throws IOException {
-    delete(parked("-v" + version + "-g"));
+    delete(parkedOf(Integer.toString(version)));
   }
 
-  /** Deletes what was put aside of all versions. */
+  /** Deletes what was put aside of all versions, so that no crash of the machine undoes that. */
   public void deleteAll() throws IOException {
-    delete(parked("-v"));
+    delete(parkedOf("-?\\d{1,10}"));
   }
 
-  private void delete(List<Path> paths) throws IOException {
-    for (Path path : paths) {
-      disk.delete(path);
+  private void delete(List<Parked> doomed) throws IOException {
+    for (Parked parked : doomed) {
+      disk.delete(parked.path);
+    }
+    if (!doomed.isEmpty()) {
+      disk.sync(directory);
     }
   }
 
-  private List<Path> parked(String afterPrefix) throws IOException {
-    Pattern ours = Pattern.compile(Pattern.quote(prefix + afterPrefix) + "-?\\d.*\\.chm.*");
+  private List<Parked> parkedOf(String versions) throws IOException {
+    Pattern ours = Pattern.compile(Pattern.quote(prefix) + "-v" + versions + "[-.][^v].*");
     return disk.list(directory).stream()
-        .filter(OtherVersions::isParked)
-        .filter(path -> ours.matcher(path.getFileName().toString()).matches())
-        // What is known of a file first: without that it would mean nothing.
-        .sorted(Comparator.comparing((Path path) -> path.getFileName().toString()).reversed())
+        .map(OtherVersions::parked)
+        .flatMap(Optional::stream)
+        .filter(parked -> ours.matcher(parked.place.getFileName().toString()).matches())
         .toList();
   }
 
@@ -133,8 +169,8 @@ public final class OtherVersions {
    */
   public static void deleteOld(Disk disk, Path directory, long now) throws IOException {
     for (Path path : disk.list(directory)) {
-      Matcher name = PARKED.matcher(path.getFileName().toString());
-      if (name.matches() && Math.abs(now - Long.parseLong(name.group(2))) >= KEPT_MILLIS) {
+      Optional<Parked> parked = parked(path);
+      if (parked.isPresent() && Math.abs(now - parked.get().since) >= KEPT_MILLIS) {
         disk.delete(path);
       }
     }
