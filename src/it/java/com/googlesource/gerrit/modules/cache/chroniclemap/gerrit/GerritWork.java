@@ -143,7 +143,7 @@ final class GerritWork {
       List<Spread> spreads = List.of(Spread.values());
       measureAll("default memoryLimit", REQUESTS, spreads);
       tellFootprint();
-      afterRestart();
+      afterRestart(root);
       for (GerritSite site : sites.values()) {
         distrust(site);
       }
@@ -309,7 +309,7 @@ final class GerritWork {
   }
 
   /** One after the other, the other one stopped: both would start at the same time otherwise. */
-  private void afterRestart() throws Exception {
+  private void afterRestart(Path root) throws Exception {
     stopAll();
     String first = "first %d requests after a restart".formatted(FIRST_REQUESTS);
     String minute = "first %d s after a restart".formatted(afterRestart.toSeconds());
@@ -329,6 +329,13 @@ final class GerritWork {
     }
     tell(first);
     tell(minute);
+    restart(Kind.OURS);
+    DiskReadShare share = DiskReadShare.begin(daemons.get(Kind.OURS), root);
+    var unused = ask(Kind.OURS, Request.MIXED, Spread.ZIPF, 0, afterRestart, FIRST_REQUESTS);
+    say(
+        "%s: %.1f %% of the samples read from disk and deserialise: a warm heap saves no more",
+        first, 100 * share.end());
+    stopAll();
   }
 
   private void tell(String what) {
@@ -348,7 +355,7 @@ final class GerritWork {
   private void tellFootprint() throws Exception {
     for (Kind kind : Kind.values()) {
       GerritSite site = sites.get(kind);
-      collectGarbage(daemons.get(kind));
+      DiskReadShare.jcmd(daemons.get(kind), "GC.run");
       JsonObject memory =
           new Gerrit(site)
               .rest()
@@ -372,18 +379,6 @@ final class GerritWork {
           bytes >> 20,
           ready.get(kind).stream().mapToLong(millis -> millis).average().orElseThrow() / 1000,
           ready.get(kind).size());
-    }
-  }
-
-  private static void collectGarbage(GerritDaemon daemon) throws Exception {
-    Path jcmd = Path.of(System.getProperty("java.home"), "bin", "jcmd");
-    Process process =
-        new ProcessBuilder(jcmd.toString(), Long.toString(daemon.pid()), "GC.run")
-            .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-            .redirectError(ProcessBuilder.Redirect.INHERIT)
-            .start();
-    if (process.waitFor() != 0) {
-      throw new IOException("jcmd failed");
     }
   }
 

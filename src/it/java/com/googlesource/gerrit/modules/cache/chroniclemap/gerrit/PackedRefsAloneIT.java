@@ -42,33 +42,25 @@ class PackedRefsAloneIT extends RefsFixture {
     awaitMetric("lookups", lookups -> lookups > 0);
   }
 
+  /** One start for both: neither has to do with the other. */
   @Test
-  void theCommandTakesOneMoreLine() throws Exception {
+  void theCommandTakesOneMoreLineAndWithoutTheFlagsListsAreInMemoryOnly() throws Exception {
     assertThat(gerrit.ssh().tryRun("cache-chroniclemap refs").isOk()).isFalse();
     site.edit(
-        config ->
-            config.setString(
-                "gerrit",
-                null,
-                "installModule",
-                "com.googlesource.gerrit.modules.cache.chroniclemap.PackedRefsCommandsModule"));
-    restart();
-    assertThat(gerrit.ssh().run("cache-chroniclemap refs")).contains("All-Projects");
-    assertThat(gerrit.ssh().tryRun("cache-chroniclemap show").isOk()).isFalse();
-    assertThat(gerrit.ssh().run("gerrit show-caches -w 120")).contains("D accounts");
-    site.edit(config -> config.unset("gerrit", null, "installModule"));
-    restart();
-  }
-
-  @Test
-  void withoutTheFlagsListsAreInMemoryOnly() throws Exception {
-    site.edit(
         config -> {
+          config.setString(
+              "gerrit",
+              null,
+              "installModule",
+              "com.googlesource.gerrit.modules.cache.chroniclemap.PackedRefsCommandsModule");
           List<String> options = new ArrayList<>(GerritSite.javaOptions(config));
           options.removeAll(GerritSite.MODULE_FLAGS);
           config.setStringList("container", null, "javaOptions", options);
         });
     restart();
+    assertThat(gerrit.ssh().run("cache-chroniclemap refs")).contains("All-Projects");
+    assertThat(gerrit.ssh().tryRun("cache-chroniclemap show").isOk()).isFalse();
+    assertThat(gerrit.ssh().run("gerrit show-caches -w 120")).contains("D accounts");
     gerrit.createProject("flags");
     git("flags", "pack-refs", "--all");
     assertSameRefs("flags");
