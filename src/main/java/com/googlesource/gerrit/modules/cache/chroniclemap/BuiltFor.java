@@ -19,7 +19,6 @@ import com.google.gerrit.common.Version;
 import com.google.inject.ProvisionException;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.regex.Matcher;
@@ -80,7 +79,8 @@ final class BuiltFor {
         properties.load(in);
       }
     } catch (IOException e) {
-      throw new UncheckedIOException(e);
+      // As if nobody knew: that is no reason not to start.
+      return "";
     }
     return properties.getProperty("gerrit", "");
   }

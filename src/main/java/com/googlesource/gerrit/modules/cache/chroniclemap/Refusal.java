@@ -47,14 +47,17 @@ final class Refusal {
     try {
       checks.run();
     } catch (ProvisionException e) {
-      for (var message : e.getErrorMessages()) {
-        log(site.logs_dir.resolve("error_log"), message.getMessage());
-      }
+      e.getErrorMessages().forEach(message -> log(site, message.getMessage()));
+      throw e;
+    } catch (RuntimeException e) {
+      // A setting that makes no sense, say.
+      log(site, e.toString());
       throw e;
     }
   }
 
-  private static void log(Path file, String message) {
+  private static void log(SitePaths site, String message) {
+    Path file = site.logs_dir.resolve("error_log");
     String line =
         "[%s] [%s] ERROR %s : %s%n"
             .formatted(
@@ -63,10 +66,17 @@ final class Refusal {
                 Refusal.class.getPackageName(),
                 message);
     try {
-      Files.writeString(file, line, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+      // Not a new one as another user than Gerrit's, who could not write to it then.
+      if (Files.exists(file) || isOwner(site.logs_dir)) {
+        Files.writeString(file, line, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+      }
     } catch (IOException e) {
       // It is printed as well.
       System.err.print(line);
     }
+  }
+
+  private static boolean isOwner(Path folder) throws IOException {
+    return Files.getOwner(folder).getName().equals(System.getProperty("user.name"));
   }
 }

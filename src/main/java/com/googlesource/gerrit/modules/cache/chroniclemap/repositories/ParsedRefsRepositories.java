@@ -26,6 +26,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.aopalliance.intercept.MethodInvocation;
 import org.eclipse.jgit.errors.RepositoryNotFoundException;
@@ -48,6 +49,10 @@ import org.eclipse.jgit.lib.RepositoryCache;
 final class ParsedRefsRepositories {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
+  /** No project has this name. */
+  private final Project.NameKey probe =
+      Project.nameKey("cache-chroniclemap-probe-" + UUID.randomUUID());
+
   /** Who is looking whether a manager asks Gerrit's own; null for most of the time. */
   @Nullable private volatile Thread watcher;
 
@@ -63,33 +68,41 @@ final class ParsedRefsRepositories {
   }
 
   /**
-   * Whether what a manager opens comes from here; not for several threads at once.
+   * Whether what a manager opens comes from here; not for several threads at once. It is asked for
+   * a project, which it may have open already, or open in another thread, and for one that nobody
+   * has, which it may know not to be there.
    *
-   * @throws RepositoryNotFoundException or any other exception of the manager's, if that can't be
-   *     told
+   * @throws IOException or any other exception of the manager's, if that can't be told
    */
   boolean isBehind(GitRepositoryManager manager, Project.NameKey project) throws IOException {
     reached = false;
     watcher = Thread.currentThread();
     try {
       manager.openRepository(project).close();
-      return reached;
     } catch (IOException | RuntimeException e) {
-      if (reached) {
-        return true;
+      if (!reached) {
+        throw e;
       }
-      throw e;
     } finally {
       watcher = null;
     }
+    if (!reached) {
+      try {
+        manager.openRepository(probe).close();
+      } catch (IOException | RuntimeException e) {
+        logger.atFine().withCause(e).log("There is no such project, as expected");
+      }
+    }
+    return reached;
   }
 
   /** In place of openRepository and createRepository. */
   Object open(MethodInvocation call) throws Throwable {
-    if (watcher == Thread.currentThread()) {
+    Project.NameKey name = name(call);
+    if (watcher == Thread.currentThread() || name.equals(probe)) {
       reached = true;
     }
-    return ours(name(call), (Repository) call.proceed());
+    return ours(name, (Repository) call.proceed());
   }
 
   private Repository ours(Project.NameKey name, Repository opened)

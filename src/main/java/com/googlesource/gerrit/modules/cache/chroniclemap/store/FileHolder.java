@@ -161,16 +161,17 @@ final class FileHolder {
    * Takes a file into use. Under the writer's lock.
    *
    * @param emptyBytes of the empty file that takes its place, if all values were removed meanwhile
+   * @return whether they were
    */
-  void use(FileInUse opening, StartReport report, long emptyBytes) throws IOException {
+  boolean use(FileInUse opening, StartReport report, long emptyBytes) throws IOException {
     // An earlier user may have been told of a change since this one began to open the file.
     boolean marked = context.files.isMarkedForDiscard();
-    if (clearWhenOpen || marked) {
+    boolean cleared = clearWhenOpen || marked;
+    if (cleared) {
       try {
         // What was changed is not known key by key.
         context.imports.changingAll();
         opening.clear(emptyBytes).unmap();
-        context.dropOtherVersions();
         if (marked) {
           context.files.unmarkForDiscard();
         }
@@ -185,6 +186,7 @@ final class FileHolder {
       file = opening;
       state = StoreState.READY;
     }
+    return cleared;
   }
 
   /** Puts an empty file in the place of what there is. Under the writer's lock. */

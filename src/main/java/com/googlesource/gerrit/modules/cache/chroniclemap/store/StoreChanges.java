@@ -273,7 +273,6 @@ final class StoreChanges {
   void clear() {
     holder.awaitOpenBriefly();
     context.counters.invalidated.increment();
-    context.dropOtherVersions();
     StoreChanges next = null;
     Generation cleared = null;
     FileInUse file = null;
@@ -297,6 +296,9 @@ final class StoreChanges {
       context.tickets.advanceAll();
       context.lock.unlock();
     }
+    // Only now: who opens the file puts them aside before. While it is being opened, that is for
+    // them.
+    context.dropOtherVersions();
     if (cleared != null) {
       growth.unmapLater(file, cleared);
     }

@@ -46,6 +46,11 @@ final class StoreGrowth implements DiskBudget.Owner {
   /** How long a store that is closed waits for a growth, which is about done where it is small. */
   private static final long BRIEF_MILLIS = 300;
 
+  /**
+   * What is expected counts up to so many times the file: it may be a bad guess, from few values.
+   */
+  private static final int MOST_EXPECTED = 8;
+
   private final StoreContext context;
   private final FileHolder holder;
   private final GrowthPlan plan;
@@ -148,7 +153,10 @@ final class StoreGrowth implements DiskBudget.Owner {
             current,
             valueLength,
             Math.min(
-                mostInOneStep / 2, Math.max(expected, file.liveBytes() + context.pending.bytes())));
+                mostInOneStep / 2,
+                Math.max(
+                    Math.min(expected, current * MOST_EXPECTED),
+                    file.liveBytes() + context.pending.bytes())));
     if (bytes.isEmpty() && file.isShortOfSlots()) {
       // Values are far smaller than when the file was made: it has room but no slots for them. At
       // its limit it can only be made anew by way of a smaller one.
@@ -276,6 +284,7 @@ final class StoreGrowth implements DiskBudget.Owner {
       fitIfDue(file);
     }
     if (done) {
+      mostInOneStep = Long.MAX_VALUE;
       // Only now and elsewhere: the disk may need long for it.
       context.threads.settle(
           () -> {
@@ -288,9 +297,7 @@ final class StoreGrowth implements DiskBudget.Owner {
   private boolean rebuildNow(FileInUse file, long bytes, Progress progress) {
     long before = file.bytes();
     if (bytes > before && !resize(bytes)) {
-      if (bytes / 2 >= before * 2 && bytes / 2 < mostInOneStep) {
-        // It need not be all at once.
-        mostInOneStep = bytes / 2;
+      if (mayDoWithLess(before, bytes)) {
         return false;
       }
       // As at its own limit: nothing is wrong.
@@ -305,10 +312,14 @@ final class StoreGrowth implements DiskBudget.Owner {
     try {
       made = make(file, bytes);
     } catch (IOException | RuntimeException | Error e) {
-      mostInOneStep = Math.min(mostInOneStep, bytes / 2);
       // The file in use is not concerned; if it failed meanwhile, that was said.
       if (holder.stillUses(file)) {
-        refuse(e);
+        if (mayDoWithLess(before, bytes)) {
+          context.faults.warn(
+              e, "cannot be given a file of %d bytes; a smaller one is tried".formatted(bytes));
+        } else {
+          refuse(e);
+        }
       }
     }
     try {
@@ -333,6 +344,18 @@ final class StoreGrowth implements DiskBudget.Owner {
       context.lock.unlock();
     }
     return done;
+  }
+
+  /**
+   * Whether a growth that there was no room for may be tried at half its size: what is expected
+   * need not come in at once. Then the next request asks for no more.
+   */
+  private boolean mayDoWithLess(long before, long bytes) {
+    if (bytes / 2 < before * 2 || bytes / 2 >= mostInOneStep) {
+      return false;
+    }
+    mostInOneStep = bytes / 2;
+    return true;
   }
 
   /** Changes what the store takes of the disk of all; returns false if there is too little. */
@@ -443,7 +466,10 @@ final class StoreGrowth implements DiskBudget.Owner {
   }
 
   private void refuse(Throwable cause) {
-    context.dropOtherVersions();
+    if (cause instanceof IOException) {
+      // They may be what the disk is full of.
+      context.dropOtherVersions();
+    }
     refusedUntil = System.nanoTime() + RETRY_NANOS;
     context.faults.warn(
         cause, "cannot be given another file: what is used least leaves the one it has");

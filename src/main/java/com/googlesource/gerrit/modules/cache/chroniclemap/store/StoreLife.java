@@ -93,9 +93,10 @@ final class StoreLife {
   }
 
   private void takeOver(StoreOpener.Opened result) throws IOException {
+    boolean cleared;
     context.lock.lock();
     try {
-      holder.use(result.file(), result.report(), growth.emptyBytes(result.bytes()));
+      cleared = holder.use(result.file(), result.report(), growth.emptyBytes(result.bytes()));
       // Applied before anyone else writes: after that the marker is not needed any more.
       boolean all = writer.writeAllNow();
       if (all && holder.state() == StoreState.READY) {
@@ -103,6 +104,9 @@ final class StoreLife {
       }
     } finally {
       context.lock.unlock();
+    }
+    if (cleared) {
+      context.dropOtherVersions();
     }
     growth.fit(result.file(), result.bytes());
     if (result.file().diskBytes() >= LARGE) {

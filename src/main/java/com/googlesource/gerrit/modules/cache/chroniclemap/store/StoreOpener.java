@@ -127,6 +127,9 @@ final class StoreOpener {
   private void keep(OtherVersions others, boolean ofThisVersion) {
     try {
       long now = context.clock.getAsLong();
+      if (!ofThisVersion) {
+        others.deleteThisVersion();
+      }
       List<Path> parked = others.park(now);
       if (!parked.isEmpty()) {
         logger.atInfo().log(
@@ -135,8 +138,6 @@ final class StoreOpener {
       }
       if (ofThisVersion) {
         others.unpark(now);
-      } else {
-        others.deleteThisVersion();
       }
     } catch (IOException e) {
       context.faults.warn(e, "cannot keep files of another version, or take those that were kept");
@@ -211,12 +212,12 @@ final class StoreOpener {
     Generation first;
     try {
       first = maker.first(bytes);
-    } catch (IOException e) {
+    } catch (IOException | RuntimeException e) {
       if (context.otherVersions.isEmpty()) {
         throw e;
       }
-      // They may be what the disk is full of.
-      context.dropOtherVersions();
+      // They may be what the disk is full of, those of other caches too.
+      OtherVersions.deleteOld(files.disk(), files.directory(), OtherVersions.NEVER);
       files.deleteThisVersion();
       first = maker.first(bytes);
     }

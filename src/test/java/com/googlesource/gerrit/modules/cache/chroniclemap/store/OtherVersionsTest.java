@@ -286,6 +286,8 @@ class OtherVersionsTest {
       Files.writeString(folder.resolve(file + ".parked-" + since), since);
       Files.writeString(folder.resolve(file + ".state.parked-" + since), since);
     }
+    // A later generation of an earlier time.
+    Files.writeString(folder.resolve(file.replace("g3", "g5") + ".parked-1500"), "1500");
     new FilesOnDisk(Disk.REAL, folder, null, "c", 1).otherVersions().unpark(3000);
     assertThat(Files.readString(folder.resolve(file))).isEqualTo("2000");
     assertThat(Files.readString(folder.resolve(file + ".state"))).isEqualTo("2000");

@@ -31,6 +31,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -459,6 +461,36 @@ class StoreImportTest {
       do {
         result = store.importValue(key(i), new byte[10_000], 1, 60L << 20);
       } while (result == ImportResult.LATER && store.stats().diskBytes() < 16 << 20);
+      stored += result == ImportResult.STORED ? 1 : 0;
+    }
+    assertThat(stored).isAtLeast(1000);
+  }
+
+  /** A disk that has room for some doublings, and none for what is expected. */
+  @Test
+  void takesWhatRoomTheDiskHas() throws Exception {
+    directory.close();
+    Disk small =
+        new ForwardingDisk(Disk.REAL) {
+          @Override
+          public void mapping(Path file) throws IOException {
+            Matcher bytes = Pattern.compile("-g\\d+-(\\d+)-").matcher(file.toString());
+            if (bytes.find() && Long.parseLong(bytes.group(1)) > 16 << 20) {
+              throw new IOException("No space left on device (a test)");
+            }
+            super.mapping(file);
+          }
+        };
+    directory =
+        StoreDirectory.open(
+            temp.resolve("small"), OptionalLong.empty(), small, System::currentTimeMillis);
+    store = open(ImportMode.BEGIN);
+    int stored = 0;
+    for (int i = 0; i < 1200; i++) {
+      ImportResult result;
+      do {
+        result = store.importValue(key(i), new byte[10_000], 1, 60L << 20);
+      } while (result == ImportResult.LATER && store.stats().diskBytes() < 12 << 20);
       stored += result == ImportResult.STORED ? 1 : 0;
     }
     assertThat(stored).isAtLeast(1000);

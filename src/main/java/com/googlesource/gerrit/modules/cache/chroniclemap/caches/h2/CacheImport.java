@@ -184,6 +184,7 @@ final class CacheImport {
     private final SharedPace pace;
     private final Progress progress;
     private final long begun = System.nanoTime();
+    private final long fileBytes = fileBytes();
     private long rows;
     private long read;
 
@@ -218,7 +219,7 @@ final class CacheImport {
       tell(State.RUNNING, "");
       pace.begin();
       // What may not all have room comes by its use, though that takes longer to read.
-      boolean byUse = fileBytes() > store.stats().maxBytes() / 2;
+      boolean byUse = fileBytes > store.stats().maxBytes() / 2;
       long skip = 0;
       while (true) {
         long before = last;
@@ -305,8 +306,11 @@ final class CacheImport {
     }
 
     private ImportResult bringIn(byte[] key, H2File.Row row) throws InterruptedException {
-      // The others will be like those that were read.
-      long more = (long) ((double) bytes / looked * Math.max(0, rows - read));
+      // The others will be like those that were read; but there are no more than the file has.
+      long more =
+          Math.min(
+              (long) ((double) bytes / looked * Math.max(0, rows - read)),
+              Math.max(0, fileBytes - bytes));
       ImportResult result = store.importValue(key, row.value(), row.created(), more);
       long waiting = System.nanoTime();
       while (result == ImportResult.LATER) {

@@ -22,8 +22,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Keeps an import from taking more of the machine than it should: a part of one processor at most,
- * by the processor time of its thread, so that it takes no less where the processors are busy; and
- * so many bytes a second at most, so that a disk that is busy is left to others too.
+ * by the processor time of its thread, so that it takes hardly less where the processors are busy;
+ * half of the time of a disk at most; and so many bytes a second at most.
  *
  * <p>For one thread.
  */
@@ -63,7 +63,9 @@ final class SharedPace {
         : System.nanoTime();
   }
 
-  /** So that nobody notices: a GB takes less than two minutes, whatever its values are like. */
+  /**
+   * So that nobody notices: a GB of values of 8 KB takes less than two minutes, of small ones more.
+   */
   static SharedPace unnoticed(CountDownLatch stopped) {
     return new SharedPace(stopped, 8, 10 << 20);
   }
@@ -98,7 +100,10 @@ final class SharedPace {
       return goesOn(progress);
     }
     long atLeast = (long) ((double) bytes / bytesPerSecond * TimeUnit.SECONDS.toNanos(1));
-    long rest = Math.min(part * (cpu() - cpuBegun) - passed, LONGEST_REST_NANOS);
+    long cpu = cpu() - cpuBegun;
+    // Where it waited for the disk it rests as long, so that others come to it.
+    long rest = part == 1 ? 0 : Math.max(part * cpu - passed, passed - cpu);
+    rest = Math.min(rest, LONGEST_REST_NANOS);
     return await(Math.max(0, Math.max(rest, atLeast - passed)), progress);
   }
 

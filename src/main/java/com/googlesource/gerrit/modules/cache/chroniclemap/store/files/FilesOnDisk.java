@@ -186,6 +186,11 @@ public final class FilesOnDisk {
     return disk;
   }
 
+  /** The folder of all stores. */
+  public Path directory() {
+    return directory;
+  }
+
   /**
    * The file whose presence says: what the store holds must not be used, because something that had
    * to be removed from it may still be there.

@@ -73,7 +73,11 @@ public final class OtherVersions {
   }
 
   /** A file that was put aside: where it stood, and when that was. */
-  private record Parked(Path path, Path place, long since) {}
+  private record Parked(Path path, Path place, long since) {
+    String name() {
+      return place.getFileName().toString();
+    }
+  }
 
   private static Optional<Parked> parked(Path path) {
     Matcher name = PARKED.matcher(path.getFileName().toString());
@@ -114,22 +118,35 @@ public final class OtherVersions {
   }
 
   /**
-   * Puts this version's files back in their places, those that were put aside last; the others go.
+   * Puts this version's files back in their places: the generation that was put aside last. All
+   * others go.
    *
    * @param now milliseconds since the epoch; those that were put aside too long ago are deleted
    */
   public void unpark(long now) throws IOException {
     deleteOld(disk, directory, now);
+    List<Parked> all = parkedOf(Integer.toString(version));
+    String last =
+        all.stream()
+            .filter(parked -> parked.name().endsWith(".chm"))
+            .max(Comparator.comparingLong(Parked::since))
+            .map(Parked::name)
+            .orElse("");
     // What is known of a file before the file: without that it would mean nothing.
     List<Parked> newestFirst =
-        parkedOf(Integer.toString(version)).stream()
-            .sorted(Comparator.comparing(Parked::place).thenComparing(Parked::since).reversed())
+        all.stream()
+            .sorted(Comparator.comparing(Parked::name).thenComparing(Parked::since).reversed())
             .toList();
     for (Parked parked : newestFirst) {
-      if (disk.exists(parked.place)) {
-        disk.delete(parked.path);
-      } else {
+      boolean wanted =
+          parked.name().equals(last)
+              || parked.name().equals(last + ".state")
+              || parked.name().endsWith(".use");
+      // Who was killed while putting it back has left the rest of it.
+      if (wanted && !disk.exists(parked.place)) {
         disk.move(parked.path, parked.place);
+      } else {
+        disk.delete(parked.path);
       }
     }
   }
@@ -158,7 +175,7 @@ public final class OtherVersions {
     return disk.list(directory).stream()
         .map(OtherVersions::parked)
         .flatMap(Optional::stream)
-        .filter(parked -> ours.matcher(parked.place.getFileName().toString()).matches())
+        .filter(parked -> ours.matcher(parked.name()).matches())
         .toList();
   }
 
