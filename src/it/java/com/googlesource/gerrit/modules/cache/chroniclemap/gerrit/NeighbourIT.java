@@ -17,9 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 import static com.google.common.truth.Truth.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import com.google.gson.JsonElement;
-import com.google.gson.JsonObject;
-import com.google.gson.JsonParser;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.neighbour.GuardModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.neighbour.Neighbour;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.neighbour.StrangerModule;
@@ -27,8 +24,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -47,19 +42,6 @@ class NeighbourIT extends RefsFixture {
 
   private static void setDbModules(GerritSite site, String... modules) throws IOException {
     site.edit(config -> config.setStringList("gerrit", null, "installDbModule", List.of(modules)));
-  }
-
-  private JsonObject refs() throws IOException {
-    return JsonParser.parseString(gerrit.ssh().run("cache-chroniclemap refs --json"))
-        .getAsJsonObject();
-  }
-
-  private Set<String> projectsShown() throws IOException {
-    Set<String> names = new TreeSet<>();
-    for (JsonElement project : refs().getAsJsonArray("projects")) {
-      names.add(project.getAsJsonObject().get("name").getAsString());
-    }
-    return names;
   }
 
   /** Neither of the two is dropped, whichever line comes first. */

@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
 import static com.google.common.truth.Truth.assertThat;
 
-import java.io.IOException;
 import java.nio.file.Files;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -218,11 +217,6 @@ abstract class PackedRefsScenario extends RefsFixture {
     assertSameRefs("offline");
     awaitMetric("memory_only", flag -> flag == 0);
     awaitMetric("parses", parses -> parses == 0);
-  }
-
-  /** Projects that the command shows; empty if there is no command. */
-  Set<String> projectsShown() throws IOException {
-    return Set.of();
   }
 
   @Test

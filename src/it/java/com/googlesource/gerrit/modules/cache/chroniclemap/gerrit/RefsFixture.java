@@ -19,6 +19,7 @@ import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -107,6 +108,18 @@ abstract class RefsFixture {
 
   void assertSameRefs(String project) throws Exception {
     assertThat(refsOfGerrit(project)).isEqualTo(refsOfGit(project));
+  }
+
+  /** Projects that the command shows. */
+  Set<String> projectsShown() throws IOException {
+    Set<String> names = new TreeSet<>();
+    for (JsonElement project :
+        JsonParser.parseString(gerrit.ssh().run("cache-chroniclemap refs --json"))
+            .getAsJsonObject()
+            .getAsJsonArray("projects")) {
+      names.add(project.getAsJsonObject().get("name").getAsString());
+    }
+    return names;
   }
 
   Set<String> branches(String project) throws IOException {
