@@ -83,6 +83,8 @@ final class GerritDaemon implements AutoCloseable {
             "-d",
             site.path().toString(),
             "--run-id=" + runId));
+    // As gerrit.sh does.
+    args.addAll(List.of(site.config().getStringList("container", null, "daemonOpt")));
     ProcessBuilder daemon =
         site.command(args).redirectErrorStream(true).redirectOutput(output.toFile());
     daemon

@@ -83,6 +83,21 @@ final class GerritWork {
     }
   }
 
+  /** What can be measured by itself, in this order. */
+  private enum Part {
+    DEFAULT_MEMORY("default memoryLimit"),
+    RESTART("after a restart"),
+    TRUST_NEVER("trustStat never, with PackedRefsModule"),
+    SMALL_MEMORY("small memoryLimit"),
+    IMPORT("import");
+
+    final String title;
+
+    Part(String title) {
+      this.title = title;
+    }
+  }
+
   /** One thing that was measured. */
   private record Line(String what, Kind kind) {}
 
@@ -140,28 +155,51 @@ final class GerritWork {
     Path root = Files.createTempDirectory("cache-chroniclemap-gerrit-");
     try {
       prepare(root);
-      List<Spread> spreads = List.of(Spread.values());
-      measureAll("default memoryLimit", REQUESTS, spreads);
-      tellFootprint();
-      afterRestart(root);
-      for (GerritSite site : sites.values()) {
-        distrust(site);
-      }
-      measureAll("trustStat never", List.of(Request.DETAIL, Request.DIFF), List.of(Spread.ZIPF));
-      for (GerritSite site : sites.values()) {
-        trust(site);
-        setSmallMemory(site);
-      }
-      measureAll("small memoryLimit", REQUESTS, spreads);
-      stopAll();
-      if (importGigabytes > 0) {
-        measureImport(root);
+      for (Part part : Part.values()) {
+        if (part.title.contains(value("--only").orElse(""))) {
+          measure(part, root);
+        }
       }
       printTable();
       writeJson();
     } finally {
       stopAll();
       Folders.delete(root);
+    }
+  }
+
+  private void measure(Part part, Path root) throws Exception {
+    List<Spread> spreads = List.of(Spread.values());
+    GerritSite ours = sites.get(Kind.OURS);
+    switch (part) {
+      case DEFAULT_MEMORY -> {
+        measureAll(part, REQUESTS, spreads);
+        tellFootprint();
+      }
+      case RESTART -> afterRestart(root);
+      case TRUST_NEVER -> {
+        ours.installRefsModule();
+        for (GerritSite site : sites.values()) {
+          distrust(site);
+        }
+        measureAll(part, List.of(Request.DETAIL, Request.DIFF), List.of(Spread.ZIPF));
+        for (GerritSite site : sites.values()) {
+          trust(site);
+        }
+        ours.edit(config -> config.unset("gerrit", null, "installDbModule"));
+      }
+      case SMALL_MEMORY -> {
+        for (GerritSite site : sites.values()) {
+          setSmallMemory(site);
+        }
+        measureAll(part, REQUESTS, spreads);
+      }
+      case IMPORT -> {
+        stopAll();
+        if (importGigabytes > 0) {
+          measureImport(root);
+        }
+      }
     }
   }
 
@@ -177,6 +215,11 @@ final class GerritWork {
       work = new Workload(gerrit, PROJECT);
       work.push(changes);
       var unused = work.readAll(gerrit.rest());
+      // As it is the morning after.
+      String said = gerrit.ssh().run("gerrit gc " + PROJECT);
+      if (!said.contains("done")) {
+        throw new IllegalStateException(said);
+      }
     } finally {
       daemon.stop();
     }
@@ -271,7 +314,7 @@ final class GerritWork {
   }
 
   /** In new processes each time: each compiles its code a little otherwise. By turns. */
-  private void measureAll(String circumstances, List<Request> requests, List<Spread> spreads)
+  private void measureAll(Part part, List<Request> requests, List<Spread> spreads)
       throws Exception {
     List<Kind> order = new ArrayList<>(List.of(Kind.values()));
     for (int round = 0; round < rounds; round++) {
@@ -281,7 +324,7 @@ final class GerritWork {
         for (Request request : requests) {
           for (Kind kind : order) {
             results.merge(
-                new Line(what(request, spread, circumstances), kind),
+                new Line(what(request, spread, part), kind),
                 ask(kind, request, spread, round, time.dividedBy(rounds), Integer.MAX_VALUE),
                 GerritWork::sum);
           }
@@ -291,13 +334,13 @@ final class GerritWork {
     }
     for (Spread spread : spreads) {
       for (Request request : requests) {
-        tell(what(request, spread, circumstances));
+        tell(what(request, spread, part));
       }
     }
   }
 
-  private static String what(Request request, Spread spread, String circumstances) {
-    return "%s, %s, %s".formatted(request.title, spread.title, circumstances);
+  private static String what(Request request, Spread spread, Part part) {
+    return "%s, %s, %s".formatted(request.title, spread.title, part.title);
   }
 
   private static RequestFigures sum(RequestFigures a, RequestFigures b) {

@@ -76,7 +76,12 @@ class OfflineProgramsIT {
     String said = site.runProgram("reindex", "--index", "changes");
     assertThat(said).doesNotContain("Exception");
     assertThat(said).doesNotContain("memory only");
+    // init runs in the daemon's process then, and stops none of its modules.
+    site.installRefsModule();
+    site.edit(config -> config.setString("container", null, "daemonOpt", "--init"));
     daemon = GerritDaemon.start(site);
+    assertThat(gerrit.ssh().run("cache-chroniclemap refs --json"))
+        .doesNotContain("memory_only_reason");
     assertThat(CacheFigures.of(gerrit.ssh()).get("change_notes").entries()).isAtLeast(3);
     var unused = team.readAll(RestClient.withCookie(site.url(), cookie));
     ImmutableSortedMap<String, CacheFigures> figures = CacheFigures.of(gerrit.ssh());

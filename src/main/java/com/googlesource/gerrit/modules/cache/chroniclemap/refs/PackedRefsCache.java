@@ -375,11 +375,19 @@ public final class PackedRefsCache implements AutoCloseable {
     writes.values().forEach(each -> each.locker().closeUnused());
   }
 
-  /** Writes what waits, and closes the store. */
+  /** Whether it was closed, and only answers from memory. */
+  public boolean isClosed() {
+    return closed;
+  }
+
+  /** Writes what waits, and closes the store; again, it does nothing. */
   @Override
   public void close() {
     ListTiers lists;
     synchronized (this) {
+      if (closed) {
+        return;
+      }
       closed = true;
       lists = tiers;
     }

@@ -42,8 +42,8 @@ import org.eclipse.jgit.lib.RepositoryCache;
  * of Gerrit's.
  *
  * <p>JGit keeps one instance of a repository for the whole process, by folder ({@link
- * RepositoryCache}). Where Gerrit's manager has put another instance there, ours takes its place.
- * So names, base paths and all checks are Gerrit's own.
+ * RepositoryCache}). Where Gerrit's manager or an earlier program in this process has put another
+ * instance there, ours takes its place. So names, base paths and all checks are Gerrit's own.
  */
 @Singleton
 final class ParsedRefsRepositories {
@@ -107,7 +107,7 @@ final class ParsedRefsRepositories {
 
   private Repository ours(Project.NameKey name, Repository opened)
       throws RepositoryNotFoundException {
-    if (opened instanceof ParsedRefsRepository
+    if (ParsedRefsRepository.isOf(opened, cache)
         || !(opened instanceof FileRepository)
         || !config.isEnabled()) {
       return opened;

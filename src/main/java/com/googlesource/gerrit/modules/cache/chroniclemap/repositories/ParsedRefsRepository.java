@@ -42,25 +42,33 @@ import org.eclipse.jgit.util.FS;
 final class ParsedRefsRepository extends DynamicRefDbRepository {
   private static final int ATTEMPTS = 5;
 
+  private final PackedRefsCache cache;
+
   private ParsedRefsRepository(File path, Hook hook) throws IOException {
     super(path, hook);
+    this.cache = hook.cache;
     hook.repository = this;
   }
 
   /** Opens the repository that is open as another instance, and puts it in that one's place. */
-  static ParsedRefsRepository open(Repository other, PackedRefsCache cache, PackedRefsConfig config)
+  static Repository open(Repository other, PackedRefsCache cache, PackedRefsConfig config)
       throws IOException {
     Key key = new Key(other.getDirectory(), other.getFS(), cache, config);
     for (int i = 0; i < ATTEMPTS; i++) {
       RepositoryCache.unregister(key);
       Repository found = RepositoryCache.open(key);
-      if (found instanceof ParsedRefsRepository ours) {
-        return ours;
+      if (isOf(found, cache)) {
+        return found;
       }
-      // Gerrit's manager has put one of its own there again, for another thread.
+      // Another thread has put one of Gerrit's own there again.
       found.close();
     }
     return key.open(true);
+  }
+
+  /** Whether an instance answers from this cache, and not from that of an earlier program. */
+  static boolean isOf(Repository repository, PackedRefsCache cache) {
+    return repository instanceof ParsedRefsRepository ours && ours.cache == cache;
   }
 
   /** Finds the repository in JGit's cache of them, or opens it. */

@@ -347,6 +347,58 @@ class ParsedRefsRepositoriesTest {
     injector.getInstance(ManagerCheck.class).start();
   }
 
+  /** As {@code daemon --init} runs init, which stops nothing, and then the daemon. */
+  @Test
+  void theNextProgramInThisProcessGoesOnWithTheSameLists() throws Exception {
+    manager.createRepository(NAME).close();
+    PackedRefsCache init = injector.getInstance(PackedRefsCache.class);
+    open();
+    assertThat(injector.getInstance(PackedRefsCache.class)).isSameInstanceAs(init);
+    try (Repository opened = manager.openRepository(NAME)) {
+      assertThat(names(opened)).isEmpty();
+    }
+    assertThat(totals().memoryOnlyReason()).isEmpty();
+  }
+
+  /** As {@code daemon --init} with a reindex in between, which stops what it has started. */
+  @Test
+  void theProgramAfterOneThatStoppedHasAStoreOfItsOwn() throws Exception {
+    Repository before = manager.createRepository(NAME);
+    injector.getInstance(PackedRefsCache.class).close();
+    open();
+    try (Repository after = manager.openRepository(NAME)) {
+      assertThat(after).isNotSameInstanceAs(before);
+      assertThat(names(after)).isEmpty();
+      update(after, "refs/heads/a");
+      pack(after);
+      assertThat(names(before)).containsExactly("refs/heads/a");
+      assertThat(names(after)).containsExactly("refs/heads/a");
+      try (Repository again = manager.openRepository(NAME)) {
+        assertThat(again).isSameInstanceAs(after);
+      }
+    }
+    before.close();
+    assertThat(totals().repositories()).isEqualTo(1);
+    assertThat(totals().memoryOnlyReason()).isEmpty();
+  }
+
+  @Test
+  void otherSettingsCountForTheNextProgram() throws Exception {
+    Repository before = manager.createRepository(NAME);
+    PackedRefsCache init = injector.getInstance(PackedRefsCache.class);
+    config.setString("cache", "packed_refs", "memoryLimit", "1m");
+    open();
+    try (Repository after = manager.openRepository(NAME)) {
+      assertThat(after).isNotSameInstanceAs(before);
+      assertThat(names(after)).isEmpty();
+    }
+    assertThat(names(before)).isEmpty();
+    before.close();
+    assertThat(init.isClosed()).isTrue();
+    assertThat(totals().memoryLimit()).isEqualTo(1 << 20);
+    assertThat(totals().memoryOnlyReason()).isEmpty();
+  }
+
   @Test
   void limitsAreRead() {
     PackedRefsConfig settings = injector.getInstance(PackedRefsConfig.class);
