@@ -76,7 +76,10 @@ class OfflineProgramsIT {
     String said = site.runProgram("reindex", "--index", "changes");
     assertThat(said).doesNotContain("Exception");
     assertThat(said).doesNotContain("memory only");
-    // init runs in the daemon's process then, and stops none of its modules.
+    // As after an upgrade: init runs in the daemon's process, stops none of its modules, and has
+    // the
+    // index made anew by a reindex that stops its own.
+    Folders.delete(site.path().resolve("index"));
     site.installRefsModule();
     site.edit(config -> config.setString("container", null, "daemonOpt", "--init"));
     daemon = GerritDaemon.start(site);
