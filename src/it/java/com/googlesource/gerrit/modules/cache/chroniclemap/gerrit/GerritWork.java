@@ -36,6 +36,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import org.eclipse.jgit.lib.Constants;
 
 /**
  * {@code bin/bench gerrit}: what users' requests cost in a real Gerrit with H2 caches and in one
@@ -216,9 +217,9 @@ final class GerritWork {
       work.push(changes);
       var unused = work.readAll(gerrit.rest());
       // As it is the morning after.
-      String said = gerrit.ssh().run("gerrit gc " + PROJECT);
-      if (!said.contains("done")) {
-        throw new IllegalStateException(said);
+      var unusedOutput = gerrit.ssh().run("gerrit gc " + PROJECT);
+      if (!Files.exists(repository(h2).resolve(Constants.PACKED_REFS))) {
+        throw new IllegalStateException("gerrit gc has packed no refs of " + PROJECT);
       }
     } finally {
       daemon.stop();
@@ -258,7 +259,11 @@ final class GerritWork {
   }
 
   private static Path projectConfig(GerritSite site) {
-    return site.path().resolve("git").resolve(PROJECT + ".git").resolve("config");
+    return repository(site).resolve(Constants.CONFIG);
+  }
+
+  private static Path repository(GerritSite site) {
+    return site.path().resolve("git").resolve(PROJECT + Constants.DOT_GIT_EXT);
   }
 
   private void restartAll() throws Exception {
