@@ -545,6 +545,45 @@ class H2ImportTest {
     assertThat(cache.getIfPresent("ours")).isEqualTo("session");
   }
 
+  /** Who signed out with it is signed in with H2 still. */
+  @Test
+  void nobodyIsSignedInIfAnotherModuleWasInUseAfterH2() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    Path others = Files.createFile(temp.resolve("cache/web_sessions_1.dat"));
+    setTime(h2File(SESSIONS), Duration.ofMinutes(9));
+    setTime(others, Duration.ofMinutes(8));
+    start(def(SESSIONS));
+    assertThat(run(SESSIONS).imported()).isEqualTo(0);
+    assertThat(cache.getIfPresent("key1")).isNull();
+    cache.put("ours", "session");
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("ours")).isEqualTo("session");
+
+    close();
+    setTime(note(), Duration.ofMinutes(7));
+    setTime(others, Duration.ofMinutes(6));
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("ours")).isNull();
+    assertThat(cache.getIfPresent("key1")).isNull();
+    cache.put("later", "session");
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("later")).isEqualTo("session");
+  }
+
+  @Test
+  void whatAnotherModuleLeftBeforeH2WasInUseIsNoReason() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    Path others = Files.createFile(temp.resolve("cache/web_sessions_1.dat"));
+    setTime(h2File(SESSIONS), Duration.ofMinutes(8));
+    setTime(others, Duration.ofMinutes(9));
+    start(def(SESSIONS));
+    assertHasAll(10);
+  }
+
+  private static void setTime(Path file, Duration ago) throws IOException {
+    Files.setLastModifiedTime(file, FileTime.from(Instant.now().minus(ago)));
+  }
+
   @Test
   void aSettingThatMakesNoSenseLeavesItToTheAdmin() throws Exception {
     withH2(def(SESSIONS), h2 -> putMany(h2, 10));

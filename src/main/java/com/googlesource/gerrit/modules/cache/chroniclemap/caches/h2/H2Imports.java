@@ -61,8 +61,8 @@ import java.util.stream.Stream;
  *   <li>What was broken off goes on only where nothing was changed since, which the store notes.
  *   <li>What H2 had when this module was ready for the first time is not begun any more, whatever
  *       becomes of the stores; {@link ImportLedger} notes that beside H2's files.
- *   <li>If H2 was in use in between, or nobody knows, the stores begin empty; in doubt nothing
- *       comes in either.
+ *   <li>If H2 or another module was in use in between, or nobody knows, the stores begin empty; in
+ *       doubt nothing comes in either.
  * </ul>
  *
  * <p>Safe for any thread.
@@ -157,8 +157,8 @@ public final class H2Imports {
       case DOUBT ->
           Optional.of(
               ledger.doubt()
-                  + ", so nobody knows whether H2 was in use since, and nothing is taken over from"
-                  + " H2 either");
+                  + ", so nobody knows what was invalidated since, and nothing is taken over from H2"
+                  + " either");
     };
   }
 

@@ -19,6 +19,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.google.common.hash.Hasher;
 import com.google.common.hash.Hashing;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -33,6 +34,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 
 /**
  * What is known between two starts of the files of H2: which there were when this module was first
@@ -40,7 +42,7 @@ import java.util.TreeSet;
  *
  * <p>The latter is told by H2's file of the web sessions, which only a daemon opens: by its size
  * and all of its bytes, or the first and last of them where there are very many. Times of files
- * would not do, as a copy of a site has others.
+ * would not do, as a copy of a site has others. For files of other modules they have to do.
  *
  * <p>It stands in a file of its own beside those of H2: whoever deletes the folder of the stores
  * must not get back what H2 held long ago. Lines of text: the format and the fingerprint of H2's
@@ -52,6 +54,10 @@ final class ImportLedger {
   static final String FILE = "cache-chroniclemap.imported";
   private static final String WITNESS_CACHE = "web_sessions";
   private static final String NONE = "none";
+
+  /** How the names of the files end in which other modules of this kind keep caches. */
+  private static final String OTHERS = ".dat";
+
   private static final String UNKNOWN = "unknown";
 
   private static final FileAttribute<Set<PosixFilePermission>> OWNER_ONLY =
@@ -122,6 +128,9 @@ final class ImportLedger {
     } catch (IOException e) {
       why = file + " can't be read: " + e;
     }
+    if (why.isEmpty()) {
+      why = whoElseRan(folder, first ? witnessFile : file);
+    }
     boolean known = why.isEmpty() && !first;
     this.witnessBefore = known ? lines.get(0).substring(FORMAT.length()) : NONE;
     this.seen = new TreeSet<>(known ? lines.subList(1, lines.size() - 1) : List.of());
@@ -150,10 +159,34 @@ final class ImportLedger {
 
   /** Whether a file was written to after this one; in doubt it was not. */
   private boolean isNewer(Path h2) {
+    return isNewer(h2, file);
+  }
+
+  private static boolean isNewer(Path one, Path other) {
     try {
-      return Files.getLastModifiedTime(h2).compareTo(Files.getLastModifiedTime(file)) > 0;
+      return Files.getLastModifiedTime(one).compareTo(Files.getLastModifiedTime(other)) > 0;
     } catch (IOException e) {
       return false;
+    }
+  }
+
+  /**
+   * Tells of files that another module for Chronicle-Map caches has written after H2, or this
+   * module, was first in use; empty if there are none. It too is put in H2's place, and who signed
+   * out with it is signed in with H2 and here.
+   */
+  private static String whoElseRan(Path folder, Path since) {
+    try (Stream<Path> files = Files.list(folder)) {
+      return files
+          .filter(one -> one.toString().endsWith(OTHERS) && isNewer(one, since))
+          .findFirst()
+          .map(one -> one + " is newer than " + since + ": another module was in use")
+          .orElse("");
+    } catch (NoSuchFileException e) {
+      // A new site.
+      return "";
+    } catch (IOException | UncheckedIOException e) {
+      return folder + " can't be read: " + e;
     }
   }
 
