@@ -20,6 +20,7 @@ import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.gerrit.extensions.registration.RegistrationHandle;
 import com.google.gerrit.metrics.CallbackMetric;
 import com.google.gerrit.metrics.CallbackMetric1;
+import com.google.gerrit.metrics.Description;
 import com.google.gerrit.metrics.Field;
 import com.google.gerrit.metrics.MetricMaker;
 import com.google.gerrit.server.logging.Metadata;
@@ -39,6 +40,9 @@ import java.util.Map;
 @Singleton
 final class CacheMetrics implements LifecycleListener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /** The one that is not of a single cache: there are no others then. */
+  static final String MEMORY_ONLY = "caches/chroniclemap/memory_only";
 
   private static final Field<String> CACHE =
       Field.ofString("cache_name", Metadata.Builder::cacheName)
@@ -66,6 +70,12 @@ final class CacheMetrics implements LifecycleListener {
   }
 
   private void publish() {
+    handles.add(
+        maker.newCallbackMetric(
+            MEMORY_ONLY,
+            Long.class,
+            new Description("1 if all caches are kept in memory only").setGauge().setUnit("flag"),
+            () -> inventory.memoryOnlyReason().isPresent() ? 1L : 0L));
     Map<CacheMetric, CallbackMetric1<String, Long>> metrics = new LinkedHashMap<>();
     for (CacheMetric metric : CacheMetric.ALL) {
       metrics.put(
