@@ -17,10 +17,12 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport.State;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
+import java.util.function.LongFunction;
+import java.util.function.ToLongFunction;
 
 /** What came of long work on caches, as a table of {@link Tables#WIDTH} columns. */
 final class UpkeepTable {
@@ -29,34 +31,21 @@ final class UpkeepTable {
 
   private UpkeepTable() {}
 
+  /** A column of figures, of which the last line has the sum. */
+  private record Column<R>(String head, ToLongFunction<R> figure, LongFunction<String> inPrint) {}
+
   static void printVerify(PrintWriter out, List<VerifyResult> results) {
-    printHead(out, "Cache", "Entries", "Bytes", "Damaged", "Time", "Result");
-    for (VerifyResult result : results) {
-      VerifyReport report = result.report();
-      printRow(
-          out,
-          Tables.shorten(result.cache(), NAME_WIDTH),
-          Units.count(report.values()),
-          Units.bytes(report.bytes()),
-          Units.count(report.damaged()),
-          Units.millis(report.millis()),
-          verdict(result.verdict()));
-    }
-    Tables.printRule(out);
-    printRow(
+    print(
         out,
-        Units.counted(results.size(), "cache", "caches"),
-        Units.count(results.stream().mapToLong(r -> r.report().values()).sum()),
-        Units.bytes(results.stream().mapToLong(r -> r.report().bytes()).sum()),
-        Units.count(results.stream().mapToLong(r -> r.report().damaged()).sum()),
-        Units.millis(results.stream().mapToLong(r -> r.report().millis()).sum()),
-        "");
-    Tables.printNotes(
-        out,
-        results.stream()
-            .filter(result -> !result.detail().isEmpty())
-            .map(result -> result.cache() + ": " + result.detail())
-            .toList());
+        results,
+        VerifyResult::cache,
+        List.of(
+            new Column<>("Entries", r -> r.report().values(), Units::count),
+            new Column<>("Bytes", r -> r.report().bytes(), Units::bytes),
+            new Column<>("Damaged", r -> r.report().damaged(), Units::count),
+            new Column<>("Time", r -> r.report().millis(), Units::millis)),
+        result -> verdict(result.verdict()));
+    printDetails(out, results, VerifyResult::cache, VerifyResult::detail);
   }
 
   private static String verdict(VerifyResult.Verdict verdict) {
@@ -69,33 +58,17 @@ final class UpkeepTable {
   }
 
   static void printCompact(PrintWriter out, List<CompactResult> results) {
-    printHead(out, "Cache", "Entries", "Before", "After", "Time", "Result");
-    for (CompactResult result : results) {
-      CompactReport report = result.report();
-      printRow(
-          out,
-          Tables.shorten(result.cache(), NAME_WIDTH),
-          Units.count(report.entries()),
-          Units.bytes(report.bytesBefore()),
-          Units.bytes(report.bytesAfter()),
-          Units.millis(report.millis()),
-          outcome(report.outcome()));
-    }
-    Tables.printRule(out);
-    printRow(
+    print(
         out,
-        Units.counted(results.size(), "cache", "caches"),
-        Units.count(results.stream().mapToLong(r -> r.report().entries()).sum()),
-        Units.bytes(results.stream().mapToLong(r -> r.report().bytesBefore()).sum()),
-        Units.bytes(results.stream().mapToLong(r -> r.report().bytesAfter()).sum()),
-        Units.millis(results.stream().mapToLong(r -> r.report().millis()).sum()),
-        "");
-    Tables.printNotes(
-        out,
-        results.stream()
-            .filter(result -> !result.detail().isEmpty())
-            .map(result -> result.cache() + ": " + result.detail())
-            .toList());
+        results,
+        CompactResult::cache,
+        List.of(
+            new Column<>("Entries", r -> r.report().entries(), Units::count),
+            new Column<>("Before", r -> r.report().bytesBefore(), Units::bytes),
+            new Column<>("After", r -> r.report().bytesAfter(), Units::bytes),
+            new Column<>("Time", r -> r.report().millis(), Units::millis)),
+        result -> outcome(result.report().outcome()));
+    printDetails(out, results, CompactResult::cache, CompactResult::detail);
   }
 
   private static String outcome(CompactReport.Outcome outcome) {
@@ -109,26 +82,16 @@ final class UpkeepTable {
 
   static void printImport(
       PrintWriter out, List<ImportReport> reports, List<String> otherFiles, boolean dryRun) {
-    printHead(out, "Cache", "In H2", "Taken", "Bytes", "Time", "Result");
-    for (ImportReport report : reports) {
-      printRow(
-          out,
-          Tables.shorten(report.cache(), NAME_WIDTH),
-          Units.count(report.rows()),
-          Units.count(report.imported()),
-          Units.bytes(report.bytes()),
-          Units.millis(report.millis()),
-          state(report, dryRun));
-    }
-    Tables.printRule(out);
-    printRow(
+    print(
         out,
-        Units.counted(reports.size(), "cache", "caches"),
-        Units.count(reports.stream().mapToLong(ImportReport::rows).sum()),
-        Units.count(reports.stream().mapToLong(ImportReport::imported).sum()),
-        Units.bytes(reports.stream().mapToLong(ImportReport::bytes).sum()),
-        Units.millis(reports.stream().mapToLong(ImportReport::millis).sum()),
-        "");
+        reports,
+        ImportReport::cache,
+        List.of(
+            new Column<>("In H2", ImportReport::rows, Units::count),
+            new Column<>("Taken", ImportReport::imported, Units::count),
+            new Column<>("Bytes", ImportReport::bytes, Units::bytes),
+            new Column<>("Time", ImportReport::millis, Units::millis)),
+        report -> state(report, dryRun));
     List<String> notes = new ArrayList<>();
     reports.stream().map(UpkeepTable::note).filter(note -> !note.isEmpty()).forEach(notes::add);
     if (!otherFiles.isEmpty()) {
@@ -172,12 +135,51 @@ final class UpkeepTable {
     }
   }
 
-  private static void printHead(PrintWriter out, Object... columns) {
-    printRow(out, columns);
+  /** A line for each result and one for all; {@code last} says in words what came of it. */
+  private static <R> void print(
+      PrintWriter out,
+      List<R> results,
+      Function<R, String> cache,
+      List<Column<R>> columns,
+      Function<R, String> last) {
+    printRow(out, "Cache", columns, Column::head, "Result");
     Tables.printRule(out);
+    for (R result : results) {
+      printRow(
+          out,
+          Tables.shorten(cache.apply(result), NAME_WIDTH),
+          columns,
+          column -> column.inPrint.apply(column.figure.applyAsLong(result)),
+          last.apply(result));
+    }
+    Tables.printRule(out);
+    printRow(
+        out,
+        Units.counted(results.size(), "cache", "caches"),
+        columns,
+        column -> column.inPrint.apply(results.stream().mapToLong(column.figure).sum()),
+        "");
   }
 
-  private static void printRow(PrintWriter out, Object... columns) {
-    out.println(String.format(ROW, columns).stripTrailing());
+  private static <R> void printRow(
+      PrintWriter out,
+      String first,
+      List<Column<R>> columns,
+      Function<Column<R>, String> cell,
+      String last) {
+    List<String> cells = new ArrayList<>(List.of(first));
+    columns.stream().map(cell).forEach(cells::add);
+    cells.add(last);
+    out.println(String.format(ROW, cells.toArray()).stripTrailing());
+  }
+
+  private static <R> void printDetails(
+      PrintWriter out, List<R> results, Function<R, String> cache, Function<R, String> detail) {
+    Tables.printNotes(
+        out,
+        results.stream()
+            .filter(result -> !detail.apply(result).isEmpty())
+            .map(result -> cache.apply(result) + ": " + detail.apply(result))
+            .toList());
   }
 }

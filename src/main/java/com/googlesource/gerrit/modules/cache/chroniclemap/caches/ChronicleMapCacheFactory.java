@@ -41,6 +41,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.Comparator;
@@ -108,7 +109,26 @@ final class ChronicleMapCacheFactory
       opened.keepOtherVersionsOf(PureCaches.NAMES);
       return openImports(opened) ? Optional.of(opened) : Optional.empty();
     } catch (StoreUnavailableException e) {
+      if (!e.isInUse() && !settings.isOfflineProgram()) {
+        distrust();
+      }
       return memoryOnly(e.getMessage());
+    }
+  }
+
+  /** What is invalidated from now on is in no store, and must not come back with the next start. */
+  private void distrust() {
+    Path folder = settings.h2Directory().orElseThrow();
+    if (!Files.isDirectory(folder)) {
+      return;
+    }
+    try {
+      H2Imports.forget(folder);
+    } catch (IOException | RuntimeException e) {
+      log.warn(
+          "What the caches have on disk may be stale at the next start, and that can't be noted: %s."
+                  .formatted(e)
+              + " Delete %s before".formatted(settings.directory().orElseThrow()));
     }
   }
 
@@ -119,14 +139,15 @@ final class ChronicleMapCacheFactory
       made =
           new H2Imports(
               settings.h2Directory().orElseThrow(),
+              PureCaches.NAMES,
               opened.hasStores(),
               importsByItself(),
               log::warn);
       Optional<String> stale = made.whyStoresAreStale();
       if (stale.isPresent()) {
-        log.warn("All caches begin empty: " + stale.get());
-        made.forget();
-        opened.deleteAll();
+        log.warn("All caches begin empty but those that can't be stale: " + stale.get());
+        H2Imports.forget(settings.h2Directory().orElseThrow());
+        opened.deleteAllBut(PureCaches.NAMES);
       }
     } catch (IOException | RuntimeException e) {
       opened.close();
@@ -259,7 +280,11 @@ final class ChronicleMapCacheFactory
   /** The disk tier of a cache; empty if it is to be kept in memory only. */
   private <K, V> Optional<DiskTier<K, V>> disk(PersistentCacheDef<K, V> def) {
     long limit = settings.diskLimit(def);
-    if (limit <= 0 || directory.isEmpty()) {
+    if (directory.isEmpty()) {
+      return Optional.empty();
+    }
+    if (limit <= 0) {
+      discard(def);
       return Optional.empty();
     }
     try {
@@ -287,6 +312,18 @@ final class ChronicleMapCacheFactory
     } catch (StoreUnavailableException e) {
       log.warn("Cache " + def.name() + " is kept in memory only: " + e.getMessage());
       return Optional.empty();
+    }
+  }
+
+  /** What is invalidated while a cache is in memory only must not come back when it is not. */
+  private void discard(PersistentCacheDef<?, ?> def) {
+    if (PureCaches.NAMES.contains(def.name()) || settings.isOfflineProgram()) {
+      return;
+    }
+    try {
+      directory.get().discard(def.name(), def.version());
+    } catch (IOException e) {
+      log.warn("Cache " + def.name() + ": what it has on disk can't be deleted: " + e.getMessage());
     }
   }
 

@@ -117,6 +117,12 @@ public final class PackedRefsCache implements AutoCloseable {
   /** Guarded by this. */
   @Nullable private StoreDirectory directory;
 
+  /** Those that have started it and not closed it yet. Guarded by this. */
+  private int users;
+
+  /** Held while it is being closed, so that whoever comes second waits for the first. */
+  private final Object closing = new Object();
+
   /** Written under this object's lock. */
   private volatile boolean closed;
 
@@ -250,8 +256,14 @@ public final class PackedRefsCache implements AutoCloseable {
 
   // ---- opening
 
-  /** Opens the store, if it is not open; returns before its file is read. */
+  /**
+   * Opens the store, if it is not open; returns before its file is read. Each call is for one user,
+   * who is to {@link #close} it.
+   */
   public void start() {
+    synchronized (this) {
+      users++;
+    }
     ListTiers unused = open();
     if (unused.disk() == null && settings.diskLimit() > 0) {
       logger.atWarning().log("Parsed ref lists are kept in memory only: %s", memoryOnlyReason);
@@ -375,22 +387,36 @@ public final class PackedRefsCache implements AutoCloseable {
     writes.values().forEach(each -> each.locker().closeUnused());
   }
 
-  /** Whether it was closed, and only answers from memory. */
-  public boolean isClosed() {
-    return closed;
+  /**
+   * Whether another user may go on with it: it was not closed, and has its store, or none is to be
+   * had, or nobody has tried to open it yet.
+   */
+  public boolean isOfUse() {
+    ListTiers lists = tiers;
+    return !closed && (lists == null || lists.disk() != null || settings.diskLimit() <= 0);
   }
 
-  /** Writes what waits, and closes the store; again, it does nothing. */
+  /**
+   * Writes what waits, and closes the store, if there is no other user; then it only answers from
+   * memory. Closed already, it waits until that is done.
+   */
   @Override
   public void close() {
-    ListTiers lists;
-    synchronized (this) {
-      if (closed) {
-        return;
+    synchronized (closing) {
+      ListTiers lists;
+      synchronized (this) {
+        users--;
+        if (closed || users > 0) {
+          return;
+        }
+        closed = true;
+        lists = tiers;
       }
-      closed = true;
-      lists = tiers;
+      close(lists);
     }
+  }
+
+  private void close(@Nullable ListTiers lists) {
     upkeep.shutdown();
     // Refs can be written all the same, and have to be packed by whoever comes next.
     packing.shutdown();
@@ -408,6 +434,8 @@ public final class PackedRefsCache implements AutoCloseable {
       lists.close();
     }
     closeDirectory();
+    // Another program may need the memory; who uses them still has them made again.
+    List.copyOf(files.values()).forEach(this::forget);
     writes.values().forEach(each -> each.locker().close());
     if (interrupted) {
       Thread.currentThread().interrupt();

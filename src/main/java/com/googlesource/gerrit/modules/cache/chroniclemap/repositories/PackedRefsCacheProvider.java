@@ -30,8 +30,8 @@ import java.util.Map;
  * <p>Several programs of Gerrit may run in one process, one after the other: {@code daemon --init}
  * runs init first, which opens repositories and stops none of its modules, and init may run
  * reindex, which stops its own. So there is one cache for each folder and process. Who asks next
- * has the same one, unless it was closed or is to have other settings; then it is closed, and
- * answers from memory for those who hold it still.
+ * has the same one, unless it was closed, could not have its store, or is to have other settings;
+ * then it is closed, and answers from memory for those who hold it still.
  */
 @Singleton
 final class PackedRefsCacheProvider implements Provider<PackedRefsCache> {
@@ -60,7 +60,7 @@ final class PackedRefsCacheProvider implements Provider<PackedRefsCache> {
     synchronized (LATEST) {
       Made made = LATEST.get(folder);
       if (made != null
-          && !made.cache.isClosed()
+          && made.cache.isOfUse()
           && made.settings.equals(settings)
           && made.updates.equals(updates)) {
         return made.cache;

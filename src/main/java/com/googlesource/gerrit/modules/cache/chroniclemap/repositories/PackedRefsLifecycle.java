@@ -25,6 +25,7 @@ final class PackedRefsLifecycle implements LifecycleListener {
 
   private final PackedRefsCache cache;
   private final PackedRefsConfig config;
+  private boolean started;
 
   @Inject
   PackedRefsLifecycle(PackedRefsCache cache, PackedRefsConfig config) {
@@ -38,6 +39,7 @@ final class PackedRefsLifecycle implements LifecycleListener {
       logger.atInfo().log("Parsed ref lists are switched off: packedRefs.enabled is false");
       return;
     }
+    started = true;
     try {
       cache.start();
     } catch (RuntimeException | LinkageError e) {
@@ -48,6 +50,10 @@ final class PackedRefsLifecycle implements LifecycleListener {
 
   @Override
   public void stop() {
+    if (!started) {
+      return;
+    }
+    started = false;
     try {
       cache.close();
     } catch (RuntimeException e) {

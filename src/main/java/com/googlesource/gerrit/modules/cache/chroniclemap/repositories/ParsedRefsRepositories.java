@@ -107,13 +107,13 @@ final class ParsedRefsRepositories {
 
   private Repository ours(Project.NameKey name, Repository opened)
       throws RepositoryNotFoundException {
-    if (ParsedRefsRepository.isOf(opened, cache)
+    if (ParsedRefsRepository.isOf(opened, this)
         || !(opened instanceof FileRepository)
         || !config.isEnabled()) {
       return opened;
     }
     try {
-      Repository ours = ParsedRefsRepository.open(opened, cache, config);
+      Repository ours = ParsedRefsRepository.open(opened, this, cache, config);
       opened.close();
       return ours;
     } catch (RepositoryNotFoundException e) {

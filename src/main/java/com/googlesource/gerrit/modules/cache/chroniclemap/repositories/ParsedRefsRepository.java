@@ -42,44 +42,61 @@ import org.eclipse.jgit.util.FS;
 final class ParsedRefsRepository extends DynamicRefDbRepository {
   private static final int ATTEMPTS = 5;
 
-  private final PackedRefsCache cache;
+  /** Who opened it. */
+  private final ParsedRefsRepositories owner;
 
-  private ParsedRefsRepository(File path, Hook hook) throws IOException {
+  private ParsedRefsRepository(File path, Hook hook, ParsedRefsRepositories owner)
+      throws IOException {
     super(path, hook);
-    this.cache = hook.cache;
+    this.owner = owner;
     hook.repository = this;
   }
 
   /** Opens the repository that is open as another instance, and puts it in that one's place. */
-  static Repository open(Repository other, PackedRefsCache cache, PackedRefsConfig config)
+  static Repository open(
+      Repository other,
+      ParsedRefsRepositories owner,
+      PackedRefsCache cache,
+      PackedRefsConfig config)
       throws IOException {
-    Key key = new Key(other.getDirectory(), other.getFS(), cache, config);
+    Key key = new Key(other.getDirectory(), other.getFS(), owner, cache, config);
     for (int i = 0; i < ATTEMPTS; i++) {
       RepositoryCache.unregister(key);
       Repository found = RepositoryCache.open(key);
-      if (isOf(found, cache)) {
+      if (isOf(found, owner)) {
         return found;
       }
-      // Another thread has put one of Gerrit's own there again.
+      // Another thread has put another one there again.
       found.close();
     }
     return key.open(true);
   }
 
-  /** Whether an instance answers from this cache, and not from that of an earlier program. */
-  static boolean isOf(Repository repository, PackedRefsCache cache) {
-    return repository instanceof ParsedRefsRepository ours && ours.cache == cache;
+  /**
+   * Whether this program has opened it, and not an earlier one of the same process: JGit's settings
+   * are read when a repository is opened, and those of {@code etc/jgit.config} count for a daemon
+   * only.
+   */
+  static boolean isOf(Repository repository, ParsedRefsRepositories owner) {
+    return repository instanceof ParsedRefsRepository ours && ours.owner == owner;
   }
 
   /** Finds the repository in JGit's cache of them, or opens it. */
   private static final class Key extends RepositoryCache.FileKey {
     private final FS fs;
+    private final ParsedRefsRepositories owner;
     private final PackedRefsCache cache;
     private final PackedRefsConfig config;
 
-    Key(File folder, FS fs, PackedRefsCache cache, PackedRefsConfig config) {
+    Key(
+        File folder,
+        FS fs,
+        ParsedRefsRepositories owner,
+        PackedRefsCache cache,
+        PackedRefsConfig config) {
       super(folder, fs);
       this.fs = fs;
+      this.owner = owner;
       this.cache = cache;
       this.config = config;
     }
@@ -89,7 +106,7 @@ final class ParsedRefsRepository extends DynamicRefDbRepository {
       if (mustExist && !isGitRepository(getFile(), fs)) {
         throw new RepositoryNotFoundException(getFile());
       }
-      return new ParsedRefsRepository(getFile(), new Hook(cache, config.isPerRequest()));
+      return new ParsedRefsRepository(getFile(), new Hook(cache, config.isPerRequest()), owner);
     }
   }
 

@@ -89,7 +89,7 @@ final class StoreContext {
     this.usage = new Usage(clock, threads::maintain, files.disk(), files.usage(), faults);
   }
 
-  /** Deletes what is kept of other versions: the room is needed, or all is to go. */
+  /** Deletes what is kept of other versions: all is to go. */
   void dropOtherVersions() {
     if (otherVersions.isPresent()) {
       try {
@@ -97,6 +97,20 @@ final class StoreContext {
       } catch (IOException e) {
         faults.warn(e, "cannot delete files of other versions; they go within a day");
       }
+    }
+  }
+
+  /**
+   * Deletes what is kept of other versions of all caches: the disk may be full of it.
+   *
+   * @return whether there was any
+   */
+  boolean makeRoom() {
+    try {
+      return OtherVersions.deleteOld(files.disk(), files.directory(), OtherVersions.NEVER);
+    } catch (IOException e) {
+      faults.warn(e, "cannot delete files of other versions; they go within a day");
+      return false;
     }
   }
 

@@ -210,12 +210,25 @@ public final class StoreDirectory implements AutoCloseable {
   }
 
   /**
-   * Deletes what all stores hold, of whatever name and version. Before any of them is opened.
+   * Deletes what the stores hold, of whatever name and version. Before any of them is opened.
    *
+   * @param kept names of caches whose stores stay
    * @throws IOException if some of it is still there
    */
-  public void deleteAll() throws IOException {
-    FilesOnDisk.deleteAll(disk, path);
+  public void deleteAllBut(Set<String> kept) throws IOException {
+    FilesOnDisk.deleteAllBut(disk, path, kept);
+  }
+
+  /**
+   * Makes sure that nobody uses what a store holds which is not open.
+   *
+   * @throws IOException if that can't be done
+   */
+  public void discard(String name, int version) throws IOException {
+    FilesOnDisk files = new FilesOnDisk(disk, path, lock, name, version);
+    if (files.newest().isPresent()) {
+      files.discard();
+    }
   }
 
   /**
@@ -325,9 +338,9 @@ public final class StoreDirectory implements AutoCloseable {
    * A store of the same files that is open with another bound or age, which nobody finds here any
    * more: a file must not be mapped twice, and who comes later knows better. There is one at most.
    *
-   * <p>A store of another version is none: it has files of its own, though the new one deletes
-   * them. Its keys and values mean nothing to the new one, so what is removed there stays here, as
-   * it does in the memory of the new cache.
+   * <p>A store of another version is none: it has files of its own, though the new one deletes them
+   * or puts them aside. Its keys and values mean nothing to the new one, so what is removed there
+   * stays here, as it does in the memory of the new cache.
    */
   private Optional<Store> takeOther(StoreSettings settings) {
     Optional<StoreSettings> other =

@@ -25,6 +25,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDis
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Rebuild;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
@@ -296,6 +297,9 @@ final class StoreGrowth implements DiskBudget.Owner {
 
   private boolean rebuildNow(FileInUse file, long bytes, Progress progress) {
     long before = file.bytes();
+    if (bytes > 2 * before && !hasRoom(bytes) && mayDoWithLess(before, bytes)) {
+      return false;
+    }
     if (bytes > before && !resize(bytes)) {
       if (mayDoWithLess(before, bytes)) {
         return false;
@@ -356,6 +360,19 @@ final class StoreGrowth implements DiskBudget.Owner {
     }
     mostInOneStep = bytes / 2;
     return true;
+  }
+
+  /**
+   * Whether the disk has room for a file and for what else is written there; true if that can't be
+   * told. To try all the same would take all that is left for a moment.
+   */
+  private boolean hasRoom(long bytes) {
+    try {
+      long usable = Files.getFileStore(context.files.directory()).getUsableSpace();
+      return usable - bytes > bytes / 4;
+    } catch (IOException e) {
+      return true;
+    }
   }
 
   /** Changes what the store takes of the disk of all; returns false if there is too little. */
@@ -467,8 +484,7 @@ final class StoreGrowth implements DiskBudget.Owner {
 
   private void refuse(Throwable cause) {
     if (cause instanceof IOException) {
-      // They may be what the disk is full of.
-      context.dropOtherVersions();
+      var unused = context.makeRoom();
     }
     refusedUntil = System.nanoTime() + RETRY_NANOS;
     context.faults.warn(

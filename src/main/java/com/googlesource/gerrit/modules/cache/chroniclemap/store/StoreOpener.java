@@ -213,11 +213,9 @@ final class StoreOpener {
     try {
       first = maker.first(bytes);
     } catch (IOException | RuntimeException e) {
-      if (context.otherVersions.isEmpty()) {
+      if (!context.makeRoom()) {
         throw e;
       }
-      // They may be what the disk is full of, those of other caches too.
-      OtherVersions.deleteOld(files.disk(), files.directory(), OtherVersions.NEVER);
       files.deleteThisVersion();
       first = maker.first(bytes);
     }
@@ -241,7 +239,7 @@ final class StoreOpener {
     return new StartReport(kind, detail, entries, (System.nanoTime() - begun) / 1_000_000);
   }
 
-  /** Files of older versions are of no use to anyone and would take disk for ever. */
+  /** What was to be kept of other versions was put aside before. */
   private void deleteAllBut(GenerationName found) {
     try {
       for (Path deleted : files.deleteAllBut(found)) {

@@ -18,11 +18,29 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 public final class StoreUnavailableException extends Exception {
   private static final long serialVersionUID = 1L;
 
+  private final boolean inUse;
+
   StoreUnavailableException(String message) {
     super(message);
+    this.inUse = false;
   }
 
   StoreUnavailableException(String message, Throwable cause) {
     super(message, cause);
+    this.inUse = false;
+  }
+
+  private StoreUnavailableException(String message, boolean inUse) {
+    super(message);
+    this.inUse = inUse;
+  }
+
+  static StoreUnavailableException inUse(String message) {
+    return new StoreUnavailableException(message, true);
+  }
+
+  /** Whether somebody else uses it. */
+  public boolean isInUse() {
+    return inUse;
   }
 }

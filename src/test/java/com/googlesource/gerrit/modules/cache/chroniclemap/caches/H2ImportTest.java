@@ -46,6 +46,7 @@ import java.time.Instant;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Properties;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.eclipse.jgit.lib.Config;
@@ -501,9 +502,9 @@ class H2ImportTest {
     close();
     Files.delete(note());
     H2Imports looking =
-        new H2Imports(temp.resolve("cache"), /* hasStores= */ true, true, warning -> {});
+        new H2Imports(temp.resolve("cache"), Set.of(), /* hasStores= */ true, true, w -> {});
     assertThat(looking.whyStoresAreStale()).isPresent();
-    looking.forget();
+    H2Imports.forget(temp.resolve("cache"));
     MoreFiles.deleteRecursively(
         temp.resolve("cache/cache-chroniclemap"), RecursiveDeleteOption.ALLOW_INSECURE);
     start(def(SESSIONS));
@@ -543,6 +544,92 @@ class H2ImportTest {
     cache.put("ours", "session");
     start(def(SESSIONS));
     assertThat(cache.getIfPresent("ours")).isEqualTo("session");
+  }
+
+  /** The folder of the stores can't be used: it belongs to somebody else, say. */
+  private void startInMemoryOnly(TestCacheDef def) throws IOException {
+    Path stores = temp.resolve("cache/cache-chroniclemap");
+    Path aside = temp.resolve("aside");
+    close();
+    if (Files.exists(stores)) {
+      Files.move(stores, aside);
+    }
+    Files.createFile(stores);
+    start(def);
+    assertThat(site.inventory().memoryOnlyReason()).isPresent();
+    close();
+    site = null;
+    Files.delete(stores);
+    if (Files.exists(aside)) {
+      Files.move(aside, stores);
+    }
+  }
+
+  @Test
+  void whoWasToldToSignInWhileAllWasInMemoryIsNotSignedInLater() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    withH2(def("diff_summary"), h2 -> putMany(h2, 10));
+    startInMemoryOnly(def(SESSIONS));
+    start(def(SESSIONS));
+    assertThat(run(SESSIONS).imported()).isEqualTo(0);
+    assertThat(cache.getIfPresent("key1")).isNull();
+    cache.put("ours", "session");
+    // What can't be stale comes in all the same.
+    cache = site.build(def("diff_summary"));
+    assertThat(run("diff_summary").state()).isEqualTo(State.DONE);
+    assertHasAll(10);
+
+    startInMemoryOnly(def(SESSIONS));
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("ours")).isNull();
+    cache.put("later", "session");
+    cache = site.build(def("diff_summary"));
+    assertHasAll(10);
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("later")).isEqualTo("session");
+  }
+
+  /** A second server that is started by mistake: the first one has the stores. */
+  @Test
+  void aServerThatFindsTheFolderInUseChangesNothing() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    start(def(SESSIONS));
+    try (TestSite second = new TestSite(temp, Backend.CHRONICLE)) {
+      assertThat(second.inventory().memoryOnlyReason()).isPresent();
+    }
+    start(def(SESSIONS));
+    assertHasAll(10);
+  }
+
+  @Test
+  void whatACacheHeldBeforeItWasInMemoryOnlyDoesNotComeBack() throws Exception {
+    for (String name : ImmutableList.of(SESSIONS, "diff_summary")) {
+      start(def(name));
+      cache.put("a", "b");
+      close();
+      Config config = new Config();
+      config.setString("cache", name, "diskLimit", "0");
+      site = new TestSite(temp, Backend.CHRONICLE, config);
+      site.build(def(name)).invalidate("a");
+      start(def(name));
+      assertThat(cache.getIfPresent("a")).isEqualTo(name.equals(SESSIONS) ? null : "b");
+    }
+  }
+
+  @Test
+  void ifItCannotBeNotedWhatIsInUseTheNextStartIsInDoubt() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    Path folder = temp.resolve("cache");
+    H2Imports first = new H2Imports(folder, Set.of(), /* hasStores= */ false, true, w -> {});
+    assertThat(first.whyStoresAreStale()).isEmpty();
+    first.begin();
+    Path inTheWay = folder.resolve(note().getFileName() + ".next/file");
+    Files.createDirectories(inTheWay);
+    first.ready();
+    first.stop();
+    MoreFiles.deleteRecursively(inTheWay.getParent(), RecursiveDeleteOption.ALLOW_INSECURE);
+    H2Imports next = new H2Imports(folder, Set.of(), /* hasStores= */ false, true, w -> {});
+    assertThat(next.whyStoresAreStale()).isPresent();
   }
 
   /** Who signed out with it is signed in with H2 still. */

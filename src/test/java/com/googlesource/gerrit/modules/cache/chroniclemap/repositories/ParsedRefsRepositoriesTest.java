@@ -41,6 +41,7 @@ import com.google.inject.Scopes;
 import com.google.inject.Stage;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -350,14 +351,48 @@ class ParsedRefsRepositoriesTest {
   /** As {@code daemon --init} runs init, which stops nothing, and then the daemon. */
   @Test
   void theNextProgramInThisProcessGoesOnWithTheSameLists() throws Exception {
-    manager.createRepository(NAME).close();
+    Repository before = manager.createRepository(NAME);
     PackedRefsCache init = injector.getInstance(PackedRefsCache.class);
     open();
     assertThat(injector.getInstance(PackedRefsCache.class)).isSameInstanceAs(init);
     try (Repository opened = manager.openRepository(NAME)) {
+      // Its settings may be others: init does not know of etc/jgit.config.
+      assertThat(opened).isNotSameInstanceAs(before);
       assertThat(names(opened)).isEmpty();
     }
+    before.close();
     assertThat(totals().memoryOnlyReason()).isEmpty();
+  }
+
+  @Test
+  void theNextProgramTriesAgainToHaveAStore() throws Exception {
+    try (StoreDirectory others =
+        StoreDirectory.open(site.resolve("cache/cache-chroniclemap-refs"))) {
+      try (Repository repository = manager.createRepository(NAME)) {
+        assertThat(names(repository)).isEmpty();
+      }
+      assertThat(totals().memoryOnlyReason().get()).contains(others.path().toString());
+    }
+    open();
+    try (Repository repository = manager.openRepository(NAME)) {
+      assertThat(names(repository)).isEmpty();
+    }
+    assertThat(totals().memoryOnlyReason()).isEmpty();
+  }
+
+  @Test
+  void theLastOfTwoProgramsClosesTheStore() throws Exception {
+    PackedRefsLifecycle first = injector.getInstance(PackedRefsLifecycle.class);
+    PackedRefsCache cache = injector.getInstance(PackedRefsCache.class);
+    first.start();
+    open();
+    PackedRefsLifecycle second = injector.getInstance(PackedRefsLifecycle.class);
+    second.start();
+    first.stop();
+    first.stop();
+    assertThat(cache.isOfUse()).isTrue();
+    second.stop();
+    assertThat(cache.isOfUse()).isFalse();
   }
 
   /** As {@code daemon --init} with a reindex in between, which stops what it has started. */
@@ -394,7 +429,7 @@ class ParsedRefsRepositoriesTest {
     }
     assertThat(names(before)).isEmpty();
     before.close();
-    assertThat(init.isClosed()).isTrue();
+    assertThat(init.isOfUse()).isFalse();
     assertThat(totals().memoryLimit()).isEqualTo(1 << 20);
     assertThat(totals().memoryOnlyReason()).isEmpty();
   }

@@ -181,7 +181,9 @@ class OtherVersionsTest {
     directory.close();
     directory = StoreDirectory.open(temp.resolve("stores"));
     assertThat(directory.hasStores()).isTrue();
-    directory.deleteAll();
+    directory.deleteAllBut(Set.of(PURE));
+    assertThat(parked()).isNotEmpty();
+    directory.deleteAllBut(Set.of());
     assertThat(parked()).isEmpty();
   }
 
@@ -190,6 +192,22 @@ class OtherVersionsTest {
   void theyGoWhereTheDiskHasNoRoom() throws Exception {
     start(PURE, 1);
     put(1);
+    openOnAFullDisk(PURE, 2);
+    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+    assertThat(parked()).isEmpty();
+  }
+
+  @Test
+  void theyGoWhereTheDiskHasNoRoomForAnotherCache() throws Exception {
+    start(PURE, 1);
+    put(1);
+    start(PURE, 2);
+    openOnAFullDisk("web_sessions", 1);
+    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+    assertThat(parked()).isEmpty();
+  }
+
+  private void openOnAFullDisk(String cache, int version) throws Exception {
     directory.close();
     AtomicBoolean full = new AtomicBoolean(true);
     Disk disk =
@@ -204,10 +222,8 @@ class OtherVersionsTest {
         };
     directory = StoreDirectory.open(temp.resolve("stores"), total, disk, clock::get);
     directory.keepOtherVersionsOf(Set.of(PURE));
-    store = directory.openStore(new StoreSettings(PURE, 2, 16 << 20, Optional.empty()));
+    store = directory.openStore(new StoreSettings(cache, version, 16 << 20, Optional.empty()));
     store.awaitOpened();
-    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
-    assertThat(parked()).isEmpty();
   }
 
   @Test

@@ -27,6 +27,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -277,7 +278,7 @@ class StoreImportTest {
     bringIn(1, 11);
     directory.close();
     directory = StoreDirectory.open(folder);
-    directory.deleteAll();
+    directory.deleteAllBut(Set.of());
     store = open(ImportMode.BEGIN);
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.NEW);
     assertThat(read(1)).isEqualTo(KeyHistory.NONE);

@@ -227,7 +227,8 @@ final class CacheImport {
         try (H2File h2 = H2File.open(file)) {
           rows = h2.count();
           try {
-            return tell(read(h2, byUse, skip), gap);
+            State end = read(h2, byUse, skip);
+            return tell(end, gap);
           } catch (H2Exception e) {
             gap = "H2 could not read all of %s: %s".formatted(file, e.getMessage());
           }
@@ -272,7 +273,16 @@ final class CacheImport {
           tell(State.RUNNING, gap);
         }
       }
-      return withoutRoom > 0 ? State.FULL : State.DONE;
+      return withoutRoom > 0 ? full() : State.DONE;
+    }
+
+    /** The store is full, or the disk is, which may have room later. */
+    private State full() {
+      if (!impatient) {
+        return State.FULL;
+      }
+      gap = "its file could not grow for minutes, and the rest of what H2 has needs that";
+      return State.INTERRUPTED;
     }
 
     /** Returns RUNNING to go on. */
@@ -302,7 +312,7 @@ final class CacheImport {
           return State.INTERRUPTED;
         }
       }
-      return withoutRoomInARow == MOST_WITHOUT_ROOM ? State.FULL : State.RUNNING;
+      return withoutRoomInARow == MOST_WITHOUT_ROOM ? full() : State.RUNNING;
     }
 
     private ImportResult bringIn(byte[] key, H2File.Row row) throws InterruptedException {

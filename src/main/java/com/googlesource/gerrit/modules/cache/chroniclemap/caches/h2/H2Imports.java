@@ -61,8 +61,8 @@ import java.util.stream.Stream;
  *   <li>What was broken off goes on only where nothing was changed since, which the store notes.
  *   <li>What H2 had when this module was ready for the first time is not begun any more, whatever
  *       becomes of the stores; {@link ImportLedger} notes that beside H2's files.
- *   <li>If H2 or another module was in use in between, or nobody knows, the stores begin empty; in
- *       doubt nothing comes in either.
+ *   <li>If H2 or another module was in use in between, or nobody knows, the stores begin empty, and
+ *       in doubt nothing comes in either; but for those whose values depend on their keys alone.
  * </ul>
  *
  * <p>Safe for any thread.
@@ -81,6 +81,7 @@ public final class H2Imports {
   private static final long STOP_MILLIS = 500;
 
   private final Path folder;
+  private final Set<String> neverStale;
   private final boolean automatic;
   private final ImportLedger ledger;
   private final Consumer<String> warnings;
@@ -106,12 +107,19 @@ public final class H2Imports {
    * Looks at what is known of H2's files.
    *
    * @param folder of H2's files: Gerrit's {@code cache.directory}
+   * @param neverStale names of caches whose values depend on their keys alone
    * @param hasStores whether there are files of stores
    * @param automatic whether to take over what H2 has without being asked
    * @param warnings told what people should know
    */
-  public H2Imports(Path folder, boolean hasStores, boolean automatic, Consumer<String> warnings) {
+  public H2Imports(
+      Path folder,
+      Set<String> neverStale,
+      boolean hasStores,
+      boolean automatic,
+      Consumer<String> warnings) {
     this.folder = folder;
+    this.neverStale = neverStale;
     this.warnings = warnings;
     this.automatic = automatic;
     this.ledger = new ImportLedger(folder, hasStores);
@@ -144,8 +152,8 @@ public final class H2Imports {
 
   /**
    * Why what the stores hold must not be used, for people; empty if it may. If it must not, what is
-   * known is to be {@link #forget forgotten} and all stores are to be deleted before {@link
-   * #begin}.
+   * known is to be {@link #forget forgotten} and all stores that can be stale are to be deleted
+   * before {@link #begin}.
    */
   public Optional<String> whyStoresAreStale() {
     return switch (ledger.verdict()) {
@@ -157,18 +165,19 @@ public final class H2Imports {
       case DOUBT ->
           Optional.of(
               ledger.doubt()
-                  + ", so nobody knows what was invalidated since, and nothing is taken over from H2"
-                  + " either");
+                  + ", so nobody knows what was invalidated since; nor is anything else taken over"
+                  + " from H2");
     };
   }
 
   /**
-   * Forgets what is known of H2's files.
+   * Forgets what is known of H2's files and the stores, so that the next start trusts neither.
    *
+   * @param folder of H2's files
    * @throws IOException if it may still be there
    */
-  public void forget() throws IOException {
-    ledger.forget();
+  public static void forget(Path folder) throws IOException {
+    ImportLedger.forget(folder);
   }
 
   /**
@@ -177,7 +186,12 @@ public final class H2Imports {
    * @throws IOException if it can't be noted that the stores are as new as H2's files
    */
   public void begin() throws IOException {
-    ledger.begin(ledger.verdict() == Verdict.DOUBT ? h2Caches() : ImmutableSet.of());
+    Set<String> left = new HashSet<>();
+    if (ledger.verdict() == Verdict.DOUBT) {
+      left.addAll(h2Caches());
+      left.removeAll(neverStale);
+    }
+    ledger.begin(left);
     thread.start();
   }
 
@@ -244,15 +258,25 @@ public final class H2Imports {
     try {
       ledger.see(h2Caches());
     } catch (IOException | RuntimeException e) {
-      logger.atWarning().withCause(e).log(
-          "Cannot note in %s what was taken over from H2; whoever deletes the stores should delete"
-              + " H2's files too",
-          folder.resolve(ImportLedger.FILE));
+      forgetAfter(e);
     }
     synchronized (this) {
       ready = true;
       notifyAll();
     }
+  }
+
+  /** A store that is lost from now on must not be filled with what H2 held at this start. */
+  private void forgetAfter(Exception cause) {
+    try {
+      forget(folder);
+    } catch (IOException | RuntimeException e) {
+      cause.addSuppressed(e);
+    }
+    logger.atWarning().withCause(cause).log(
+        "Cannot note in %s what was taken over from H2. The next start trusts neither H2's files nor"
+            + " the stores; should that file be there and not empty, delete it",
+        folder.resolve(ImportLedger.FILE));
   }
 
   private synchronized void awaitFirst() {
@@ -350,15 +374,20 @@ public final class H2Imports {
         logger.atInfo().log(
             "Cache %s: took over %d values from H2 in %d ms",
             cache, report.imported(), report.millis());
-        if (!report.detail().isEmpty()) {
-          warnings.accept("Cache %s: %s".formatted(cache, report.detail()));
-        }
+        warnOfDetail(report);
       }
+      case INTERRUPTED -> warnOfDetail(report);
       case FAILED ->
           warnings.accept(
               "Cache %s could not be taken over from H2: %s. To try again: ssh HOST cache-chroniclemap import %s"
                   .formatted(cache, report.detail(), cache));
-      case NOTHING, WAITING, RUNNING, INTERRUPTED, IN_USE -> {}
+      case NOTHING, WAITING, RUNNING, IN_USE -> {}
+    }
+  }
+
+  private void warnOfDetail(ImportReport report) {
+    if (!report.detail().isEmpty()) {
+      warnings.accept("Cache %s: %s".formatted(report.cache(), report.detail()));
     }
   }
 

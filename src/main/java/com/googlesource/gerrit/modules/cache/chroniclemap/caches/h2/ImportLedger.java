@@ -34,6 +34,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -55,8 +56,8 @@ final class ImportLedger {
   private static final String WITNESS_CACHE = "web_sessions";
   private static final String NONE = "none";
 
-  /** How the names of the files end in which other modules of this kind keep caches. */
-  private static final String OTHERS = ".dat";
+  /** Names of files in which the known module of this kind keeps caches: cache and version. */
+  private static final Pattern OTHERS = Pattern.compile(".+_-?\\d+\\.dat");
 
   private static final String UNKNOWN = "unknown";
 
@@ -117,7 +118,10 @@ final class ImportLedger {
     try {
       String text = Files.readString(file);
       lines = text.lines().toList();
-      if (lines.size() < 2
+      if (text.isEmpty()) {
+        why =
+            file + " is empty: caches were in memory only, or it could not be noted what is in use";
+      } else if (lines.size() < 2
           || !lines.get(0).startsWith(FORMAT)
           || !text.equals(textOf(lines.subList(0, lines.size() - 1)))) {
         why = file + " is damaged, or of another version";
@@ -178,9 +182,10 @@ final class ImportLedger {
   private static String whoElseRan(Path folder, Path since) {
     try (Stream<Path> files = Files.list(folder)) {
       return files
-          .filter(one -> one.toString().endsWith(OTHERS) && isNewer(one, since))
+          .filter(one -> OTHERS.matcher(one.getFileName().toString()).matches())
+          .filter(one -> !Files.exists(since) || isNewer(one, since))
           .findFirst()
-          .map(one -> one + " is newer than " + since + ": another module was in use")
+          .map(one -> "another module has written " + one)
           .orElse("");
     } catch (NoSuchFileException e) {
       // A new site.
@@ -234,10 +239,14 @@ final class ImportLedger {
   }
 
   /**
-   * To be called before stores that may not be current are deleted: should all else fail, the next
-   * start is in doubt, for it finds this one empty.
+   * Has the next start be in doubt, for it finds the ledger empty. To be called before stores that
+   * may not be current are deleted, should all else fail, and where it can't be noted what is in
+   * use. Needs no room on the disk if the ledger is there.
+   *
+   * @param folder of H2's files
    */
-  void forget() throws IOException {
+  static void forget(Path folder) throws IOException {
+    Path file = folder.resolve(FILE);
     try (FileChannel channel =
         FileChannel.open(
             file,

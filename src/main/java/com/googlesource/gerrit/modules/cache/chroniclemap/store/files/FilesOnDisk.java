@@ -36,6 +36,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.zip.CRC32C;
 
 /**
@@ -68,7 +69,8 @@ public final class FilesOnDisk {
 
   /** A file of any store. */
   private static final Pattern ANY =
-      Pattern.compile("[-_.%0-9A-Za-z]+-v-?\\d{1,10}(-g[-0-9a-f]+)?\\.(chm|use|import|discard).*");
+      Pattern.compile(
+          "([-_.%0-9A-Za-z]+)-v-?\\d{1,10}(-g[-0-9a-f]+)?\\.(chm|use|import|discard).*");
 
   private static final Pattern STORE = Pattern.compile("[-_.%0-9A-Za-z]+-v-?\\d{1,10}");
 
@@ -430,11 +432,19 @@ public final class FilesOnDisk {
         .anyMatch(file -> ANY.matcher(file.getFileName().toString()).matches());
   }
 
-  /** Deletes the files of all caches in a folder, so that no crash of the machine undoes that. */
-  public static void deleteAll(Disk disk, Path directory) throws IOException {
+  /**
+   * Deletes the files of all caches in a folder but those of some, so that no crash of the machine
+   * undoes that.
+   */
+  public static void deleteAllBut(Disk disk, Path directory, Set<String> kept) throws IOException {
+    Set<String> names = kept.stream().map(FilesOnDisk::escape).collect(Collectors.toSet());
     List<Path> doomed =
         disk.list(directory).stream()
-            .filter(file -> ANY.matcher(file.getFileName().toString()).matches())
+            .filter(
+                file -> {
+                  Matcher name = ANY.matcher(file.getFileName().toString());
+                  return name.matches() && !names.contains(name.group(1));
+                })
             .sorted(MARKERS_LAST)
             .toList();
     for (Path file : doomed) {

@@ -183,13 +183,17 @@ public final class OtherVersions {
    * Deletes what was put aside more than a day ago, of whatever cache in a folder.
    *
    * @param now milliseconds since the epoch
+   * @return whether there was any
    */
-  public static void deleteOld(Disk disk, Path directory, long now) throws IOException {
+  public static boolean deleteOld(Disk disk, Path directory, long now) throws IOException {
+    boolean any = false;
     for (Path path : disk.list(directory)) {
       Optional<Parked> parked = parked(path);
       if (parked.isPresent() && Math.abs(now - parked.get().since) >= KEPT_MILLIS) {
         disk.delete(path);
+        any = true;
       }
     }
+    return any;
   }
 }
