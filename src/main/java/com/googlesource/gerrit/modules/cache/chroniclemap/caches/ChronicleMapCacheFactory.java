@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 import com.google.common.cache.Cache;
 import com.google.common.cache.CacheLoader;
 import com.google.common.cache.LoadingCache;
+import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.gerrit.extensions.registration.DynamicMap;
@@ -41,7 +42,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.Comparator;
@@ -61,6 +61,8 @@ import java.util.stream.Collectors;
 @Singleton
 final class ChronicleMapCacheFactory
     implements PersistentCacheFactory, CacheInventory, LifecycleListener, ReloadPluginListener {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
   /** Name of the flag that says that nothing is to be changed on disk. */
   static final String READ_ONLY = "DiskCacheReadOnly";
 
@@ -80,6 +82,9 @@ final class ChronicleMapCacheFactory
 
   private final StartLog log = new StartLog();
   private Optional<String> memoryOnlyReason = Optional.empty();
+
+  /** Whether the folder was in use when it was to be opened. */
+  private boolean inUseAtStart;
 
   @Inject
   ChronicleMapCacheFactory(
@@ -109,26 +114,45 @@ final class ChronicleMapCacheFactory
       opened.keepOtherVersionsOf(PureCaches.NAMES);
       return openImports(opened) ? Optional.of(opened) : Optional.empty();
     } catch (StoreUnavailableException e) {
-      if (!e.isInUse() && !settings.isOfflineProgram()) {
+      inUseAtStart = e.isInUse();
+      if (!inUseAtStart) {
         distrust();
       }
       return memoryOnly(e.getMessage());
     }
   }
 
-  /** What is invalidated from now on is in no store, and must not come back with the next start. */
+  /**
+   * What is invalidated while all is in memory only is in no store, and must not come back with the
+   * next start. An offline program invalidates nothing that it has not computed.
+   */
   private void distrust() {
-    Path folder = settings.h2Directory().orElseThrow();
-    if (!Files.isDirectory(folder)) {
+    if (settings.isOfflineProgram()) {
       return;
     }
     try {
-      H2Imports.forget(folder);
+      H2Imports.forget(settings.h2Directory().orElseThrow());
     } catch (IOException | RuntimeException e) {
       log.warn(
           "What the caches have on disk may be stale at the next start, and that can't be noted: %s."
                   .formatted(e)
               + " Delete %s before".formatted(settings.directory().orElseThrow()));
+    }
+  }
+
+  /**
+   * At the stop: whether who had the folder has it still. Another server owns what is there; but
+   * where it was an offline program, say, this server ran without it.
+   */
+  private void distrustIfLeft() {
+    Path path = settings.directory().orElseThrow();
+    try (StoreDirectory left = StoreDirectory.open(path)) {
+      distrust();
+      log.warn(
+          "Caches that can be stale begin empty at the next start: this server ran without "
+              + left.path());
+    } catch (StoreUnavailableException e) {
+      logger.atFine().withCause(e).log("%s is not this server's", path);
     }
   }
 
@@ -151,10 +175,11 @@ final class ChronicleMapCacheFactory
       }
     } catch (IOException | RuntimeException e) {
       opened.close();
+      distrust();
       var unused =
           memoryOnly(
-              "they may hold what was invalidated, and can't be deleted: %s; delete %s"
-                  .formatted(e, opened.path()));
+              "they may hold what was invalidated, and that can't be seen to: %s; delete %s and %s"
+                  .formatted(e, opened.path(), H2Imports.noteIn(opened.path().getParent())));
       return false;
     }
     try {
@@ -162,9 +187,10 @@ final class ChronicleMapCacheFactory
       imports = Optional.of(made);
     } catch (IOException | RuntimeException e) {
       log.warn(
-          "Nothing is taken over from H2, and all caches begin empty at the next start too, because"
-              + " it can't be noted that they are in use: "
+          "Nothing is taken over from H2, and caches that can be stale begin empty at the next start"
+              + " too, because it can't be noted that they are in use: "
               + e);
+      distrust();
     }
     return true;
   }
@@ -283,8 +309,10 @@ final class ChronicleMapCacheFactory
     if (directory.isEmpty()) {
       return Optional.empty();
     }
-    if (limit <= 0) {
+    if (limit < StoreDirectory.LEAST_BYTES) {
       discard(def);
+    }
+    if (limit <= 0) {
       return Optional.empty();
     }
     try {
@@ -390,5 +418,8 @@ final class ChronicleMapCacheFactory
   public void stop() {
     imports.ifPresent(H2Imports::stop);
     directory.ifPresent(StoreDirectory::close);
+    if (inUseAtStart && !settings.isOfflineProgram()) {
+      distrustIfLeft();
+    }
   }
 }

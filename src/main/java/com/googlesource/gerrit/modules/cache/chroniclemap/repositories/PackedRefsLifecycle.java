@@ -17,9 +17,11 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.repositories;
 import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.inject.Inject;
+import com.google.inject.Singleton;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
 
 /** Opens the store with the server, and closes it. Where nobody starts it, the first use does. */
+@Singleton
 final class PackedRefsLifecycle implements LifecycleListener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 

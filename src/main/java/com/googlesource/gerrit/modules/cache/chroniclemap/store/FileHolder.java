@@ -227,8 +227,10 @@ final class FileHolder {
       if (failing == null || file != failing) {
         return;
       }
-      // First: whoever sees that there is no file takes a removal for done.
+      // First: whoever sees that there is no file takes a removal for done, and looks for the
+      // fault.
       forget();
+      context.faults.count(cause);
       start =
           new StartReport(
               start.kind(), StoreOpener.reasonOf(cause), start.entries(), start.millis());
@@ -236,7 +238,7 @@ final class FileHolder {
       file = null;
       givenUp = failing;
     }
-    context.faults.warn(
+    context.faults.tell(
         cause,
         "its file failed and was given up; it is kept in memory only until there is another");
     failed.accept(failing);

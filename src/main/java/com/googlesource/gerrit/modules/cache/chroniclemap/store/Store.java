@@ -176,6 +176,11 @@ public final class Store {
     return imports.isPossible();
   }
 
+  /** Whether all stores of the folder together have a bound, which may leave this one less. */
+  public boolean sharesBound() {
+    return context.budget.isBound();
+  }
+
   /**
    * Brings in a value from before this store was made. What is there, and what was put or removed
    * since, wins; nothing leaves for it.

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import com.google.common.annotations.VisibleForTesting;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.flogger.FluentLogger;
 import com.google.common.util.concurrent.Uninterruptibles;
@@ -54,6 +55,9 @@ import java.util.function.LongSupplier;
 public final class StoreDirectory implements AutoCloseable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final long SWEEP_SECONDS = 60;
+
+  /** The least bound of a store, bytes. */
+  public static final long LEAST_BYTES = Geometry.MIN_FILE_BYTES;
 
   /** So many stores are closed beside each other: most of that is waiting for the disk. */
   private static final int MAX_CLOSERS = 16;
@@ -220,14 +224,17 @@ public final class StoreDirectory implements AutoCloseable {
   }
 
   /**
-   * Makes sure that nobody uses what a store holds which is not open.
+   * Makes sure that no later start uses what a cache has on disk, of whatever version.
    *
    * @throws IOException if that can't be done
    */
-  public void discard(String name, int version) throws IOException {
+  public synchronized void discard(String name, int version) throws IOException {
     FilesOnDisk files = new FilesOnDisk(disk, path, lock, name, version);
-    if (files.newest().isPresent()) {
-      files.discard();
+    if (stores.keySet().stream().anyMatch(open -> open.name().equals(name))) {
+      // That of a plugin that is being replaced. Its file stays until it is closed.
+      files.markForDiscard();
+    } else {
+      files.discardAllVersions();
     }
   }
 
@@ -289,10 +296,10 @@ public final class StoreDirectory implements AutoCloseable {
       // Another process may have the folder by now.
       throw new StoreUnavailableException(path + " was closed: the server is being stopped");
     }
-    if (settings.maxBytes() < Geometry.MIN_FILE_BYTES) {
+    if (settings.maxBytes() < LEAST_BYTES) {
       throw new StoreUnavailableException(
           "cache.%s.diskLimit is %d bytes; a store needs %d at least"
-              .formatted(settings.name(), settings.maxBytes(), Geometry.MIN_FILE_BYTES));
+              .formatted(settings.name(), settings.maxBytes(), LEAST_BYTES));
     }
     Shared shared = stores.get(settings);
     if (shared == null) {
@@ -366,6 +373,12 @@ public final class StoreDirectory implements AutoCloseable {
               store.closeAndRelease();
               return true;
             });
+  }
+
+  /** For tests of what is done in the background: returns when nothing is. */
+  @VisibleForTesting
+  void awaitSettled() throws InterruptedException {
+    threads.awaitSettled();
   }
 
   /** Figures of all open stores, by name. */

@@ -317,7 +317,7 @@ final class StoreGrowth implements DiskBudget.Owner {
       made = make(file, bytes);
     } catch (IOException | RuntimeException | Error e) {
       // The file in use is not concerned; if it failed meanwhile, that was said.
-      if (holder.stillUses(file)) {
+      if (holder.stillUses(file) && !madeRoom(e)) {
         if (mayDoWithLess(before, bytes)) {
           context.faults.warn(
               e, "cannot be given a file of %d bytes; a smaller one is tried".formatted(bytes));
@@ -331,7 +331,7 @@ final class StoreGrowth implements DiskBudget.Owner {
       done = rebuild != null && copyAll(file, rebuild, progress);
     } catch (IOException | StoreBusyException | OutOfMemoryError e) {
       // None of them says anything of the file in use; if that failed meanwhile, it was said.
-      if (holder.stillUses(file)) {
+      if (holder.stillUses(file) && !madeRoom(e)) {
         refuse(e);
       }
       abandon(file);
@@ -482,10 +482,12 @@ final class StoreGrowth implements DiskBudget.Owner {
     }
   }
 
+  /** Whether there is more room now than when a file could not be made: the next request tries. */
+  private boolean madeRoom(Throwable cause) {
+    return cause instanceof IOException && context.makeRoom();
+  }
+
   private void refuse(Throwable cause) {
-    if (cause instanceof IOException) {
-      var unused = context.makeRoom();
-    }
     refusedUntil = System.nanoTime() + RETRY_NANOS;
     context.faults.warn(
         cause, "cannot be given another file: what is used least leaves the one it has");

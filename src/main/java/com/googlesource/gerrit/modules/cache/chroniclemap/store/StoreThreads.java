@@ -16,11 +16,14 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -44,8 +47,14 @@ final class StoreThreads {
       Executors.newScheduledThreadPool(UPKEEP, named("cache-chroniclemap-upkeep-"));
 
   /** Waits for the disk, for nobody. */
-  private final ExecutorService settler =
-      Executors.newSingleThreadExecutor(named("cache-chroniclemap-settler-"));
+  private final ThreadPoolExecutor settler =
+      new ThreadPoolExecutor(
+          1,
+          1,
+          0,
+          TimeUnit.SECONDS,
+          new LinkedBlockingQueue<>(),
+          named("cache-chroniclemap-settler-"));
 
   static ThreadFactory named(String prefix) {
     AtomicInteger count = new AtomicInteger();
@@ -69,6 +78,13 @@ final class StoreThreads {
   /** Does a task that waits for the disk; not done if the threads were stopped. */
   void settle(Runnable task) {
     boolean unused = execute(settler, () -> doOnce(task));
+  }
+
+  /** Returns when all is done that {@link #settle} was asked for before. */
+  void awaitSettled() throws InterruptedException {
+    CountDownLatch done = new CountDownLatch(1);
+    settler.execute(done::countDown);
+    done.await();
   }
 
   private static boolean execute(ExecutorService executor, Runnable task) {
@@ -114,8 +130,10 @@ final class StoreThreads {
   void stop(long deadline) {
     upkeep.shutdownNow();
     writers.shutdown();
-    // Not waited for: the disk may need long, and it does nothing to files that are given back.
-    settler.shutdownNow();
+    // Not waited for: the disk may need long, and it does nothing to files that are given back. Nor
+    // interrupted: what it is writing would fail, as if the disk had.
+    settler.shutdown();
+    settler.getQueue().clear();
     try {
       if (!writers.awaitTermination(STOP_SECONDS, TimeUnit.SECONDS)) {
         logger.atWarning().log("the threads of the stores did not stop in %d s", STOP_SECONDS);

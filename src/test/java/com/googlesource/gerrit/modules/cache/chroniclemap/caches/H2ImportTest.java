@@ -32,6 +32,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.H2Imports;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport.State;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -601,14 +602,36 @@ class H2ImportTest {
     assertHasAll(10);
   }
 
+  /** An offline program, say, that had ended a minute later. */
+  @Test
+  void whoRanWhileTheFolderWasInUseForAMomentLeavesNothingStale() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    start(def(SESSIONS));
+    close();
+    try (StoreDirectory program = StoreDirectory.open(temp.resolve("cache/cache-chroniclemap"))) {
+      start(def(SESSIONS));
+      assertThat(site.inventory().memoryOnlyReason().get()).contains(program.path().toString());
+    }
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("key1")).isNull();
+    cache.put("ours", "session");
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("ours")).isEqualTo("session");
+  }
+
   @Test
   void whatACacheHeldBeforeItWasInMemoryOnlyDoesNotComeBack() throws Exception {
+    inMemoryOnlyBy("0");
+    inMemoryOnlyBy("32k");
+  }
+
+  private void inMemoryOnlyBy(String diskLimit) {
     for (String name : ImmutableList.of(SESSIONS, "diff_summary")) {
       start(def(name));
       cache.put("a", "b");
       close();
       Config config = new Config();
-      config.setString("cache", name, "diskLimit", "0");
+      config.setString("cache", name, "diskLimit", diskLimit);
       site = new TestSite(temp, Backend.CHRONICLE, config);
       site.build(def(name)).invalidate("a");
       start(def(name));

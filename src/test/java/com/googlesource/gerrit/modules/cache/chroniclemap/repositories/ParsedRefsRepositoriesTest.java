@@ -22,6 +22,7 @@ import com.google.common.io.RecursiveDeleteOption;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.entities.Project;
 import com.google.gerrit.extensions.events.LifecycleListener;
+import com.google.gerrit.lifecycle.LifecycleManager;
 import com.google.gerrit.server.cache.PerThreadCache;
 import com.google.gerrit.server.config.GerritServerConfig;
 import com.google.gerrit.server.config.RepositoryConfig;
@@ -382,11 +383,14 @@ class ParsedRefsRepositoriesTest {
 
   @Test
   void theLastOfTwoProgramsClosesTheStore() throws Exception {
-    PackedRefsLifecycle first = injector.getInstance(PackedRefsLifecycle.class);
+    manager.createRepository(Project.nameKey("All-Projects")).close();
     PackedRefsCache cache = injector.getInstance(PackedRefsCache.class);
+    LifecycleManager first = new LifecycleManager();
+    first.add(injector);
     first.start();
     open();
-    PackedRefsLifecycle second = injector.getInstance(PackedRefsLifecycle.class);
+    LifecycleManager second = new LifecycleManager();
+    second.add(injector);
     second.start();
     first.stop();
     first.stop();

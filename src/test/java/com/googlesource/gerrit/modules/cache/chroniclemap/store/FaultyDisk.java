@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import com.google.common.base.Throwables;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Touches;
 import java.io.IOException;
@@ -81,6 +82,9 @@ final class FaultyDisk implements Disk {
   private int calls;
   private int touches;
   private int hits;
+
+  /** The first failure, which tells where it was; null before. */
+  private IOException first;
 
   /** What each call did, for choosing those worth to fail. */
   private final List<Kind> kinds = new ArrayList<>();
@@ -151,14 +155,22 @@ final class FaultyDisk implements Disk {
     hits++;
   }
 
-  private IOException failure() {
+  private synchronized IOException failure() {
     hit();
-    return new IOException(
-        switch (fault) {
-          case FULL -> "No space left on device (a test)";
-          case READ_ONLY -> "Read-only file system (a test)";
-          default -> "Input/output error (a test)";
-        });
+    IOException failure =
+        new IOException(
+            switch (fault) {
+              case FULL -> "No space left on device (a test)";
+              case READ_ONLY -> "Read-only file system (a test)";
+              default -> "Input/output error (a test)";
+            });
+    first = first == null ? failure : first;
+    return failure;
+  }
+
+  /** What failed first, for people. */
+  synchronized String firstFailure() {
+    return first == null ? "none" : Throwables.getStackTraceAsString(first);
   }
 
   private <T> T call(Kind kind, Path file, Call<T> call) throws IOException {

@@ -276,9 +276,9 @@ final class CacheImport {
       return withoutRoom > 0 ? full() : State.DONE;
     }
 
-    /** The store is full, or the disk is, which may have room later. */
+    /** The store is full, as it may be by its bound or that of all; or the disk, for a while. */
     private State full() {
-      if (!impatient) {
+      if (!impatient || store.sharesBound()) {
         return State.FULL;
       }
       gap = "its file could not grow for minutes, and the rest of what H2 has needs that";

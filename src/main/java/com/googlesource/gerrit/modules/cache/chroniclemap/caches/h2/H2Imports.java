@@ -126,6 +126,11 @@ public final class H2Imports {
     thread.setDaemon(true);
   }
 
+  /** The file in which it is noted what is known of H2's files in a folder. */
+  public static Path noteIn(Path folder) {
+    return folder.resolve(ImportLedger.FILE);
+  }
+
   /** Whether H2 has used a file not long ago. */
   private boolean isRecent(Path file) {
     try {

@@ -61,8 +61,17 @@ public final class FaultLog {
     warn(cause, message, "");
   }
 
+  /** Tells of a fault that was counted; the message says what follows from it. */
+  public void tell(Throwable cause, String message) {
+    tell(cause, message, "");
+  }
+
   private void warn(Throwable cause, String message, String detail) {
     count.increment();
+    tell(cause, message, detail);
+  }
+
+  private void tell(Throwable cause, String message, String detail) {
     long now = System.nanoTime();
     boolean[] isNew = new boolean[1];
     said.compute(

@@ -342,6 +342,24 @@ public final class FilesOnDisk {
     }
   }
 
+  /**
+   * As above, for the files of all versions.
+   *
+   * @throws IOException if some of another version may still be there, or neither can be done
+   */
+  public void discardAllVersions() throws IOException {
+    if (list().isEmpty()) {
+      return;
+    }
+    try {
+      deleteAll();
+      disk.sync(directory);
+    } catch (IOException e) {
+      markForDiscard();
+      throw e;
+    }
+  }
+
   /** The newest generation there is. */
   public Optional<GenerationName> newest() throws IOException {
     return list().stream()
