@@ -22,9 +22,12 @@ import com.google.common.cache.Cache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -50,6 +53,25 @@ class UpkeepOfCachesTest {
 
   private CacheInventory inventory() {
     return site.inventory();
+  }
+
+  private List<Path> files() throws IOException {
+    try (Stream<Path> files = Files.walk(temp)) {
+      return files.sorted().toList();
+    }
+  }
+
+  @Test
+  void withoutAFolderAllIsInMemoryOnly() throws Exception {
+    List<Path> before = files();
+    site.config().unset("cache", null, "directory");
+    site.restart();
+    Cache<String, String> cache = site.build(new TestCacheDef("c"));
+    cache.put("a", "b");
+    assertThat(cache.getIfPresent("a")).isEqualTo("b");
+    assertThat(inventory().memoryOnlyReason().get()).contains("cache.directory is not set");
+    assertThat(inventory().reports()).isEmpty();
+    assertThat(files()).isEqualTo(before);
   }
 
   @Test
