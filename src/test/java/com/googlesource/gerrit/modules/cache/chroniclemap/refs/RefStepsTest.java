@@ -17,6 +17,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
+import com.google.common.io.MoreFiles;
+import com.google.common.io.RecursiveDeleteOption;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
@@ -210,12 +212,26 @@ class RefStepsTest {
     }
   }
 
-  private int made;
-
+  /**
+   * The same folder each time, as its objects never change, with nothing of the last one's refs.
+   */
   private TestRefs makeRepository(boolean durable) throws Exception {
-    TestRefs test = TestRefs.create(folder.resolve(made++ + ".git"), null);
-    test.repository().getConfig().setBoolean("core", null, "fsyncRefFiles", durable);
-    test.repository().getConfig().save();
+    Path git = folder.resolve(durable ? "durable.git" : "a.git");
+    TestRefs test;
+    if (Files.exists(git)) {
+      for (Path each : files(git)) {
+        String name = each.getFileName().toString();
+        if (name.matches("refs|packed-refs|cache-chroniclemap|.*\\.lock")) {
+          MoreFiles.deleteRecursively(each, RecursiveDeleteOption.ALLOW_INSECURE);
+        }
+      }
+      Files.createDirectories(git.resolve("refs/heads"));
+      test = TestRefs.open(git);
+    } else {
+      test = TestRefs.create(git, null);
+      test.repository().getConfig().setBoolean("core", null, "fsyncRefFiles", durable);
+      test.repository().getConfig().save();
+    }
     StringBuilder packed = new StringBuilder("# pack-refs with: peeled fully-peeled sorted \n");
     for (String name : List.of(BOTH, PACKED, PACKED2)) {
       packed.append(test.commits().get(0).name()).append(' ').append(name).append('\n');
