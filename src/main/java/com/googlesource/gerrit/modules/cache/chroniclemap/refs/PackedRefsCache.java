@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import static com.google.common.util.concurrent.Uninterruptibles.awaitTerminationUninterruptibly;
+
 import com.google.common.collect.MapMaker;
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.BlockFormat;
@@ -50,6 +52,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ScheduledExecutorService;
@@ -86,6 +89,10 @@ public final class PackedRefsCache implements AutoCloseable {
 
   private static final long UPKEEP_SECONDS = 1;
   private static final long JOURNAL_SECONDS = 10;
+
+  /** How long a stop waits for each of what runs in the background. */
+  private static final long CLOSE_SECONDS = 10;
+
   private static final long KEEP_SECONDS = TimeUnit.HOURS.toSeconds(1);
 
   /** After how many looks of {@link #keep} a repository that nobody asked for is forgotten. */
@@ -421,14 +428,11 @@ public final class PackedRefsCache implements AutoCloseable {
     // Refs can be written all the same, and have to be packed by whoever comes next.
     packing.shutdown();
     packing.setRejectedExecutionHandler((task, pool) -> {});
-    boolean interrupted = false;
-    try {
-      if (!upkeep.awaitTermination(10, TimeUnit.SECONDS)) {
-        logger.atWarning().log("the upkeep of parsed ref lists did not end in 10 s");
-      }
-    } catch (InterruptedException e) {
-      interrupted = true;
-    }
+    packing.getQueue().clear();
+    awaitEnd(upkeep, "the upkeep of parsed ref lists");
+    awaitEnd(packing, "the packing of loose refs");
+    // An interrupt would close the files of the store in the middle.
+    boolean interrupted = Thread.interrupted();
     if (lists != null) {
       guarded(lists::upkeep).run();
       lists.close();
@@ -439,6 +443,13 @@ public final class PackedRefsCache implements AutoCloseable {
     writes.values().forEach(each -> each.locker().close());
     if (interrupted) {
       Thread.currentThread().interrupt();
+    }
+  }
+
+  /** What goes on for longer ends with the process, which loses nothing. */
+  private static void awaitEnd(ExecutorService threads, String what) {
+    if (!awaitTerminationUninterruptibly(threads, CLOSE_SECONDS, TimeUnit.SECONDS)) {
+      logger.atWarning().log("%s did not end in %d s", what, CLOSE_SECONDS);
     }
   }
 

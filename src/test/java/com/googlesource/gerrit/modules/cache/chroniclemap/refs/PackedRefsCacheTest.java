@@ -22,16 +22,23 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Lists;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedRefsText;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
+import org.eclipse.jgit.lib.BatchRefUpdate;
+import org.eclipse.jgit.lib.NullProgressMonitor;
+import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.RefDatabase;
+import org.eclipse.jgit.revwalk.RevWalk;
+import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -317,6 +324,38 @@ class PackedRefsCacheTest {
     cache = open(64 << 20, 16 << 20);
     cache.close();
     assertSame(refs(a), a);
+  }
+
+  /** What wrote on after that would leave its locks behind when the process ends. */
+  @Test
+  void aCloseWaitsForThePackingThatRuns() throws Exception {
+    cache.close();
+    cache =
+        new PackedRefsCache(
+            new RefsSettings(64 << 20, 0, Optional.empty()),
+            new UpdateSettings(UpdateSettings.By.OWN, UpdateSettings.Atomic.LOOSE, 20));
+    try (TestRefs test = TestRefs.create(folder.resolve("a.git"), null)) {
+      BatchRefUpdate batch = refs(test.repository()).newBatchUpdate();
+      for (int i = 0; i < 1000; i++) {
+        batch.addCommand(
+            new ReceiveCommand(ObjectId.zeroId(), test.commits().get(0), "refs/changes/" + i));
+      }
+      try (RevWalk walk = new RevWalk(test.repository())) {
+        batch.execute(walk, NullProgressMonitor.INSTANCE);
+      }
+      while (!isPacking() && !Files.exists(test.folder().resolve("packed-refs"))) {
+        Thread.onSpinWait();
+      }
+      cache.close();
+      assertThat(isPacking()).isFalse();
+      assertThat(refs(test.repository()).getRefsByPrefix("refs/changes/")).hasSize(1000);
+    }
+  }
+
+  private static boolean isPacking() {
+    return Thread.getAllStackTraces().values().stream()
+        .flatMap(Arrays::stream)
+        .anyMatch(frame -> frame.getMethodName().equals("packInBackground"));
   }
 
   @Test
