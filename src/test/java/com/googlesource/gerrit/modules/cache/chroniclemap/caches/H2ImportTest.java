@@ -419,6 +419,18 @@ class H2ImportTest {
     Files.write(h2File("c"), bytes);
   }
 
+  /** A Gerrit leaves such files of caches that it opened and never used. */
+  @Test
+  void aFileWithoutATableHasNothing() throws Exception {
+    withH2(def("c"), h2 -> putMany(h2, 1));
+    sql("c", "DROP TABLE data");
+    start(def("c"));
+    ImportReport report = run("c");
+    assertThat(report.state()).isEqualTo(State.DONE);
+    assertThat(report.imported()).isEqualTo(0);
+    assertThat(report.detail()).isEmpty();
+  }
+
   @Test
   void aFileThatIsCutOffIsNamed() throws Exception {
     withH2(def("c"), h2 -> putMany(h2, 100));

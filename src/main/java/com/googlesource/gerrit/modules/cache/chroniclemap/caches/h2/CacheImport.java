@@ -226,6 +226,9 @@ final class CacheImport {
         // Opened anew after each error: H2 gives up a file in which it finds one.
         try (H2File h2 = H2File.open(file)) {
           rows = h2.count();
+          if (rows == 0) {
+            return tell(State.DONE, gap);
+          }
           try {
             State end = read(h2, byUse, skip);
             return tell(end, gap);

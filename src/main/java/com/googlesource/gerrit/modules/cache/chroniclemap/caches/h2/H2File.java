@@ -43,7 +43,9 @@ final class H2File implements AutoCloseable {
   /** KB of H2's own page cache; by default it takes a sixteenth of the heap. */
   private static final int CACHE_KB = 4096;
 
+  // H2's ErrorCode.
   private static final int ALREADY_OPEN = 90020;
+  private static final int NO_TABLES = 42104;
 
   /**
    * One row.
@@ -119,12 +121,18 @@ final class H2File implements AutoCloseable {
     return message.lines().findFirst().orElse("").strip();
   }
 
-  /** Rows there are, of any version. Takes no time that grows with them. */
+  /**
+   * Rows there are, of any version; none if there is no table, as nobody has used the cache. Takes
+   * no time that grows with them.
+   */
   long count() throws H2Exception {
     try (Statement counting = connection.createStatement();
         ResultSet result = counting.executeQuery("SELECT COUNT(*) FROM data")) {
       return result.next() ? result.getLong(1) : 0;
     } catch (SQLException | RuntimeException e) {
+      if (e instanceof SQLException sql && sql.getErrorCode() == NO_TABLES) {
+        return 0;
+      }
       throw new H2Exception(firstLine(e), e);
     }
   }
