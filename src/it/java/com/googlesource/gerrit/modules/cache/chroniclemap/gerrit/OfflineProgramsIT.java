@@ -76,9 +76,8 @@ class OfflineProgramsIT {
     String said = site.runProgram("reindex", "--index", "changes");
     assertThat(said).doesNotContain("Exception");
     assertThat(said).doesNotContain("memory only");
-    // As after an upgrade: init runs in the daemon's process, stops none of its modules, and has
-    // the
-    // index made anew by a reindex that stops its own.
+    // As after an upgrade: init runs in the daemon's process, stops none of its modules, and lets
+    // a reindex that stops its own make the index anew.
     Folders.delete(site.path().resolve("index"));
     site.installRefsModule();
     site.edit(config -> config.setString("container", null, "daemonOpt", "--init"));
