@@ -160,7 +160,7 @@ public final class PackedRefsCache implements AutoCloseable {
     this.packing = pool("cache-chroniclemap-refs-pack", 1);
   }
 
-  /** Threads that end when there is nothing to do. */
+  /** Threads for tasks of one kind. More than one end when there is nothing to do. */
   private static ThreadPoolExecutor pool(String name, int most) {
     // Either each task has a thread at once, or they wait for the one.
     boolean waits = most == 1;
@@ -433,16 +433,19 @@ public final class PackedRefsCache implements AutoCloseable {
     awaitEnd(packing, "the packing of loose refs");
     // An interrupt would close the files of the store in the middle.
     boolean interrupted = Thread.interrupted();
-    if (lists != null) {
-      guarded(lists::upkeep).run();
-      lists.close();
-    }
-    closeDirectory();
-    // Another program may need the memory; who uses them still has them made again.
-    List.copyOf(files.values()).forEach(this::forget);
-    writes.values().forEach(each -> each.locker().close());
-    if (interrupted) {
-      Thread.currentThread().interrupt();
+    try {
+      if (lists != null) {
+        guarded(lists::upkeep).run();
+        lists.close();
+      }
+    } finally {
+      closeDirectory();
+      // Another program may need the memory; who uses them still has them made again.
+      List.copyOf(files.values()).forEach(this::forget);
+      writes.values().forEach(each -> each.locker().close());
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
     }
   }
 

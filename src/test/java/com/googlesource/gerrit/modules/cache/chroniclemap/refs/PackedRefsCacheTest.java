@@ -42,6 +42,7 @@ import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** All repositories of a process, through its restarts. */
@@ -326,8 +327,12 @@ class PackedRefsCacheTest {
     assertSame(refs(a), a);
   }
 
-  /** What wrote on after that would leave its locks behind when the process ends. */
+  /**
+   * What wrote on after that would end with the process, and leave its locks to be found by the
+   * next.
+   */
   @Test
+  @Timeout(60)
   void aCloseWaitsForThePackingThatRuns() throws Exception {
     cache.close();
     cache =
@@ -343,6 +348,7 @@ class PackedRefsCacheTest {
       try (RevWalk walk = new RevWalk(test.repository())) {
         batch.execute(walk, NullProgressMonitor.INSTANCE);
       }
+      assertThat(refs(test.repository()).getRefsByPrefix("refs/changes/")).hasSize(1000);
       while (!isPacking() && !Files.exists(test.folder().resolve("packed-refs"))) {
         Thread.onSpinWait();
       }
@@ -355,7 +361,7 @@ class PackedRefsCacheTest {
   private static boolean isPacking() {
     return Thread.getAllStackTraces().values().stream()
         .flatMap(Arrays::stream)
-        .anyMatch(frame -> frame.getMethodName().equals("packInBackground"));
+        .anyMatch(frame -> frame.getClassName().endsWith(".RefPacker"));
   }
 
   @Test
