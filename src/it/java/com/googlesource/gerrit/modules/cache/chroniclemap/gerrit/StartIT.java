@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.google.gson.JsonObject;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -131,9 +132,17 @@ class StartIT {
                 .lines(line -> line.contains("in memory only") && line.contains(reason)))
         .hasSize(1);
     assertThat(ErrorLog.of(site).errors()).isEmpty();
-    SshUser admin = new Gerrit(site).ssh();
-    assertThat(admin.run("cache-chroniclemap show")).contains(reason);
-    assertThat(CacheFigures.of(admin)).isEmpty();
+    Gerrit gerrit = new Gerrit(site);
+    assertThat(gerrit.ssh().run("cache-chroniclemap show")).contains(reason);
+    assertThat(CacheFigures.of(gerrit.ssh())).isEmpty();
+    JsonObject flag =
+        gerrit
+            .rest()
+            .get("/config/server/metrics/?prefix=caches/chroniclemap/memory_only")
+            .json()
+            .getAsJsonObject()
+            .getAsJsonObject("caches/chroniclemap/memory_only");
+    assertThat(flag.get("value").getAsLong()).isEqualTo(1);
   }
 
   /** A folder in which nobody can make a file; root can in each but those of the kernel. */
