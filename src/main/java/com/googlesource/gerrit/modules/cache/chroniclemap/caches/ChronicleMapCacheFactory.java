@@ -36,6 +36,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.ImportMode;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.JvmFlags;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.RunWithout;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
@@ -83,8 +84,14 @@ final class ChronicleMapCacheFactory
   private final StartLog log = new StartLog();
   private Optional<String> memoryOnlyReason = Optional.empty();
 
-  /** Whether the folder was in use when it was to be opened. */
-  private boolean inUseAtStart;
+  /** Whether this server runs without the stores because another process has them. */
+  private boolean runsWithout;
+
+  /** The note of that; empty if it can't be made. */
+  private Optional<RunWithout> note = Optional.empty();
+
+  /** Whether the stores may be stale at the next start, and that could not be noted. */
+  private boolean toBeDistrusted;
 
   @Inject
   ChronicleMapCacheFactory(
@@ -114,11 +121,25 @@ final class ChronicleMapCacheFactory
       opened.keepOtherVersionsOf(PureCaches.NAMES);
       return openImports(opened) ? Optional.of(opened) : Optional.empty();
     } catch (StoreUnavailableException e) {
-      inUseAtStart = e.isInUse();
-      if (!inUseAtStart) {
+      if (!e.isInUse()) {
         distrust();
+      } else if (!settings.isOfflineProgram()) {
+        runsWithout = true;
+        note(path.get());
       }
       return memoryOnly(e.getMessage());
+    }
+  }
+
+  /**
+   * Whoever has the stores may be an offline program, which ends long before this server; or
+   * another server, which owns them.
+   */
+  private void note(Path stores) {
+    try {
+      note = Optional.of(RunWithout.begin(stores));
+    } catch (IOException | RuntimeException e) {
+      warnOfStale(e);
     }
   }
 
@@ -132,34 +153,28 @@ final class ChronicleMapCacheFactory
     }
     try {
       H2Imports.forget(settings.h2Directory().orElseThrow());
+      toBeDistrusted = false;
     } catch (IOException | RuntimeException e) {
-      log.warn(
-          "What the caches have on disk may be stale at the next start, and that can't be noted: %s."
-                  .formatted(e)
-              + " Delete %s before".formatted(settings.directory().orElseThrow()));
+      toBeDistrusted = true;
+      warnOfStale(e);
     }
   }
 
-  /**
-   * At the stop: whether who had the folder has it still. Another server owns what is there; but
-   * where it was an offline program, say, this server ran without it.
-   */
-  private void distrustIfLeft() {
-    Path path = settings.directory().orElseThrow();
-    try (StoreDirectory left = StoreDirectory.open(path)) {
-      distrust();
-      log.warn(
-          "Caches that can be stale begin empty at the next start: this server ran without "
-              + left.path());
-    } catch (StoreUnavailableException e) {
-      logger.atFine().withCause(e).log("%s is not this server's", path);
-    }
+  private void warnOfStale(Exception e) {
+    log.warn(
+        "What the caches have on disk may be stale at the next start, and that can't be noted: %s."
+                .formatted(e)
+            + " Delete %s before".formatted(settings.directory().orElseThrow()));
   }
 
   /** Looks at what H2 left; returns false if the stores may be older than that and can't go. */
   private boolean openImports(StoreDirectory opened) {
     H2Imports made;
     try {
+      if (RunWithout.isNoted(opened.path())) {
+        H2Imports.forget(settings.h2Directory().orElseThrow());
+        clearNote(opened.path());
+      }
       made =
           new H2Imports(
               settings.h2Directory().orElseThrow(),
@@ -417,9 +432,43 @@ final class ChronicleMapCacheFactory
   @Override
   public void stop() {
     imports.ifPresent(H2Imports::stop);
+    if (!settings.isOfflineProgram()) {
+      directory.map(StoreDirectory::path).ifPresent(this::clearNote);
+    }
     directory.ifPresent(StoreDirectory::close);
-    if (inUseAtStart && !settings.isOfflineProgram()) {
-      distrustIfLeft();
+    if (toBeDistrusted) {
+      distrust();
+    }
+    if (runsWithout) {
+      endThisRun(settings.directory().orElseThrow());
+    }
+  }
+
+  /**
+   * Either the stores are distrusted by now, or this server has them, and another one beside it was
+   * started by mistake.
+   */
+  private void clearNote(Path stores) {
+    try {
+      RunWithout.clear(stores);
+    } catch (IOException | RuntimeException e) {
+      logger.atWarning().withCause(e).log(
+          "Caches that can be stale begin empty at the next start, as another server ran without"
+              + " %s",
+          stores);
+    }
+  }
+
+  private void endThisRun(Path stores) {
+    if (note.isEmpty()) {
+      note(stores);
+    }
+    try {
+      if (note.isPresent()) {
+        note.get().close();
+      }
+    } catch (IOException e) {
+      logger.atFine().withCause(e).log("%s", stores);
     }
   }
 }

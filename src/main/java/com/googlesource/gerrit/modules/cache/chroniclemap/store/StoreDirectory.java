@@ -224,7 +224,8 @@ public final class StoreDirectory implements AutoCloseable {
   }
 
   /**
-   * Makes sure that no later start uses what a cache has on disk, of whatever version.
+   * Makes sure that no later start uses what a cache has on disk: of whatever version, but where
+   * one of them is open, as a plugin is being replaced, only of this version.
    *
    * @throws IOException if that can't be done
    */

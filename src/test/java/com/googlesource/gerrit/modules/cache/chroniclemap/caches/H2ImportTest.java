@@ -423,12 +423,17 @@ class H2ImportTest {
   @Test
   void aFileWithoutATableHasNothing() throws Exception {
     withH2(def("c"), h2 -> putMany(h2, 1));
+    withH2(def("rows"), h2 -> putMany(h2, 1));
     sql("c", "DROP TABLE data");
+    sql("rows", "DELETE FROM data");
     start(def("c"));
-    ImportReport report = run("c");
-    assertThat(report.state()).isEqualTo(State.DONE);
-    assertThat(report.imported()).isEqualTo(0);
-    assertThat(report.detail()).isEmpty();
+    cache = site.build(def("rows"));
+    for (String name : ImmutableList.of("c", "rows")) {
+      ImportReport report = run(name);
+      assertThat(report.state()).isEqualTo(State.DONE);
+      assertThat(report.imported()).isEqualTo(0);
+      assertThat(report.detail()).isEmpty();
+    }
   }
 
   @Test
@@ -629,6 +634,62 @@ class H2ImportTest {
     cache.put("ours", "session");
     start(def(SESSIONS));
     assertThat(cache.getIfPresent("ours")).isEqualTo("session");
+  }
+
+  /** A server that runs without its folder can be killed too; then nothing of its stop is done. */
+  @Test
+  void whoIsKilledAfterItRanWithoutTheFolderLeavesNothingStale() throws Exception {
+    start(def(SESSIONS));
+    cache.put("ours", "session");
+    close();
+    StoreDirectory program = StoreDirectory.open(temp.resolve("cache/cache-chroniclemap"));
+    try (TestSite without = new TestSite(temp, Backend.CHRONICLE)) {
+      assertThat(without.inventory().memoryOnlyReason().get()).contains(program.path().toString());
+      program.close();
+      // It runs on, for all that can be known.
+      start(def(SESSIONS));
+      assertThat(cache.getIfPresent("ours")).isNull();
+      cache.put("ours", "session");
+      start(def(SESSIONS));
+      assertThat(cache.getIfPresent("ours")).isNull();
+      cache.put("ours", "session");
+    }
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("ours")).isEqualTo("session");
+  }
+
+  /** The old server took its time to stop, and the new one runs without the folder since. */
+  @Test
+  void whoStartedWhileTheOldServerStoppedLeavesNothingStale() throws Exception {
+    start(def(SESSIONS));
+    cache.put("ours", "session");
+    try (TestSite without = new TestSite(temp, Backend.CHRONICLE)) {
+      assertThat(without.inventory().memoryOnlyReason()).isPresent();
+      close();
+      site = null;
+    }
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("ours")).isNull();
+  }
+
+  @Test
+  void whatCouldNotBeNotedAtTheStartIsNotedAtTheStop() throws Exception {
+    start(def(SESSIONS));
+    cache.put("ours", "session");
+    close();
+    Path stores = temp.resolve("cache/cache-chroniclemap");
+    Path aside = Files.move(stores, temp.resolve("aside"));
+    Files.createFile(stores);
+    Path ledger = Files.move(note(), temp.resolve("ledger"));
+    Files.createDirectory(note());
+    site = new TestSite(temp, Backend.CHRONICLE);
+    assertThat(site.inventory().memoryOnlyReason()).isPresent();
+    Files.delete(stores);
+    Files.delete(note());
+    Files.move(aside, stores);
+    Files.move(ledger, note());
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("ours")).isNull();
   }
 
   @Test
