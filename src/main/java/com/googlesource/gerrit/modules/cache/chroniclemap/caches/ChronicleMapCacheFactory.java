@@ -432,30 +432,29 @@ final class ChronicleMapCacheFactory
   @Override
   public void stop() {
     imports.ifPresent(H2Imports::stop);
+    if (toBeDistrusted) {
+      distrust();
+    }
     if (!settings.isOfflineProgram()) {
       directory.map(StoreDirectory::path).ifPresent(this::clearNote);
     }
     directory.ifPresent(StoreDirectory::close);
-    if (toBeDistrusted) {
-      distrust();
-    }
     if (runsWithout) {
       endThisRun(settings.directory().orElseThrow());
     }
   }
 
   /**
-   * Either the stores are distrusted by now, or this server has them, and another one beside it was
-   * started by mistake.
+   * Either the stores are distrusted by now; or this server has them, and another one beside it,
+   * which has ended first, was started by mistake.
    */
   private void clearNote(Path stores) {
     try {
       RunWithout.clear(stores);
     } catch (IOException | RuntimeException e) {
-      logger.atWarning().withCause(e).log(
-          "Caches that can be stale begin empty at the next start, as another server ran without"
-              + " %s",
-          stores);
+      log.warn(
+          "Caches that can be stale begin empty at each start until %s is deleted, which can't be done: %s"
+              .formatted(RunWithout.fileIn(stores), e));
     }
   }
 

@@ -33,9 +33,9 @@ import java.util.Set;
  * them. The note is made at the start, as a server that is killed can make none.
  *
  * <p>A server that has the stores for as long as the other one runs owns them, and {@link #clear}s
- * the note when it stops. The file is there for good; it is locked while who made the note runs,
- * and empty if there is none: a file that is deleted could be locked by one and made anew by
- * another.
+ * the note when it stops; one that opens them later does so when it has seen to them. The file is
+ * there for good; it is locked while who made the note runs, and empty if nothing is noted: a file
+ * that is deleted could be locked by one and made anew by another.
  *
  * <p>Safe for any thread.
  */
@@ -48,7 +48,8 @@ public final class RunWithout implements AutoCloseable {
     this.channel = channel;
   }
 
-  private static Path file(Path folder) {
+  /** Where it is noted. To be deleted by hand only while no server runs. */
+  public static Path fileIn(Path folder) {
     return folder.resolve(FILE);
   }
 
@@ -60,7 +61,7 @@ public final class RunWithout implements AutoCloseable {
   public static RunWithout begin(Path folder) throws IOException {
     FileChannel channel =
         FileChannel.open(
-            file(folder),
+            fileIn(folder),
             Set.of(StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE),
             PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
     boolean begun = false;
@@ -104,7 +105,7 @@ public final class RunWithout implements AutoCloseable {
   /** Whether a server ran, or runs, without the stores, since that was last cleared. */
   public static boolean isNoted(Path folder) throws IOException {
     try {
-      return Files.size(file(folder)) > 0;
+      return Files.size(fileIn(folder)) > 0;
     } catch (NoSuchFileException e) {
       return false;
     }
@@ -115,7 +116,7 @@ public final class RunWithout implements AutoCloseable {
     if (!isNoted(folder)) {
       return;
     }
-    try (FileChannel channel = FileChannel.open(file(folder), StandardOpenOption.WRITE)) {
+    try (FileChannel channel = FileChannel.open(fileIn(folder), StandardOpenOption.WRITE)) {
       if (channel.tryLock() != null) {
         channel.truncate(0);
         channel.force(true);

@@ -43,6 +43,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
 import org.junit.jupiter.api.io.TempDir;
 
 /** All repositories of a process, through its restarts. */
@@ -332,7 +333,7 @@ class PackedRefsCacheTest {
    * next.
    */
   @Test
-  @Timeout(60)
+  @Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
   void aCloseWaitsForThePackingThatRuns() throws Exception {
     cache.close();
     cache =
