@@ -67,11 +67,14 @@ class OfflineProgramsIT {
         Folders.files(stores, f -> f.getFileName().toString().startsWith("change_notes-"))) {
       Files.delete(file);
     }
-    String readOnly = site.runProgram("reindex", "--index", "changes", "--read-only-disk-caches");
-    assertThat(readOnly).doesNotContain("Exception");
-    daemon = GerritDaemon.start(site);
-    assertThat(CacheFigures.of(gerrit.ssh()).get("change_notes").entries()).isEqualTo(0);
-    daemon.stop();
+    if (!GerritWar.version().startsWith("3.12.")) {
+      // Gerrit has it since 3.13.
+      String readOnly = site.runProgram("reindex", "--index", "changes", "--read-only-disk-caches");
+      assertThat(readOnly).doesNotContain("Exception");
+      daemon = GerritDaemon.start(site);
+      assertThat(CacheFigures.of(gerrit.ssh()).get("change_notes").entries()).isEqualTo(0);
+      daemon.stop();
+    }
 
     String said = site.runProgram("reindex", "--index", "changes");
     assertThat(said).doesNotContain("Exception");

@@ -22,6 +22,7 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.TAG;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.TAG_OF_TAG;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.JGitPackedRefs;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
@@ -152,14 +153,12 @@ class PackingContractTest extends RefsParity {
   /** JGit 7.7 calls its file sorted, and native git then does not find what sorts otherwise. */
   @Test
   void packsNamesThatBytesAndCharactersSortDifferently() throws Exception {
-    both(PackingContractTest::packWhatSortsDifferently);
-    betterThanJGit(
-        side -> {
-          packWhatSortsDifferently(side);
-          for (String name : List.of("refs/heads/\uff5e", "refs/heads/\ud83d\ude00")) {
-            assertThat(side.testRefs().tryGit("show-ref", "--verify", name).status()).isEqualTo(0);
-          }
-        });
+    if (JGitPackedRefs.TRUSTS_SORTED) {
+      // Another process with JGit tells the refs as they stand in a file: in ours as git has them.
+      alike(PackingContractTest::packWhatSortsDifferently);
+    } else {
+      both(PackingContractTest::packWhatSortsDifferently);
+    }
   }
 
   private static void packWhatSortsDifferently(RefsSide side) throws Exception {
@@ -168,6 +167,11 @@ class PackingContractTest extends RefsParity {
     side.update("refs/heads/z", C);
     side.pack();
     side.delete("refs/heads/z");
+    if (side.refs() instanceof FileRefDatabase) {
+      for (String name : List.of("refs/heads/\uff5e", "refs/heads/\ud83d\ude00")) {
+        assertThat(side.testRefs().tryGit("show-ref", "--verify", name).status()).isEqualTo(0);
+      }
+    }
   }
 
   @Test
