@@ -88,7 +88,7 @@ final class ChronicleMapCacheFactory
   private boolean runsWithout;
 
   /** The note of that; empty if it can't be made. */
-  private Optional<RunWithout> note = Optional.empty();
+  private Optional<RunWithout> thisRun = Optional.empty();
 
   /** Whether the stores may be stale at the next start, and that could not be noted. */
   private boolean toBeDistrusted;
@@ -125,7 +125,7 @@ final class ChronicleMapCacheFactory
         distrust();
       } else if (!settings.isOfflineProgram()) {
         runsWithout = true;
-        note(path.get());
+        noteThisRun(path.get());
       }
       return memoryOnly(e.getMessage());
     }
@@ -135,9 +135,9 @@ final class ChronicleMapCacheFactory
    * Whoever has the stores may be an offline program, which ends long before this server; or
    * another server, which owns them.
    */
-  private void note(Path stores) {
+  private void noteThisRun(Path stores) {
     try {
-      note = Optional.of(RunWithout.begin(stores));
+      thisRun = Optional.of(RunWithout.begin(stores));
     } catch (IOException | RuntimeException e) {
       warnOfStale(e);
     }
@@ -459,12 +459,12 @@ final class ChronicleMapCacheFactory
   }
 
   private void endThisRun(Path stores) {
-    if (note.isEmpty()) {
-      note(stores);
+    if (thisRun.isEmpty()) {
+      noteThisRun(stores);
     }
     try {
-      if (note.isPresent()) {
-        note.get().close();
+      if (thisRun.isPresent()) {
+        thisRun.get().close();
       }
     } catch (IOException e) {
       logger.atFine().withCause(e).log("%s", stores);

@@ -160,7 +160,7 @@ public final class PackedRefsCache implements AutoCloseable {
     this.packing = pool("cache-chroniclemap-refs-pack", 1);
   }
 
-  /** Threads for tasks of one kind. More than one end when there is nothing to do. */
+  /** Threads for tasks of one kind: a single one stays, of many each ends when it has no task. */
   private static ThreadPoolExecutor pool(String name, int most) {
     // Either each task has a thread at once, or they wait for the one.
     boolean waits = most == 1;
