@@ -121,13 +121,14 @@ final class ChronicleMapCacheFactory
       opened.keepOtherVersionsOf(PureCaches.NAMES);
       return openImports(opened) ? Optional.of(opened) : Optional.empty();
     } catch (StoreUnavailableException e) {
+      Optional<StoreDirectory> none = memoryOnly(e.getMessage());
       if (!e.isInUse()) {
         distrust();
       } else if (!settings.isOfflineProgram()) {
         runsWithout = true;
         noteThisRun(path.get());
       }
-      return memoryOnly(e.getMessage());
+      return none;
     }
   }
 
@@ -138,6 +139,9 @@ final class ChronicleMapCacheFactory
   private void noteThisRun(Path stores) {
     try {
       thisRun = Optional.of(RunWithout.begin(stores));
+      log.warn(
+          "Caches that can be stale begin empty at the next start (noted in %s), unless a server has %s now and stops cleanly after this one"
+              .formatted(RunWithout.fileIn(stores), stores));
     } catch (IOException | RuntimeException e) {
       warnOfStale(e);
     }
@@ -172,6 +176,9 @@ final class ChronicleMapCacheFactory
     H2Imports made;
     try {
       if (RunWithout.isNoted(opened.path())) {
+        log.warn(
+            "A server ran without the caches in %s while another process had them (noted in %s)"
+                .formatted(opened.path(), RunWithout.fileIn(opened.path())));
         H2Imports.forget(settings.h2Directory().orElseThrow());
         clearNote(opened.path());
       }
