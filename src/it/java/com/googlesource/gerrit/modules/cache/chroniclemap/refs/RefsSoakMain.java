@@ -66,6 +66,7 @@ final class RefsSoakMain {
 
   private final Path folder;
   private final Random random;
+  private final boolean jgitMayDelete;
   private final List<TestRefs> repositories = new ArrayList<>();
   private final LongAdder writes = new LongAdder();
   private final LongAdder packs = new LongAdder();
@@ -74,9 +75,10 @@ final class RefsSoakMain {
   private long comparisons;
   private TestRefs odd;
 
-  private RefsSoakMain(Path folder, long seed) {
+  private RefsSoakMain(Path folder, long seed, boolean jgitMayDelete) {
     this.folder = folder;
     this.random = new Random(seed);
+    this.jgitMayDelete = jgitMayDelete;
   }
 
   /** Makes the repositories that the processes use, one after the other. */
@@ -89,15 +91,16 @@ final class RefsSoakMain {
     TestRefs.create(folder.resolve(ODD + ".git"), null).close();
   }
 
-  /** Folder, seed, milliseconds. */
+  /** Folder, seed, whether JGit may delete single refs, milliseconds. */
   public static void main(String[] args) throws Exception {
-    RefsSoakMain main = new RefsSoakMain(Path.of(args[0]), Long.parseLong(args[1]));
+    RefsSoakMain main =
+        new RefsSoakMain(Path.of(args[0]), Long.parseLong(args[1]), Boolean.parseBoolean(args[2]));
     // JGit logs as an error that git has deleted an empty folder in which it was to lock a ref, or
     // of which it wanted to know the attributes; who writes tries again.
     Logger.getLogger("org.eclipse.jgit").setLevel(Level.OFF);
     System.out.println("ready");
     try {
-      main.run(TimeUnit.MILLISECONDS.toNanos(Long.parseLong(args[2])));
+      main.run(TimeUnit.MILLISECONDS.toNanos(Long.parseLong(args[3])));
     } catch (Exception | AssertionError e) {
       Throwable cause = e instanceof ExecutionException ? e.getCause() : e;
       // Long, and nobody reads the other one until the end.
@@ -157,7 +160,7 @@ final class RefsSoakMain {
   private void phase(PackedRefsCache cache, String settings) throws Exception {
     List<SharedRefs> shared = new ArrayList<>();
     for (TestRefs repository : repositories) {
-      shared.add(new SharedRefs(repository, cache));
+      shared.add(new SharedRefs(repository, cache, jgitMayDelete));
     }
     busy(shared);
     for (int i = 0; i < shared.size(); i++) {

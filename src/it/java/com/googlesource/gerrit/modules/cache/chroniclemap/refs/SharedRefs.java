@@ -81,9 +81,16 @@ final class SharedRefs {
   private final Map<ObjectId, Integer> numbers = new HashMap<>();
 
   private final RefsHistory history = new RefsHistory();
+  private final boolean jgitMayDelete;
 
-  SharedRefs(TestRefs repository, PackedRefsCache cache) throws IOException {
+  /**
+   * Opens a repository that was {@link #fill}ed.
+   *
+   * @param jgitMayDelete whether to have JGit delete single refs; see {@link JGitDeletion}
+   */
+  SharedRefs(TestRefs repository, PackedRefsCache cache, boolean jgitMayDelete) throws IOException {
     this.repository = repository;
+    this.jgitMayDelete = jgitMayDelete;
     this.refs =
         cache.of(repository.repository(), (RefDirectory) repository.repository().getRefDatabase());
     this.fixedId = repository.commits().get(0);
@@ -345,7 +352,7 @@ final class SharedRefs {
       String what =
           switch (random.nextInt(10)) {
             case 0, 1 -> update(by, anyName(), newValue());
-            case 2 -> delete(by, anyName());
+            case 2 -> delete(jgitMayDelete ? by : refs.current(), anyName());
             case 3 -> batch(by);
             case 4 -> move(by);
             case 5 -> native1();
@@ -421,10 +428,14 @@ final class SharedRefs {
       throw new AssertionError("not done in " + TRY_SECONDS + " s: " + what, last);
     }
 
+    private static String by(RefDatabase database) {
+      return database instanceof RefDirectory ? "by JGit: " : "by the module: ";
+    }
+
     private String update(RefDatabase by, String name, ObjectId id)
         throws IOException, InterruptedException {
       untilDone(
-          "update " + name,
+          by(by) + "update " + name,
           () -> {
             RefUpdate update = by.newUpdate(name, false);
             update.setNewObjectId(id);
@@ -443,7 +454,7 @@ final class SharedRefs {
     private String delete(RefDatabase by, String name) throws IOException, InterruptedException {
       if (expected.containsKey(name)) {
         untilDone(
-            "delete " + name,
+            by(by) + "delete " + name,
             () -> {
               RefUpdate update = by.newUpdate(name, false);
               update.setForceUpdate(true);
@@ -473,7 +484,7 @@ final class SharedRefs {
       for (int i = 0; i < CHANGES; i++) {
         wanted.put(anyName(), random.nextInt(3) == 0 ? ObjectId.zeroId() : newValue());
       }
-      untilDone("batch " + wanted, () -> isBatchDone(by, wanted, expected));
+      untilDone(by(by) + "batch " + wanted, () -> isBatchDone(by, wanted, expected));
       set(wanted);
       return "batch " + wanted;
     }
@@ -481,6 +492,20 @@ final class SharedRefs {
     private boolean isBatchDone(
         RefDatabase by, Map<String, ObjectId> wanted, Map<String, ObjectId> before)
         throws IOException {
+      BatchRefUpdate batch = batchOf(by, wanted, before);
+      if (!jgitMayDelete && batch.getCommands().size() == 1) {
+        // JGit does it as if it were no batch.
+        batch = batchOf(refs.current(), wanted, before);
+      }
+      try (RevWalk walk = new RevWalk(repository.repository())) {
+        batch.execute(walk, NullProgressMonitor.INSTANCE);
+      }
+      return batch.getCommands().stream()
+          .allMatch(command -> command.getResult() == ReceiveCommand.Result.OK);
+    }
+
+    private BatchRefUpdate batchOf(
+        RefDatabase by, Map<String, ObjectId> wanted, Map<String, ObjectId> before) {
       BatchRefUpdate batch = by.newBatchUpdate();
       batch.setAtomic(true);
       batch.setAllowNonFastForwards(true);
@@ -490,11 +515,7 @@ final class SharedRefs {
           batch.addCommand(new ReceiveCommand(old, change.getValue(), change.getKey()));
         }
       }
-      try (RevWalk walk = new RevWalk(repository.repository())) {
-        batch.execute(walk, NullProgressMonitor.INSTANCE);
-      }
-      return batch.getCommands().stream()
-          .allMatch(command -> command.getResult() == ReceiveCommand.Result.OK);
+      return batch;
     }
 
     private void set(Map<String, ObjectId> wanted) {
