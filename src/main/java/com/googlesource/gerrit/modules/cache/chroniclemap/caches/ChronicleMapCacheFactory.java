@@ -166,9 +166,9 @@ final class ChronicleMapCacheFactory
 
   private void warnOfStale(Exception e) {
     log.warn(
-        "What the caches have on disk may be stale at the next start, and that can't be noted: %s."
-                .formatted(e)
-            + " Delete %s before".formatted(settings.directory().orElseThrow()));
+        "What the caches have on disk, and what H2 left, may be stale at the next start, and that"
+            + " can't be noted: %s. %s"
+                .formatted(e, H2Imports.remedyIn(settings.h2Directory().orElseThrow())));
   }
 
   /** Looks at what H2 left; returns false if the stores may be older than that and can't go. */
@@ -200,8 +200,8 @@ final class ChronicleMapCacheFactory
       distrust();
       var unused =
           memoryOnly(
-              "they may hold what was invalidated, and that can't be seen to: %s; delete %s and %s"
-                  .formatted(e, opened.path(), H2Imports.noteIn(opened.path().getParent())));
+              "%s may hold what was invalidated, and that can't be seen to: %s"
+                  .formatted(opened.path(), e));
       return false;
     }
     try {
@@ -346,7 +346,8 @@ final class ChronicleMapCacheFactory
                   new StoreSettings(def.name(), def.version(), limit, settings.maxAge(def)),
                   mode,
                   report -> log.report(def.name(), limit, report));
-      if (mode != ImportMode.NONE) {
+      // The store is the one of before if a plugin is being reloaded, and so is its import.
+      if (mode != ImportMode.NONE || store.isImporting()) {
         imports.get().add(def, store);
       } else {
         imports.ifPresent(all -> all.remove(def.name()));
@@ -457,7 +458,11 @@ final class ChronicleMapCacheFactory
    */
   private void clearNote(Path stores) {
     try {
-      RunWithout.clear(stores);
+      if (!RunWithout.clear(stores)) {
+        log.warn(
+            "A server still runs without the caches in %s: they begin empty at each start until it is ended; %s tells its process"
+                .formatted(stores, RunWithout.fileIn(stores)));
+      }
     } catch (IOException | RuntimeException e) {
       log.warn(
           "Caches that can be stale begin empty at each start until %s is deleted, which can't be done: %s"

@@ -170,7 +170,7 @@ final class FileHolder {
     if (cleared) {
       try {
         // What was changed is not known key by key.
-        context.imports.changingAll();
+        context.importGuard.changingAll();
         opening.clear(emptyBytes).unmap();
         if (marked) {
           context.files.unmarkForDiscard();

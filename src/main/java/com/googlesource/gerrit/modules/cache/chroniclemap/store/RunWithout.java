@@ -111,18 +111,24 @@ public final class RunWithout implements AutoCloseable {
     }
   }
 
-  /** For who has the stores: clears the note, if none of those that made it runs any more. */
-  public static void clear(Path folder) throws IOException {
+  /**
+   * For who has the stores: clears the note, if none of those that made it runs any more. Returns
+   * whether nothing is noted now.
+   */
+  public static boolean clear(Path folder) throws IOException {
     if (!isNoted(folder)) {
-      return;
+      return true;
     }
     try (FileChannel channel = FileChannel.open(fileIn(folder), StandardOpenOption.WRITE)) {
-      if (channel.tryLock() != null) {
-        channel.truncate(0);
-        channel.force(true);
+      if (channel.tryLock() == null) {
+        return false;
       }
+      channel.truncate(0);
+      channel.force(true);
+      return true;
     } catch (OverlappingFileLockException e) {
       // It runs in this process.
+      return false;
     }
   }
 }

@@ -194,11 +194,12 @@ public final class Store {
   }
 
   /**
-   * Whether values may be brought in, now or when the file is open; asked before a read, so that a
-   * miss is followed by {@link #readForGood}. Costs nothing.
+   * Whether values may come in: now, or when the file is open, or as far as is known while it can't
+   * be noted that they may not. Asked before a read, so that a miss is followed by {@link
+   * #readForGood}. Costs nothing.
    */
   public boolean isImporting() {
-    return context.imports.isNoting();
+    return context.importGuard.isNoting();
   }
 
   /**

@@ -165,7 +165,7 @@ final class StoreChanges {
   /** First of all: a value from before must not be brought in once the key has changed. */
   void noteForImport(HashedKey key) {
     try {
-      context.imports.changing(key.bytes);
+      context.importGuard.changing(key.bytes);
     } catch (IOException e) {
       holder.forgetAll(e);
     }
@@ -173,7 +173,7 @@ final class StoreChanges {
 
   private void noteAllForImport() {
     try {
-      context.imports.changingAll();
+      context.importGuard.changingAll();
     } catch (IOException e) {
       holder.forgetAll(e);
     }

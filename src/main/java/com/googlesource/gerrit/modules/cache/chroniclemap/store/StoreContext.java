@@ -66,7 +66,7 @@ final class StoreContext {
   final long maxAgeMillis;
 
   final Usage usage;
-  final ImportGuard imports;
+  final ImportGuard importGuard;
 
   StoreContext(
       StoreSettings settings,
@@ -85,7 +85,7 @@ final class StoreContext {
     this.clock = clock;
     this.faults = new FaultLog(settings.name());
     this.maxAgeMillis = settings.maxAge().map(Duration::toMillis).orElse(Long.MAX_VALUE);
-    this.imports = new ImportGuard(files, importMode);
+    this.importGuard = new ImportGuard(files, importMode);
     this.usage = new Usage(clock, threads::maintain, files.disk(), files.usage(), faults);
   }
 

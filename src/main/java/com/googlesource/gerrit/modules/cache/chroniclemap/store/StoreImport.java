@@ -40,13 +40,13 @@ final class StoreImport {
 
   /** Whether values may be brought in; asked when the store was opened. */
   boolean isPossible() {
-    return context.imports.mayImport() && holder.file() != null;
+    return context.importGuard.mayImport() && holder.file() != null;
   }
 
   /** Nothing more is to be brought in. */
   void end() {
     try {
-      context.imports.end();
+      context.importGuard.end();
     } catch (IOException e) {
       context.faults.warn(e, "cannot note that all was imported; the next start looks again");
     }
@@ -70,7 +70,7 @@ final class StoreImport {
     context.lock.lock();
     try {
       FileInUse file = holder.file();
-      if (file != null && context.imports.mayImport()) {
+      if (file != null && context.importGuard.mayImport()) {
         context.pending.change(
             key,
             (k, before) -> {
@@ -85,7 +85,7 @@ final class StoreImport {
   }
 
   private ImportResult put(FileInUse file, HashedKey key, byte[] value, long created, long more) {
-    if (context.imports.wasChanged(key.bytes)) {
+    if (context.importGuard.wasChanged(key.bytes)) {
       return ImportResult.KNOWN;
     }
     try {

@@ -138,7 +138,7 @@ final class StoreLife {
   /** Nobody knows what was in the file that could not be opened. */
   private void endImport() {
     try {
-      context.imports.end();
+      context.importGuard.end();
     } catch (IOException e) {
       context.faults.warn(e, "cannot note that nothing may be imported into its next file");
     }

@@ -71,7 +71,7 @@ final class StoreOpener {
   Opened open() throws IOException {
     Opened opened = openOrReplace();
     try {
-      context.imports.opened(
+      context.importGuard.opened(
           opened.report().kind() == StartReport.Kind.NEW, opened.file().wasChanged());
     } catch (IOException e) {
       context.faults.warn(e, "cannot mark its file; nothing is imported into it");

@@ -36,6 +36,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
@@ -689,6 +690,44 @@ class H2ImportTest {
     Files.move(ledger, note());
     start(def(SESSIONS));
     assertThat(cache.getIfPresent("ours")).isNull();
+  }
+
+  /** Nothing can be noted, not even that this module was ever there. */
+  @Test
+  void whoDoesWhatTheLogAsksForLetsNobodyIn() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    Files.createDirectory(note());
+    startInMemoryOnly(def(SESSIONS));
+    assertThat(H2Imports.remedyIn(temp.resolve("cache")))
+        .contains("make " + note() + " an empty file");
+    Files.delete(note());
+    Files.createFile(note());
+    start(def(SESSIONS));
+    assertThat(run(SESSIONS).imported()).isEqualTo(0);
+    assertThat(cache.getIfPresent("key1")).isNull();
+  }
+
+  /** It belongs to somebody else, say, and the folder is ours. */
+  @Test
+  void aNoteThatCannotBeOpenedIsReplaced() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    Files.createSymbolicLink(note(), temp.resolve("nowhere/note"));
+    startInMemoryOnly(def(SESSIONS));
+    assertThat(Files.isRegularFile(note(), LinkOption.NOFOLLOW_LINKS)).isTrue();
+    start(def(SESSIONS));
+    assertThat(run(SESSIONS).imported()).isEqualTo(0);
+    assertThat(cache.getIfPresent("key1")).isNull();
+  }
+
+  @Test
+  void aCacheOfAPluginThatIsReloadedIsStillTakenOver() throws Exception {
+    String name = "plugin.cache";
+    withH2(def(name), h2 -> putMany(h2, 10));
+    start(def(name), /* automatic= */ false);
+    cache.put("ours", "new");
+    cache = site.build(def(name));
+    assertThat(run(name).imported()).isEqualTo(10);
+    assertHasAll(10);
   }
 
   @Test

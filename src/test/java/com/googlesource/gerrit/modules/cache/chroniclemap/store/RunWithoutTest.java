@@ -68,15 +68,15 @@ class RunWithoutTest {
     Process second = begin();
     try {
       assertThat(RunWithout.isNoted(folder)).isTrue();
-      RunWithout.clear(folder);
+      assertThat(RunWithout.clear(folder)).isFalse();
       assertThat(RunWithout.isNoted(folder)).isTrue();
       assertThat(Files.readString(RunWithout.fileIn(folder))).contains("" + second.pid());
       kill(first);
-      RunWithout.clear(folder);
+      assertThat(RunWithout.clear(folder)).isFalse();
       assertThat(RunWithout.isNoted(folder)).isTrue();
       kill(second);
       assertThat(RunWithout.isNoted(folder)).isTrue();
-      RunWithout.clear(folder);
+      assertThat(RunWithout.clear(folder)).isTrue();
       assertThat(RunWithout.isNoted(folder)).isFalse();
     } finally {
       kill(first);
@@ -90,7 +90,7 @@ class RunWithoutTest {
     first.getOutputStream().close();
     assertThat(first.waitFor()).isEqualTo(0);
     assertThat(RunWithout.isNoted(folder)).isTrue();
-    RunWithout.clear(folder);
+    assertThat(RunWithout.clear(folder)).isTrue();
     Process second = begin();
     try {
       assertThat(RunWithout.isNoted(folder)).isTrue();

@@ -100,6 +100,9 @@ public final class H2Imports {
   /** Of {@link #FIRST}, those that were not run yet. Guarded by this. */
   private int firstLeft;
 
+  /** What is to be told once {@link #ready} is. Guarded by this. */
+  private final List<String> toldEarly = new ArrayList<>();
+
   /** Guarded by this. */
   private boolean ready;
 
@@ -127,8 +130,17 @@ public final class H2Imports {
   }
 
   /** The file in which it is noted what is known of H2's files in a folder. */
-  public static Path noteIn(Path folder) {
+  static Path noteIn(Path folder) {
     return folder.resolve(ImportLedger.FILE);
+  }
+
+  /**
+   * What people are to do where {@link #forget} fails. Never to delete the note: without stores
+   * that is how a site looks that is new to this module, so all that H2 has would come in.
+   */
+  public static String remedyIn(Path folder) {
+    return "Before that start, and while no Gerrit runs here, make %s an empty file; do not delete it"
+        .formatted(noteIn(folder));
   }
 
   /** Whether H2 has used a file not long ago. */
@@ -230,8 +242,9 @@ public final class H2Imports {
     boolean wait;
     synchronized (this) {
       // While a plugin is being replaced there are two for a while, and one file.
-      CacheImport added =
-          new CacheImport(def, store, H2File.pathOf(folder, cache), imports.get(cache));
+      CacheImport before = imports.get(cache);
+      remove(cache);
+      CacheImport added = new CacheImport(def, store, H2File.pathOf(folder, cache), before);
       imports.put(cache, added);
       if (!automatic || !isRecent(H2File.pathOf(folder, cache))) {
         return;
@@ -267,6 +280,8 @@ public final class H2Imports {
     }
     synchronized (this) {
       ready = true;
+      toldEarly.forEach(H2Imports::tellNow);
+      toldEarly.clear();
       notifyAll();
     }
   }
@@ -280,8 +295,8 @@ public final class H2Imports {
     }
     logger.atWarning().withCause(cause).log(
         "Cannot note in %s what was taken over from H2. The next start trusts neither H2's files nor"
-            + " the stores; should that file be there and not empty, delete it",
-        folder.resolve(ImportLedger.FILE));
+            + " the stores if that file is empty. %s",
+        noteIn(folder), remedyIn(folder));
   }
 
   private synchronized void awaitFirst() {
@@ -376,9 +391,9 @@ public final class H2Imports {
     String cache = report.cache();
     switch (report.state()) {
       case DONE, FULL -> {
-        logger.atInfo().log(
-            "Cache %s: took over %d values from H2 in %d ms",
-            cache, report.imported(), report.millis());
+        tellWhenReady(
+            "Cache %s: took over %d values from H2 in %d ms"
+                .formatted(cache, report.imported(), report.millis()));
         warnOfDetail(report);
       }
       case INTERRUPTED -> warnOfDetail(report);
@@ -388,6 +403,19 @@ public final class H2Imports {
                   .formatted(cache, report.detail(), cache));
       case NOTHING, WAITING, RUNNING, IN_USE -> {}
     }
+  }
+
+  /** Gerrit opens its error_log only when most caches are made. */
+  private synchronized void tellWhenReady(String text) {
+    if (ready) {
+      tellNow(text);
+    } else {
+      toldEarly.add(text);
+    }
+  }
+
+  private static void tellNow(String text) {
+    logger.atInfo().log("%s", text);
   }
 
   private void warnOfDetail(ImportReport report) {

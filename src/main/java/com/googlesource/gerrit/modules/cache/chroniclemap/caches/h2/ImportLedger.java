@@ -247,6 +247,24 @@ final class ImportLedger {
    */
   static void forget(Path folder) throws IOException {
     Path file = folder.resolve(FILE);
+    try {
+      makeEmpty(file);
+    } catch (IOException e) {
+      // It may belong to somebody else, and the folder be ours.
+      try {
+        Path next = file.resolveSibling(FILE + ".next");
+        Files.deleteIfExists(next);
+        makeEmpty(next);
+        replace(file, next);
+      } catch (IOException later) {
+        e.addSuppressed(later);
+        throw e;
+      }
+    }
+    sync(file.toAbsolutePath().getParent());
+  }
+
+  private static void makeEmpty(Path file) throws IOException {
     try (FileChannel channel =
         FileChannel.open(
             file,
@@ -257,7 +275,10 @@ final class ImportLedger {
             OWNER_ONLY)) {
       channel.force(true);
     }
-    sync(file.toAbsolutePath().getParent());
+  }
+
+  private static void replace(Path file, Path next) throws IOException {
+    Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
   }
 
   private static void sync(Path folder) throws IOException {
@@ -324,7 +345,7 @@ final class ImportLedger {
       }
       channel.force(true);
     }
-    Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    replace(file, next);
     sync(file.toAbsolutePath().getParent());
     seen = all;
   }
