@@ -18,6 +18,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.gerrit.metrics.Description;
 import com.google.gerrit.metrics.Description.Units;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.util.function.ToLongFunction;
 
@@ -77,9 +78,9 @@ record RefsMetric(
               totals -> totals.disk().map(StoreStats::diskBytes).orElse(0L)),
           gauge(
               "memory_only",
-              "1 if nothing is kept on disk",
+              "1 if nothing is kept on disk, also because the file failed",
               "flag",
-              totals -> totals.disk().isPresent() ? 0 : 1),
+              totals -> hasFile(totals) ? 0 : 1),
           count("lookups", "questions for refs", "lookups", RefsTotals::lookups),
           count("checks", "times a packed-refs file was read", "readings", RefsTotals::checks),
           count("parses", "lists made from text", "lists", RefsTotals::parses),
@@ -106,6 +107,10 @@ record RefsMetric(
               "questions that JGit answered because of a fault",
               "lookups",
               RefsTotals::failures));
+
+  private static boolean hasFile(RefsTotals totals) {
+    return totals.disk().filter(disk -> disk.state() != StoreState.FAILED).isPresent();
+  }
 
   private static RefsMetric gauge(
       String name, String meaning, String unit, ToLongFunction<RefsTotals> value) {

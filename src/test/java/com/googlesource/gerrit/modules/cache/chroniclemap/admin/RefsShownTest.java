@@ -16,11 +16,15 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import static com.google.common.truth.Truth.assertThat;
 
+import com.google.common.collect.MoreCollectors;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.io.File;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -73,6 +77,15 @@ class RefsShownTest {
               0));
 
   private static RefsTotals totals(long leftToJGit, long failures) {
+    return totals(
+        leftToJGit, failures, Optional.empty(), Optional.of("another process has the folder"));
+  }
+
+  private static RefsTotals totals(
+      long leftToJGit,
+      long failures,
+      Optional<StoreStats> disk,
+      Optional<String> memoryOnlyReason) {
     return new RefsTotals(
         2,
         1,
@@ -93,8 +106,30 @@ class RefsShownTest {
         failures,
         failures,
         1,
-        Optional.empty(),
-        Optional.of("another process has the folder"));
+        disk,
+        memoryOnlyReason);
+  }
+
+  private static long memoryOnly(StoreState state) {
+    StartReport start = new StartReport(StartReport.Kind.CLEAN, "", 0, 0);
+    StoreStats disk =
+        new StoreStats("packed_refs", state, start, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    return memoryOnly(totals(0, 0, Optional.of(disk), Optional.empty()));
+  }
+
+  private static long memoryOnly(RefsTotals totals) {
+    return RefsMetric.ALL.stream()
+        .filter(metric -> metric.name().endsWith("memory_only"))
+        .collect(MoreCollectors.onlyElement())
+        .value()
+        .applyAsLong(totals);
+  }
+
+  @Test
+  void theMetricSaysIfNothingIsKeptOnDisk() {
+    assertThat(memoryOnly(StoreState.READY)).isEqualTo(0);
+    assertThat(memoryOnly(StoreState.FAILED)).isEqualTo(1);
+    assertThat(memoryOnly(totals(0, 0))).isEqualTo(1);
   }
 
   private static String table(RefsTotals totals) {
