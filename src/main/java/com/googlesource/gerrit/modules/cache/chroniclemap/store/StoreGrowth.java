@@ -422,13 +422,20 @@ final class StoreGrowth implements DiskBudget.Owner {
     file.discardAbandoned();
   }
 
-  /** Returns null if the file is not in use any more, or newer than what was made. */
+  /**
+   * Returns null if the file is not in use any more, or newer than what was made, or there is no
+   * room left for that.
+   */
   private Rebuild take(FileInUse file, Generation made) {
     Rebuild taken = null;
     context.lock.lock();
     try {
-      // All values may have been removed meanwhile, by way of a file that is newer than this one.
-      if (holder.uses(file) && made.number() > file.current().number()) {
+      // All values may have been removed meanwhile: by way of a file that is newer than this one,
+      // or
+      // of one that is smaller than the file was, so that what this one takes belongs to others.
+      if (holder.uses(file)
+          && made.number() > file.current().number()
+          && (made.bytes() <= file.bytes() || resize(made.bytes()))) {
         taken = file.beginRebuild(made);
       }
     } finally {
