@@ -208,6 +208,9 @@ abstract class PackedRefsScenario extends RefsFixture {
     git("offline", "pack-refs", "--all");
     assertSameRefs("offline");
     daemon.stop();
+    // So an admin can tell whether a Gerrit that was killed has left something.
+    assertThat(Folders.files(folder("offline").resolve("cache-chroniclemap"), file -> true))
+        .isEmpty();
     // H2, which has the caches here, now and then fails to open one in time with Gerrit 3.12.
     assertThat(site.runProgram("reindex", "--index", "changes"))
         .doesNotContain("\tat com.googlesource.gerrit.modules");

@@ -348,7 +348,7 @@ final class ChronicleMapCacheFactory
                   report -> log.report(def.name(), limit, report));
       // The store is the one of before if a plugin is being reloaded, and so is its import.
       if (mode != ImportMode.NONE || store.isImporting()) {
-        imports.get().add(def, store);
+        imports.ifPresent(all -> all.add(def, store));
       } else {
         imports.ifPresent(all -> all.remove(def.name()));
       }
@@ -460,7 +460,7 @@ final class ChronicleMapCacheFactory
     try {
       if (!RunWithout.clear(stores)) {
         log.warn(
-            "A server still runs without the caches in %s: they begin empty at each start until it is ended; %s tells its process"
+            "A server still runs without the caches in %s: they begin empty at each start until it is ended; it is one of the processes in %s"
                 .formatted(stores, RunWithout.fileIn(stores)));
       }
     } catch (IOException | RuntimeException e) {

@@ -167,7 +167,7 @@ final class DiskBudget {
   long take(Owner owner, long bytes, long least) {
     long deadline = System.nanoTime() + TAKE_WAIT_NANOS;
     while (true) {
-      for (long size = bytes; size >= least; size /= 2) {
+      for (long size = bytes; size >= least; size = lessThan(size, least)) {
         if (tryTake(owner, size, /* opening= */ true)) {
           return size;
         }
@@ -176,6 +176,11 @@ final class DiskBudget {
         return 0;
       }
     }
+  }
+
+  /** Half of a size, and the least that is of use before what is less than that. */
+  private static long lessThan(long size, long least) {
+    return size > least ? Math.max(size / 2, least) : 0;
   }
 
   /** Returns when something was given back, or after a moment: who was asked may not be ready. */

@@ -68,11 +68,11 @@ public final class RunWithout implements AutoCloseable {
     try {
       lockShared(channel);
       String text =
-          "process %d ran without the caches in this folder%n"
+          "process %d runs without the caches in this folder, or did%n"
               .formatted(ProcessHandle.current().pid());
       ByteBuffer bytes = ByteBuffer.wrap(text.getBytes(UTF_8));
-      while (bytes.hasRemaining()) {
-        channel.write(bytes);
+      for (long at = channel.size(); bytes.hasRemaining(); ) {
+        at += channel.write(bytes, at);
       }
       channel.force(true);
       try (FileChannel parent = FileChannel.open(folder)) {

@@ -231,16 +231,22 @@ final class StoreGrowth implements DiskBudget.Owner {
   }
 
   /**
-   * Makes a file smaller that is larger than the store may be by now.
+   * A file was taken into use: begins to make it smaller if it is larger than the store may be by
+   * now. Under the writer's lock.
    *
-   * @param bytes that it may be
+   * @param bytes that it may be, which was taken of the disk of all
    */
-  void fit(FileInUse file, long bytes) {
-    fitting = bytes;
-    fitIfDue(file);
+  void opened(FileInUse file, long bytes) {
+    if (file.bytes() > bytes) {
+      fitting = bytes;
+      fitIfDue(file);
+    } else if (file.bytes() < bytes) {
+      // All was removed while it was being opened.
+      var unused = resize(file.bytes());
+    }
   }
 
-  /** As above, if that was asked for and has not been done yet: the disk may have been full. */
+  /** Makes the file smaller if it has to be, and is not yet: the disk may have been full. */
   void fitIfDue(FileInUse file) {
     if (file.bytes() > fitting) {
       var unused = rebuild(file, fitting, Progress.NONE);
@@ -300,27 +306,55 @@ final class StoreGrowth implements DiskBudget.Owner {
     if (bytes > 2 * before && !hasRoom(bytes) && mayDoWithLess(before, bytes)) {
       return false;
     }
-    if (bytes > before && !resize(bytes)) {
-      if (mayDoWithLess(before, bytes)) {
+    GenerationName name;
+    context.lock.lock();
+    try {
+      if (!holder.uses(file)) {
         return false;
       }
-      // As at its own limit: nothing is wrong.
-      refusedUntil = System.nanoTime() + RETRY_NANOS;
-      return false;
+      // All values may have been removed since this was asked for.
+      if (bytes > file.bytes()) {
+        if (!resize(bytes)) {
+          if (!mayDoWithLess(file.bytes(), bytes)) {
+            // As at its own limit: nothing is wrong.
+            refusedUntil = System.nanoTime() + RETRY_NANOS;
+          }
+          return false;
+        }
+        fitting = Long.MAX_VALUE;
+      }
+      // Together with that: if they are removed from here on, the empty file is a newer one, and
+      // what is made here is given up.
+      name = file.nextName(bytes);
+    } finally {
+      context.lock.unlock();
     }
-    if (bytes > before) {
-      fitting = Long.MAX_VALUE;
+    try {
+      return fillNext(file, name, progress);
+    } finally {
+      context.lock.lock();
+      try {
+        // Not to the size that was wanted: that may not have been done.
+        var unused = resize(file.bytes());
+      } finally {
+        context.lock.unlock();
+      }
     }
-    boolean done = false;
+  }
+
+  /** Makes a file of another size, and copies all into it; returns whether it is in use now. */
+  private boolean fillNext(FileInUse file, GenerationName name, Progress progress) {
     Generation made = null;
     try {
-      made = make(file, bytes);
+      file.prepareToBeCopied();
+      made = file.make(name);
     } catch (IOException | RuntimeException | Error e) {
       // The file in use is not concerned; if it failed meanwhile, that was said.
       if (holder.stillUses(file) && !madeRoom(e)) {
-        if (mayDoWithLess(before, bytes)) {
+        if (mayDoWithLess(file.bytes(), name.bytes())) {
           context.faults.warn(
-              e, "cannot be given a file of %d bytes; a smaller one is tried".formatted(bytes));
+              e,
+              "cannot be given a file of %d bytes; a smaller one is tried".formatted(name.bytes()));
         } else {
           refuse(e);
         }
@@ -328,7 +362,7 @@ final class StoreGrowth implements DiskBudget.Owner {
     }
     try {
       Rebuild rebuild = made == null ? null : take(file, made);
-      done = rebuild != null && copyAll(file, rebuild, progress);
+      return rebuild != null && copyAll(file, rebuild, progress);
     } catch (IOException | StoreBusyException | OutOfMemoryError e) {
       // None of them says anything of the file in use; if that failed meanwhile, it was said.
       if (holder.stillUses(file) && !madeRoom(e)) {
@@ -340,14 +374,7 @@ final class StoreGrowth implements DiskBudget.Owner {
       holder.fail(holder.file(), e);
       abandon(file);
     }
-    context.lock.lock();
-    try {
-      // Not the size that was wanted: all values may have been removed meanwhile.
-      var unused = resize(file.bytes());
-    } finally {
-      context.lock.unlock();
-    }
-    return done;
+    return false;
   }
 
   /**
@@ -375,26 +402,13 @@ final class StoreGrowth implements DiskBudget.Owner {
     }
   }
 
-  /** Changes what the store takes of the disk of all; returns false if there is too little. */
+  /**
+   * Changes what the store takes of the disk of all; returns false if there is too little. Under
+   * the writer's lock, as the file may be given up.
+   */
   private boolean resize(long bytes) {
     // A growth may end after the file it was for, when nothing is taken any more.
     return !holder.isOver() && context.budget.resize(this, bytes);
-  }
-
-  /** Returns null if the store has given its file up. */
-  private Generation make(FileInUse file, long bytes) throws IOException {
-    GenerationName name;
-    context.lock.lock();
-    try {
-      if (!holder.uses(file)) {
-        return null;
-      }
-      name = file.nextName(bytes);
-    } finally {
-      context.lock.unlock();
-    }
-    file.prepareToBeCopied();
-    return file.make(name);
   }
 
   private boolean copyAll(FileInUse file, Rebuild rebuild, Progress progress) throws IOException {
@@ -422,20 +436,13 @@ final class StoreGrowth implements DiskBudget.Owner {
     file.discardAbandoned();
   }
 
-  /**
-   * Returns null if the file is not in use any more, or newer than what was made, or there is no
-   * room left for that.
-   */
+  /** Returns null if the file is not in use any more, or newer than what was made. */
   private Rebuild take(FileInUse file, Generation made) {
     Rebuild taken = null;
     context.lock.lock();
     try {
-      // All values may have been removed meanwhile: by way of a file that is newer than this one,
-      // or
-      // of one that is smaller than the file was, so that what this one takes belongs to others.
-      if (holder.uses(file)
-          && made.number() > file.current().number()
-          && (made.bytes() <= file.bytes() || resize(made.bytes()))) {
+      // All values may have been removed meanwhile, by way of a file that is newer than this one.
+      if (holder.uses(file) && made.number() > file.current().number()) {
         taken = file.beginRebuild(made);
       }
     } finally {

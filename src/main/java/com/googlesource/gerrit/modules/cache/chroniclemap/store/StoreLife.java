@@ -97,6 +97,8 @@ final class StoreLife {
     context.lock.lock();
     try {
       cleared = holder.use(result.file(), result.report(), growth.emptyBytes(result.bytes()));
+      // Before what waits is written: the file may have to grow for that.
+      growth.opened(result.file(), result.bytes());
       // Applied before anyone else writes: after that the marker is not needed any more.
       boolean all = writer.writeAllNow();
       if (all && holder.state() == StoreState.READY) {
@@ -108,7 +110,6 @@ final class StoreLife {
     if (cleared) {
       context.dropOtherVersions();
     }
-    growth.fit(result.file(), result.bytes());
     if (result.file().diskBytes() >= LARGE) {
       // Now, as the page cache may be cold; smaller ones when there is time.
       context.threads.settle(result.file()::expectRandomAccess);

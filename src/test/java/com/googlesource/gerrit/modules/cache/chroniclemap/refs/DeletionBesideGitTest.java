@@ -33,12 +33,15 @@ import org.eclipse.jgit.lib.RefUpdate;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * A loose ref is deleted when native git has read it to pack it, and has not put its list in place
  * yet: a hook of git waits there.
  */
+@Timeout(value = 120, threadMode = ThreadMode.SEPARATE_THREAD)
 class DeletionBesideGitTest {
   private static final String NAME = "refs/heads/packed";
 
@@ -94,7 +97,7 @@ class DeletionBesideGitTest {
   /** Has git read all refs, and wait while it has the lock of packed-refs. */
   private void beginToPack() throws IOException {
     git =
-        new ProcessBuilder("git", "pack-refs", "--all")
+        new ProcessBuilder("git", "-c", "core.hooksPath=hooks", "pack-refs", "--all")
             .directory(test.folder().toFile())
             .redirectErrorStream(true)
             .start();

@@ -70,7 +70,10 @@ class RunWithoutTest {
       assertThat(RunWithout.isNoted(folder)).isTrue();
       assertThat(RunWithout.clear(folder)).isFalse();
       assertThat(RunWithout.isNoted(folder)).isTrue();
-      assertThat(Files.readString(RunWithout.fileIn(folder))).contains("" + second.pid());
+      assertThat(Files.readString(RunWithout.fileIn(folder)))
+          .contains("process " + first.pid() + " ");
+      assertThat(Files.readString(RunWithout.fileIn(folder)))
+          .contains("process " + second.pid() + " ");
       kill(first);
       assertThat(RunWithout.clear(folder)).isFalse();
       assertThat(RunWithout.isNoted(folder)).isTrue();

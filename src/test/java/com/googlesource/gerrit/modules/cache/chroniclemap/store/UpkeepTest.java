@@ -511,6 +511,17 @@ class UpkeepTest {
     assertThat(budget.resize(next, 80)).isTrue();
   }
 
+  /** Halves of what is asked for may all be more than that or less than is of use. */
+  @Test
+  void whoHasAShareThatIsOfUseGetsIt() {
+    DiskBudget budget = new DiskBudget(100);
+    DiskBudget.Owner[] large = new DiskBudget.Owner[1];
+    large[0] = owner(150, () -> assertThat(budget.resize(large[0], 50)).isTrue());
+    assertThat(budget.take(large[0], 100, 1)).isEqualTo(100);
+    // Its share is 21.
+    assertThat(budget.take(owner(40, () -> {}), 39, 20)).isEqualTo(39);
+  }
+
   private static DiskBudget.Owner owner(long maxBytes, Runnable shrink) {
     return new DiskBudget.Owner() {
       @Override

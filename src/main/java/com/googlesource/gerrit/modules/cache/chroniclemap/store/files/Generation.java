@@ -56,7 +56,7 @@ public final class Generation {
   }
 
   /** The most that the file may take, bytes. */
-  public long bytes() {
+  long bytes() {
     return name.bytes();
   }
 
