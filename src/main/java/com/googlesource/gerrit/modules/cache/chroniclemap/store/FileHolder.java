@@ -357,7 +357,7 @@ final class FileHolder {
   private void mayComeBack(Exception cause) {
     context.faults.warn(
         cause,
-        "its files can neither be deleted nor marked: delete them before the next start, or entries"
-            + " that were invalidated may come back");
+        "its files can neither be deleted nor marked: before the next start delete all of them,"
+            + " whatever their names end with, or entries that were invalidated may come back");
   }
 }

@@ -157,7 +157,7 @@ final class Recovery {
       } else {
         logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
             "%s: nobody here can know whether the process lives that holds locks of refs by %s; if"
-                + " it does not, delete them by hand",
+                + " it does not: refs-safety, By hand, in the documentation",
             paths.packedRefs().getParent(), file);
       }
     } finally {
