@@ -211,6 +211,8 @@ class SerializerFaultsTest {
     LoadingCache<String, String> cache = site.loading(def);
     assertThat(cache.get("huge").length()).isEqualTo(HUGE);
     cache.put("small", "v");
+    // A stop does not wait long for a file that is just growing.
+    ((ChronicleMapCache<?, ?>) cache).disk().store().flush();
     site.restart();
     cache = site.loading(def);
     String huge = cache.getIfPresent("huge");
@@ -222,6 +224,7 @@ class SerializerFaultsTest {
     cache.invalidate("huge");
     assertThat(cache.get("huge").charAt(HUGE - 1)).isEqualTo('y');
     cache.put("huge", "z".repeat(HUGE));
+    ((ChronicleMapCache<?, ?>) cache).disk().store().flush();
     site.restart();
     cache = site.loading(def);
     assertThat(cache.getIfPresent("huge").charAt(7)).isEqualTo('z');
