@@ -188,7 +188,7 @@ final class ChronicleMapCacheFactory
               PureCaches.NAMES,
               opened.hasStores(),
               importsByItself(),
-              log::warn);
+              log::tell);
       Optional<String> stale = made.whyStoresAreStale();
       if (stale.isPresent()) {
         log.warn("All caches begin empty but those that can't be stale: " + stale.get());

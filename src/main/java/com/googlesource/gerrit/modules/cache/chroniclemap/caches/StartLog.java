@@ -18,6 +18,7 @@ import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.logging.Level;
 
 /**
  * What the log has to say of the start, held back until it can be read: Gerrit opens its error_log
@@ -28,7 +29,9 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 final class StartLog {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  private final Queue<String> waiting = new ConcurrentLinkedQueue<>();
+  private record Message(Level level, String text) {}
+
+  private final Queue<Message> waiting = new ConcurrentLinkedQueue<>();
   private volatile boolean readable;
 
   /** From here on messages are logged at once. */
@@ -38,7 +41,11 @@ final class StartLog {
   }
 
   void warn(String message) {
-    waiting.add(message);
+    tell(Level.WARNING, message);
+  }
+
+  void tell(Level level, String message) {
+    waiting.add(new Message(level, message));
     if (readable) {
       flush();
     }
@@ -69,8 +76,8 @@ final class StartLog {
   }
 
   private void flush() {
-    for (String text = waiting.poll(); text != null; text = waiting.poll()) {
-      logger.atWarning().log("%s", text);
+    for (Message next = waiting.poll(); next != null; next = waiting.poll()) {
+      logger.at(next.level).log("%s", next.text);
     }
   }
 }

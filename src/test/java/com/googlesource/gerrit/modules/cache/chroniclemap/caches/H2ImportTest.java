@@ -521,7 +521,8 @@ class H2ImportTest {
     close();
     Files.delete(note());
     H2Imports looking =
-        new H2Imports(temp.resolve("cache"), Set.of(), /* hasStores= */ true, true, w -> {});
+        new H2Imports(
+            temp.resolve("cache"), Set.of(), /* hasStores= */ true, true, (level, text) -> {});
     assertThat(looking.whyStoresAreStale()).isPresent();
     H2Imports.forget(temp.resolve("cache"));
     MoreFiles.deleteRecursively(
@@ -754,7 +755,8 @@ class H2ImportTest {
   void ifItCannotBeNotedWhatIsInUseTheNextStartIsInDoubt() throws Exception {
     withH2(def(SESSIONS), h2 -> putMany(h2, 10));
     Path folder = temp.resolve("cache");
-    H2Imports first = new H2Imports(folder, Set.of(), /* hasStores= */ false, true, w -> {});
+    H2Imports first =
+        new H2Imports(folder, Set.of(), /* hasStores= */ false, true, (level, text) -> {});
     assertThat(first.whyStoresAreStale()).isEmpty();
     first.begin();
     Path inTheWay = folder.resolve(note().getFileName() + ".next/file");
@@ -762,7 +764,8 @@ class H2ImportTest {
     first.ready();
     first.stop();
     MoreFiles.deleteRecursively(inTheWay.getParent(), RecursiveDeleteOption.ALLOW_INSECURE);
-    H2Imports next = new H2Imports(folder, Set.of(), /* hasStores= */ false, true, w -> {});
+    H2Imports next =
+        new H2Imports(folder, Set.of(), /* hasStores= */ false, true, (level, text) -> {});
     assertThat(next.whyStoresAreStale()).isPresent();
   }
 

@@ -79,9 +79,6 @@ class ClearInRebuildTest {
     }
 
     @Override
-    protected void called() {}
-
-    @Override
     public void mapping(Path file) throws IOException {
       super.mapping(file);
       String name = file.getFileName().toString();
@@ -91,7 +88,7 @@ class ClearInRebuildTest {
       } else if (Thread.currentThread() == clearing) {
         clearing = null;
         goOn.countDown();
-        awaitThat(() -> isGrowthWaiting());
+        awaitThat(ClearInRebuildTest::isGrowthWaiting);
         isCleared = true;
       } else if (isCleared && name.startsWith("cleared") && name.endsWith(".growing")) {
         isCleared = false;

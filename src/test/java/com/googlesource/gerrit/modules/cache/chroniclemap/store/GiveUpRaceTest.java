@@ -67,9 +67,6 @@ class GiveUpRaceTest {
     }
 
     @Override
-    protected void called() {}
-
-    @Override
     public void move(Path from, Path to) throws IOException {
       if (from.toString().endsWith(".growing") && reader.getState() == Thread.State.NEW) {
         reader.start();
@@ -138,9 +135,6 @@ class GiveUpRaceTest {
     }
 
     @Override
-    protected void called() {}
-
-    @Override
     public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
       if (file.toString().endsWith(".growing")
           && options.contains(StandardOpenOption.WRITE)
@@ -203,9 +197,6 @@ class GiveUpRaceTest {
     FailingDisk() {
       super(Disk.REAL);
     }
-
-    @Override
-    protected void called() {}
 
     @Override
     public void mapping(Path file) throws IOException {

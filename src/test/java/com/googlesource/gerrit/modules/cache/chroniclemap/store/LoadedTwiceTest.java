@@ -68,9 +68,6 @@ class LoadedTwiceTest {
     }
 
     @Override
-    protected void called() {}
-
-    @Override
     public void mapping(Path file) throws IOException {
       super.mapping(file);
       Touches.tell(file, this::touching);

@@ -39,9 +39,6 @@ public final class SlowStores {
     }
 
     @Override
-    protected void called() {}
-
-    @Override
     public void mapping(Path file) {
       if (file.toString().endsWith(".growing")) {
         LockSupport.parkNanos(NANOS);

@@ -41,7 +41,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
+import java.util.function.BiConsumer;
+import java.util.logging.Level;
 import java.util.stream.Stream;
 
 /**
@@ -84,7 +85,7 @@ public final class H2Imports {
   private final Set<String> neverStale;
   private final boolean automatic;
   private final ImportLedger ledger;
-  private final Consumer<String> warnings;
+  private final BiConsumer<Level, String> log;
   private final CountDownLatch stopped = new CountDownLatch(1);
   private final Thread thread = new Thread(this::runAll, "cache-chroniclemap-import");
 
@@ -100,9 +101,6 @@ public final class H2Imports {
   /** Of {@link #FIRST}, those that were not run yet. Guarded by this. */
   private int firstLeft;
 
-  /** What is to be told once {@link #ready} is. Guarded by this. */
-  private final List<String> toldEarly = new ArrayList<>();
-
   /** Guarded by this. */
   private boolean ready;
 
@@ -113,17 +111,17 @@ public final class H2Imports {
    * @param neverStale names of caches whose values depend on their keys alone
    * @param hasStores whether there are files of stores
    * @param automatic whether to take over what H2 has without being asked
-   * @param warnings told what people should know
+   * @param log told what people should know, by level
    */
   public H2Imports(
       Path folder,
       Set<String> neverStale,
       boolean hasStores,
       boolean automatic,
-      Consumer<String> warnings) {
+      BiConsumer<Level, String> log) {
     this.folder = folder;
     this.neverStale = neverStale;
-    this.warnings = warnings;
+    this.log = log;
     this.automatic = automatic;
     this.ledger = new ImportLedger(folder, hasStores);
     thread.setDaemon(true);
@@ -280,8 +278,6 @@ public final class H2Imports {
     }
     synchronized (this) {
       ready = true;
-      toldEarly.forEach(H2Imports::tellNow);
-      toldEarly.clear();
       notifyAll();
     }
   }
@@ -391,36 +387,25 @@ public final class H2Imports {
     String cache = report.cache();
     switch (report.state()) {
       case DONE, FULL -> {
-        tellWhenReady(
+        log.accept(
+            Level.INFO,
             "Cache %s: took over %d values from H2 in %d ms"
                 .formatted(cache, report.imported(), report.millis()));
         warnOfDetail(report);
       }
       case INTERRUPTED -> warnOfDetail(report);
       case FAILED ->
-          warnings.accept(
+          log.accept(
+              Level.WARNING,
               "Cache %s could not be taken over from H2: %s. To try again: ssh HOST cache-chroniclemap import %s"
                   .formatted(cache, report.detail(), cache));
       case NOTHING, WAITING, RUNNING, IN_USE -> {}
     }
   }
 
-  /** Gerrit opens its error_log only when most caches are made. */
-  private synchronized void tellWhenReady(String text) {
-    if (ready) {
-      tellNow(text);
-    } else {
-      toldEarly.add(text);
-    }
-  }
-
-  private static void tellNow(String text) {
-    logger.atInfo().log("%s", text);
-  }
-
   private void warnOfDetail(ImportReport report) {
     if (!report.detail().isEmpty()) {
-      warnings.accept("Cache %s: %s".formatted(report.cache(), report.detail()));
+      log.accept(Level.WARNING, "Cache %s: %s".formatted(report.cache(), report.detail()));
     }
   }
 
