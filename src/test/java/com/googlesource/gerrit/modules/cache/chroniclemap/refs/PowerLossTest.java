@@ -15,6 +15,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
@@ -25,16 +26,14 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefs
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
+import java.util.Random;
 import java.util.TreeMap;
+import java.util.function.ToIntFunction;
 import java.util.stream.Stream;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.api.PackRefsCommand;
@@ -47,117 +46,82 @@ import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The machine loses its power before each step of several changes, with {@code core.fsyncRefFiles}:
- * what of the module's own files was not synced is as it was when it last was, and nothing is on
- * disk of what comes after. Who opens the repository then must find all refs old or all new; and
- * new, once all was synced that is synced before a change is acknowledged.
+ * The machine loses its power before each step of several changes, and the disk has any mixture of
+ * old and new that {@link UnsyncedDisk} allows.
+ *
+ * <p>With {@code core.fsyncRefFiles} whoever opens the repository then must find all refs old or all
+ * new, and new once the change was acknowledged. Without it nobody can promise that, but no ref may
+ * be given a value that the disk does not have for it: opening the repository changes none.
+ *
+ * <p>{@code -Drefs.power=50} tries so many mixtures for each step, and {@code -Drefs.power.seed=7}
+ * other ones.
  */
-@Timeout(300)
+@Timeout(600)
 class PowerLossTest {
   private static final String A = "refs/heads/a";
   private static final String B = "refs/heads/b";
   private static final String C = "refs/heads/c";
   private static final String PACKED = "refs/heads/packed";
+  private static final String CHANGE = "refs/changes/01/1/1";
+  private static final String META = "refs/changes/01/1/meta";
+
+  private static final int MIXTURES = Integer.getInteger("refs.power", 2);
+  private static final long SEED = Long.getLong("refs.power.seed", 1);
 
   @TempDir Path folder;
 
+  private final Random random = new Random(SEED);
   private TestRefs test;
-  private final Snapshots disk = new Snapshots();
+  private UnsyncedDisk disk;
   private RefDatabase refs;
+  private int copies;
 
-  /** What is on disk before a step. */
-  private record Snapshot(String before, Path copy, int synced) {}
+  /** What the disk may have before a step. */
+  private record Left(String before, boolean isAcknowledged, List<Path> copies) {}
 
-  /** Copies the repository before each step. */
-  private final class Snapshots extends RefDisk {
-    private final List<Snapshot> taken = new ArrayList<>();
+  private final List<Left> left = new ArrayList<>();
 
-    /** Of the module's own files, when they were last synced. */
-    private final Map<String, byte[]> synced = new HashMap<>();
-
-    private final Set<Path> beingSynced = new LinkedHashSet<>();
-    private int syncs;
-    private int copies;
-
-    /** Syncs of a file with this end fail. */
-    private String broken = "none";
-
-    @Override
-    protected synchronized void about(String step, Path file) throws IOException {
-      for (Path done : beingSynced) {
-        if (isOwn(done)) {
-          synced.put(done.getFileName().toString(), Files.readAllBytes(done));
-        }
-      }
-      beingSynced.clear();
-      Path copy = folder.resolve("copy" + copies++ + ".git");
-      copy(copy);
-      taken.add(new Snapshot(step + " " + file.getFileName(), copy, syncs));
-      if (step.equals("sync")) {
-        if (file.toString().endsWith(broken)) {
-          throw new IOException("broken");
-        }
-        if (Files.isRegularFile(file)) {
-          beingSynced.add(file);
-        }
-        syncs++;
-      }
-    }
-
-    private void copy(Path copy) throws IOException {
-      try {
-        Process copies =
-            new ProcessBuilder("cp", "-a", test.folder().toString(), copy.toString())
-                .inheritIO()
-                .start();
-        assertThat(copies.waitFor()).isEqualTo(0);
-      } catch (InterruptedException e) {
-        throw new IOException(e);
-      }
-      Path own = copy.resolve("cache-chroniclemap");
-      if (!Files.isDirectory(own)) {
-        return;
-      }
-      try (Stream<Path> files = Files.list(own)) {
-        for (Path file : files.toList()) {
-          String name = file.getFileName().toString();
-          // In its place: a lock may be a link to it.
-          try (RandomAccessFile lost = new RandomAccessFile(file.toFile(), "rw")) {
-            byte[] content = synced.getOrDefault(name, new byte[0]);
-            lost.setLength(content.length);
-            lost.write(content);
-          }
-          // Of this process; after the loss it is a dead one's.
-          Files.move(file, file.resolveSibling("0" + name));
-        }
-      }
-    }
-  }
-
-  private static boolean isOwn(Path file) {
-    return file.getParent().endsWith("cache-chroniclemap") && Files.exists(file);
-  }
-
-  @BeforeEach
-  void makeRepository() throws Exception {
+  private void make(boolean durable) throws Exception {
     test = TestRefs.create(folder.resolve("a.git"), null);
-    test.repository().getConfig().setBoolean("core", null, "fsyncRefFiles", true);
+    test.repository().getConfig().setBoolean("core", null, "fsyncRefFiles", durable);
     test.repository().getConfig().save();
     Files.writeString(
         test.folder().resolve("packed-refs"),
         "# pack-refs with: peeled fully-peeled sorted \n" + id(0).name() + " " + PACKED + "\n");
+    disk = new UnsyncedDisk(test.folder(), step -> lose(step, false));
     refs = open(test, disk);
   }
 
   @AfterEach
   void close() {
     test.close();
+  }
+
+  private void lose(String before, boolean isAcknowledged) throws IOException {
+    List<Path> made = new ArrayList<>();
+    made.add(leave(versions -> 0));
+    made.add(leave(versions -> versions - 1));
+    int undecided = disk.undecided();
+    if (undecided > 1) {
+      for (int i = 0; i < MIXTURES; i++) {
+        made.add(leave(random::nextInt));
+        // Nearly all is old, or nearly all is new.
+        made.add(leave(versions -> random.nextInt(undecided) == 0 ? versions - 1 : 0));
+        made.add(leave(versions -> random.nextInt(undecided) == 0 ? 0 : versions - 1));
+      }
+    }
+    left.add(new Left(before, isAcknowledged, made));
+  }
+
+  private Path leave(ToIntFunction<Integer> choice) throws IOException {
+    Path copy = folder.resolve("copy" + copies++ + ".git");
+    disk.leave(copy, choice);
+    return copy;
   }
 
   private ObjectId id(Integer number) {
@@ -185,7 +149,56 @@ class PowerLossTest {
     void make() throws Exception;
   }
 
-  /** Makes a change, and looks what is left if the power goes before each of its steps. */
+  private interface Check {
+    void check(String when, Left after, Path copy) throws Exception;
+  }
+
+  private void make(String what, Change change, Check check) throws Exception {
+    left.clear();
+    change.make();
+    disk.changed();
+    lose("all is over", true);
+    for (Left each : left) {
+      for (int i = 0; i < each.copies.size(); i++) {
+        Path copy = each.copies.get(i);
+        List<Path> locks = locks(copy);
+        check.check(what + ", before " + each.before + ", mixture " + i, each, copy);
+        for (Path lock : locks) {
+          assertWithMessage("%s, before %s, mixture %s", what, each.before, i)
+              .that(Files.exists(lock))
+              .isFalse();
+        }
+        MoreFiles.deleteRecursively(copy, RecursiveDeleteOption.ALLOW_INSECURE);
+      }
+    }
+  }
+
+  /** Those whose transaction's file is there too. */
+  private static List<Path> locks(Path repository) throws IOException {
+    List<Path> locks = new ArrayList<>();
+    try (Stream<Path> files = Files.walk(repository.resolve("refs"))) {
+      for (Path file : files.filter(each -> each.toString().endsWith(".lock")).toList()) {
+        if ((int) Files.getAttribute(file, "unix:nlink") > names(repository, file)) {
+          locks.add(file);
+        }
+      }
+    }
+    return locks;
+  }
+
+  /** How many locks are links to one file. */
+  private static int names(Path repository, Path file) throws IOException {
+    int names = 0;
+    try (Stream<Path> files = Files.walk(repository.resolve("refs"))) {
+      for (Path each : files.filter(other -> other.toString().endsWith(".lock")).toList()) {
+        names += Files.isSameFile(each, file) ? 1 : 0;
+      }
+    }
+    Path packed = repository.resolve("packed-refs.lock");
+    return names + (Files.exists(packed) && Files.isSameFile(packed, file) ? 1 : 0);
+  }
+
+  /** Makes a change that is to survive, and looks what is left if the power goes in each step. */
   private void change(String what, Change change) throws Exception {
     change(what, null, change);
   }
@@ -193,33 +206,58 @@ class PowerLossTest {
   /**
    * The same.
    *
-   * @param instead what may be found too, where it is told to have failed; null where it must not
+   * @param instead what may be found too, where the change fails; null where it must not
    */
   private void change(String what, @Nullable Map<String, String> instead, Change change)
       throws Exception {
     Map<String, String> before = values(refs);
-    disk.taken.clear();
-    int first = disk.syncs;
-    change.make();
-    Map<String, String> after = values(refs);
-    int last = disk.syncs;
-    for (Snapshot snapshot : List.copyOf(disk.taken)) {
-      String when = what + ", before " + snapshot.before + ", step of " + disk.taken.size();
-      try (TestRefs left = TestRefs.open(snapshot.copy)) {
-        Map<String, String> found = values(open(left, new RefDisk()));
-        if (instead == null && snapshot.synced == last && last > first) {
-          assertWithMessage(when).that(found).isEqualTo(after);
-        } else {
-          assertWithMessage(when).that(found).isAnyOf(before, after, instead);
-        }
-        try (Stream<Path> files = Files.walk(left.folder())) {
-          assertWithMessage(when)
-              .that(files.filter(file -> file.toString().endsWith(".lock")).toList())
-              .isEmpty();
+    make(
+        what,
+        change,
+        (when, after, copy) -> {
+          try (TestRefs opened = TestRefs.open(copy)) {
+            Map<String, String> found = values(open(opened, new RefDisk()));
+            if (instead == null && after.isAcknowledged) {
+              assertWithMessage(when).that(found).isEqualTo(values(refs));
+            } else {
+              assertWithMessage(when).that(found).isAnyOf(before, values(refs), instead);
+            }
+          }
+        });
+  }
+
+  /** Makes a change of which nothing is synced: opening what is left must change no ref. */
+  private void changeUnsynced(String what, Change change) throws Exception {
+    make(
+        what,
+        change,
+        (when, after, copy) -> {
+          Map<String, String> before = files(copy);
+          try (TestRefs opened = TestRefs.open(copy)) {
+            RefDatabase database = open(opened, new RefDisk());
+            try {
+              values(database);
+            } catch (IOException e) {
+              // A ref's file that is empty, as git and JGit leave one too.
+            }
+          }
+          assertWithMessage(when).that(files(copy)).isEqualTo(before);
+        });
+  }
+
+  /** All files of refs, but for locks. */
+  private static Map<String, String> files(Path repository) throws IOException {
+    Map<String, String> contents = new TreeMap<>();
+    try (Stream<Path> files = Files.walk(repository)) {
+      for (Path file : files.filter(Files::isRegularFile).toList()) {
+        String name = repository.relativize(file).toString();
+        if (!name.endsWith(".lock")
+            && (name.startsWith("refs/") || name.equals("packed-refs") || name.equals("HEAD"))) {
+          contents.put(name, Files.readString(file, UTF_8));
         }
       }
-      MoreFiles.deleteRecursively(snapshot.copy, RecursiveDeleteOption.ALLOW_INSECURE);
     }
+    return contents;
   }
 
   private void batch(ReceiveCommand... commands) throws IOException {
@@ -251,61 +289,70 @@ class PowerLossTest {
     assertThat(update.update()).isAnyOf(RefUpdate.Result.NEW, RefUpdate.Result.FORCED);
   }
 
-  @Test
-  void changesThatAreAcknowledgedAreThere() throws Exception {
-    change("batch", () -> batch(command(A, null, 2), command(B, null, 2)));
-    change("update", () -> update(A, 2, 3));
-    change("batch again", () -> batch(command(A, 3, 1), command(B, 2, 1)));
-    change("update again", () -> update(B, 1, 4));
-    change("create", () -> update(C, null, 4));
-    change(
+  private interface Changes {
+    void change(String what, Change change) throws Exception;
+  }
+
+  private void makeChanges(Changes changes) throws Exception {
+    changes.change("batch", () -> batch(command(A, null, 2), command(B, null, 2)));
+    changes.change("update", () -> update(A, 2, 3));
+    changes.change("batch again", () -> batch(command(A, 3, 1), command(B, 2, 1)));
+    changes.change("batch once more", () -> batch(command(A, 1, 2), command(B, 1, 3)));
+    changes.change("update again", () -> update(B, 3, 4));
+    changes.change("create", () -> update(C, null, 4));
+    changes.change("new folders", () -> batch(command(CHANGE, null, 1), command(META, null, 2)));
+    changes.change(
         "all kinds",
         () ->
             batch(
-                command(A, 1, 2), command(B, 4, null), command(C, 4, 0), command(PACKED, 0, null)));
-    change("update after a deletion", () -> update(A, 2, 3));
-    change("create what was deleted", () -> update(B, null, 3));
-    change(
+                command(A, 2, 1), command(B, 4, null), command(C, 4, 0), command(PACKED, 0, null)));
+    changes.change("update after a deletion", () -> update(A, 1, 3));
+    changes.change("create what was deleted", () -> update(B, null, 3));
+    changes.change(
         "pack",
         () ->
             refs.packRefs(
                 NullProgressMonitor.INSTANCE, new PackRefsCommand(test.repository()).setAll(true)));
-    change("delete a packed ref", () -> update(C, 0, null));
-    change("batch of packed ones", () -> batch(command(A, 3, 4), command(B, 3, 4)));
+    changes.change("delete a packed ref", () -> update(C, 0, null));
+    changes.change("batch of packed ones", () -> batch(command(A, 3, 4), command(B, 3, 4)));
   }
 
-  /** The decision is on disk, and then something can't be: the batch is told to have failed. */
+  @Test
+  void changesThatAreAcknowledgedAreThere() throws Exception {
+    make(true);
+    makeChanges(this::change);
+  }
+
+  /** What was decided and not synced must not be put over what came after it. */
+  @Test
+  void whatWasNotSyncedRewindsNoRef() throws Exception {
+    make(false);
+    makeChanges(this::changeUnsynced);
+  }
+
+  /** All is on disk that a decision needs, and then something can't be: the batch fails. */
   @Test
   void aBatchWhoseSyncFailsIsAllOldOrAllNew() throws Exception {
+    make(true);
     change("before", () -> batch(command(A, null, 2), command(B, null, 2)));
-    Map<String, String> failed = values(refs);
-    failed.put(A, id(3).name());
-    failed.put(B, id(3).name());
-    disk.broken = ".1";
-    change(
-        "value can't be synced",
-        failed,
-        () -> {
-          try {
-            batch(command(A, 2, 3), command(B, 2, 3));
-            throw new AssertionError("done all the same");
-          } catch (IOException e) {
-            assertThat(e).hasMessageThat().contains("broken");
-          }
-        });
-    disk.broken = "cache-chroniclemap";
-    Files.createDirectories(test.folder().resolve("cache-chroniclemap"));
-    change(
-        "folder can't be synced",
-        failed,
-        () -> {
-          refs = open(test, disk);
-          try {
-            batch(command(A, 2, 3), command(B, 2, 3));
-            throw new AssertionError("done all the same");
-          } catch (IOException e) {
-            assertThat(e).hasMessageThat().contains("broken");
-          }
-        });
+    for (String broken : List.of(".1", "cache-chroniclemap", "heads")) {
+      Map<String, String> failed = values(refs);
+      failed.put(A, id(3).name());
+      failed.put(B, id(3).name());
+      change(
+          broken + " can't be synced",
+          failed,
+          () -> {
+            disk.broken = broken;
+            try {
+              batch(command(A, 2, 3), command(B, 2, 3));
+              throw new AssertionError("done all the same");
+            } catch (IOException e) {
+              assertThat(e).hasMessageThat().contains("broken");
+            } finally {
+              disk.broken = "none";
+            }
+          });
+    }
   }
 }

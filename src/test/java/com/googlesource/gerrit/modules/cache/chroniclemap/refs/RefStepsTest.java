@@ -321,7 +321,7 @@ class RefStepsTest {
     Path journals = repository.resolve("cache-chroniclemap");
     if (Files.isDirectory(journals)) {
       for (Path file : files(journals)) {
-        Files.move(file, file.resolveSibling("0" + file.getFileName()));
+        Files.move(file, file.resolveSibling("dead-" + file.getFileName()));
       }
     }
   }

@@ -76,6 +76,16 @@ final class Durable {
     }
   }
 
+  /** Both at the same time. */
+  static void all(Collection<Path> files, Collection<Path> folders) throws IOException {
+    List<Future<?>> running = begin(folders, Durable::folder);
+    try {
+      files(files);
+    } finally {
+      await(running, folders);
+    }
+  }
+
   /**
    * Returns when it is on disk which files are in these folders. On threads of its own: a folder
    * can be opened by a channel alone, which an interrupt of the caller's would close.

@@ -20,13 +20,13 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.io.ByteArrayOutputStream;
 import java.io.Closeable;
 import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.zip.CRC32C;
 import org.eclipse.jgit.annotations.Nullable;
@@ -34,79 +34,60 @@ import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 
 /**
- * The file that one transaction of refs keeps while it runs. It says whose the transaction is, what
- * it is to do and whether it has been decided, so that whoever opens the repository after the
- * process was killed can finish it or undo it ({@code Recovery}).
+ * The file that one ref transaction keeps while it runs. It names the refs and their new values, so
+ * that whoever opens the repository after the process was killed can complete the transaction or
+ * remove its locks ({@code Recovery}).
  *
- * <p>What is on disk, step by step:
+ * <p>The steps of a transaction, and what each leaves on disk:
  *
  * <ol>
- *   <li>The {@link JournalOwner} says by a lock that the process lives; the names and new values
- *       are written to this file.
- *   <li>Locks of refs are taken. Each is a hard link to this file, which fails if there is a lock,
- *       and by which a lock tells whose it is for as long as it is there.
- *   <li>What is to become a loose ref is written to files beside this one.
- *   <li>A line is added: the transaction is decided. From here on it is finished, by whomever.
- *   <li>Refs change, locks are removed, and last this file.
+ *   <li>The text is written once, to a new file {@code OWNER-NUMBER.transaction}, and never changes.
+ *       The {@link JournalOwner} shows by a file lock that the process lives.
+ *   <li>The refs are locked. Each lock is a hard link to this file: making it fails if the ref is
+ *       locked already, and it tells whose the lock is for as long as it exists.
+ *   <li>New values of refs are written to files beside this one.
+ *   <li>The file is renamed to {@code .decided}, or to {@code .durable} if the decision and all that
+ *       it needs survive a crash of the machine. From here on the transaction is completed, by
+ *       whomever.
+ *   <li>Values are renamed into place, the locks are deleted, and last this file.
  * </ol>
  *
- * <p>The text, one line each: a title with the version; the id of the boot of the machine; for each
- * ref its new id (zeros to delete it) and its name; {@code prepared} and, after a decision, {@code
- * decided}, each with the CRC32C of all that stands before; {@code end}. It costs the same whatever
- * the size of the repository: it grows with the refs of the transaction.
+ * <p>No file serves two transactions. After a loss of power a lock may be back that had been deleted,
+ * and then leads to the text of its own transaction, never to that of a later one.
  *
- * <p>A file that was made serves one transaction after the other ({@link JournalPool}): to make one
- * is what costs most of all. For one thread at a time.
+ * <p>The text has one line each for: a title with the version; the boot of the system, the machine and
+ * the kind of file system, as {@link Origin} has them; each ref, with its new id (zeros to delete it)
+ * and its name; {@code end} and the CRC32C of all that stands before. Its length grows with the refs
+ * of the transaction alone. For one thread at a time.
  */
 public final class Journal implements Closeable {
-  private static final String TITLE = "cache-chroniclemap ref transaction 1\n";
-  private static final String BOOT = "boot ";
-  private static final String PREPARED = "prepared ";
-  private static final String DECIDED = "decided ";
-  private static final byte[] END = "end\n".getBytes(US_ASCII);
+  private static final String TITLE = "cache-chroniclemap ref transaction 2\n";
+  private static final String END = "end ";
 
-  private static final String SUFFIX = ".transaction";
+  private static final String PREPARED = ".transaction";
+  private static final String DECIDED = ".decided";
+  private static final String DURABLE = ".durable";
+
   private static final AtomicLong COUNT = new AtomicLong();
-
-  /** Of this running system. */
-  private static final Optional<String> BOOT_ID = bootId();
-
-  /** Of a system that has no name, and of a process of which nobody can know whether it lives. */
-  private static final String NO_BOOT = "unknown";
 
   private final RefDisk disk;
   private final JournalOwner owner;
-  private final Path file;
 
-  private final String boot;
+  /** Its path without the suffix. */
+  private final String stem;
 
-  /** No channel: an interrupt of the thread would close that. */
-  private final RandomAccessFile open;
+  private Path file;
 
-  private final CRC32C crc = new CRC32C();
-
-  /** Where the next line is to stand. */
-  private int position;
-
-  /** Where the line of the decision is to stand. */
-  private int prepared;
-
-  /** Whether the disk keeps that there is such a file. */
-  private boolean isKept;
-
-  /**
-   * Whether the disk may have a decision in it, of this transaction or an earlier one. No ref may
-   * be locked by such a file: after a crash of the machine the lock would be taken for that of the
-   * transaction that was decided, and the ref given its value again.
-   */
-  private boolean mayBeDecidedOnDisk;
-
-  private Journal(RefDisk disk, JournalOwner owner, Path file, String boot, RandomAccessFile open) {
+  private Journal(RefDisk disk, JournalOwner owner, Path file) {
     this.disk = disk;
     this.owner = owner;
     this.file = file;
-    this.boot = boot;
-    this.open = open;
+    this.stem = stem(file);
+  }
+
+  private static String stem(Path file) {
+    String name = file.toString();
+    return name.substring(0, name.lastIndexOf('.'));
   }
 
   /** A ref and its new value; zeros to delete it. */
@@ -118,56 +99,53 @@ public final class Journal implements Closeable {
         || (name.chars().noneMatch(c -> c < ' ') && UTF_8.newEncoder().canEncode(name));
   }
 
-  /** Makes a file that says nothing yet. */
-  static Journal create(RefDisk disk, JournalOwner owner) throws IOException {
-    Path file = owner.file("-" + COUNT.incrementAndGet() + SUFFIX);
-    String boot = owner.isLocked() ? BOOT_ID.orElse(NO_BOOT) : NO_BOOT;
-    return new Journal(disk, owner, file, boot, disk.createToKeepOpen(file));
+  /**
+   * Writes the file of a new transaction.
+   *
+   * @throws IOException if it can't be written; nothing is left then
+   */
+  static Journal begin(RefDisk disk, JournalOwner owner, List<Entry> entries)
+      throws IOException {
+    Path file = owner.file("-" + COUNT.incrementAndGet() + PREPARED);
+    boolean done = false;
+    try {
+      disk.write(file, text(owner.origin(), entries));
+      if (!owner.origin().isLocal()) {
+        // Another machine sees the locks at once, and has to find this text if this one dies.
+        disk.syncFiles(List.of(file));
+      }
+      done = true;
+      return new Journal(disk, owner, file);
+    } finally {
+      if (!done) {
+        disk.delete(file);
+      }
+    }
+  }
+
+  private static byte[] text(Origin origin, List<Entry> entries) {
+    ByteArrayOutputStream text = new ByteArrayOutputStream(256 + 96 * entries.size());
+    text.writeBytes((TITLE + origin.lines()).getBytes(UTF_8));
+    byte[] id = new byte[Constants.OBJECT_ID_STRING_LENGTH];
+    for (Entry entry : entries) {
+      entry.newId().copyTo(id, 0);
+      text.writeBytes(id);
+      text.write(' ');
+      text.writeBytes(entry.name().getBytes(UTF_8));
+      text.write('\n');
+    }
+    text.writeBytes((END + crc(text.toByteArray(), text.size()) + "\n").getBytes(US_ASCII));
+    return text.toByteArray();
+  }
+
+  private static String crc(byte[] text, int length) {
+    CRC32C crc = new CRC32C();
+    crc.update(text, 0, length);
+    return HexFormat.of().toHexDigits((int) crc.getValue());
   }
 
   JournalOwner owner() {
     return owner;
-  }
-
-  /** Whether nobody has deleted the file. */
-  boolean isThere() {
-    return file.toFile().exists();
-  }
-
-  /**
-   * Begins a transaction, in place of the one before, of which no lock is left.
-   *
-   * @throws IOException if it can't be written: no lock may be taken then
-   */
-  void begin(List<Entry> entries) throws IOException {
-    crc.reset();
-    position = 0;
-    ByteArrayOutputStream text = new ByteArrayOutputStream(128 + 96 * entries.size());
-    text.writeBytes((TITLE + BOOT + boot + "\n").getBytes(US_ASCII));
-    byte[] id = new byte[Constants.OBJECT_ID_STRING_LENGTH];
-    for (Entry entry : entries) {
-      entry.newId.copyTo(id, 0);
-      text.writeBytes(id);
-      text.write(' ');
-      text.writeBytes(entry.name.getBytes(UTF_8));
-      text.write('\n');
-    }
-    write(text, PREPARED);
-    prepared = position;
-  }
-
-  /** Writes at the end, in one call: half of it would be taken for nothing. */
-  private void write(ByteArrayOutputStream text, String mark) throws IOException {
-    crc.update(text.toByteArray());
-    byte[] line =
-        (mark + HexFormat.of().toHexDigits((int) crc.getValue()) + "\n").getBytes(US_ASCII);
-    crc.update(line);
-    text.writeBytes(line);
-    int length = text.size();
-    // What a longer transaction before has left behind is no part of this one.
-    text.writeBytes(END);
-    writeAt(position, text.toByteArray());
-    position += length;
   }
 
   /** The file, to which locks are links. */
@@ -176,171 +154,133 @@ public final class Journal implements Closeable {
   }
 
   /** A file beside, for the new value of a ref or, with another mark, for something else. */
-  public Path beside(String mark) {
-    return beside(file, mark);
-  }
-
-  private static Path beside(Path file, String mark) {
-    String name = file.getFileName().toString();
-    return file.resolveSibling(name.substring(0, name.length() - SUFFIX.length()) + "." + mark);
+  Path beside(String mark) {
+    return Path.of(stem + "." + mark);
   }
 
   /**
-   * Decides the transaction. From here on it must be finished.
+   * Decides the transaction. From here on it must be completed.
    *
-   * @throws IOException if it can't be; then {@link #undecide} must follow
-   */
-  void decide() throws IOException {
-    write(new ByteArrayOutputStream(), DECIDED);
-  }
-
-  /**
-   * The same, and it outlives a crash of the machine. What was written beside is kept by the disk
-   * at the same time: should the decision outlive a crash and those not, they are written again
-   * from this file.
+   * <p>A durable decision costs two rounds of syncs, whose files and folders are synced at the same
+   * time: all that it needs first, then its own name.
    *
-   * @param beside files that were written
-   * @param over journals whose transactions are over, and whose decisions the disk is to forget at
-   *     the same time
+   * @param durable whether the decision has to survive a crash of the machine
+   * @param values new values of refs
+   * @param folders those that hold the locks: a decision without its locks would be taken for one
+   *     that has been completed
+   * @throws IOException if it can't be decided; then {@link #undecide} must follow
    */
-  void decide(List<Path> beside, List<Journal> over) throws IOException {
-    for (Journal journal : over) {
-      // Over the decision itself.
-      journal.writeAt(journal.prepared, END);
+  void decide(boolean durable, Collection<Path> values, Collection<Path> folders)
+      throws IOException {
+    if (durable) {
+      List<Path> files = new ArrayList<>(values);
+      files.add(file);
+      List<Path> all = new ArrayList<>(folders);
+      all.add(file.getParent());
+      all.add(file.getParent().getParent()); // where this transaction may have made that folder
+      disk.sync(files, all);
     }
-    decide();
-    mayBeDecidedOnDisk = true;
-    List<Path> files = new ArrayList<>(beside);
-    over.forEach(journal -> files.add(journal.file));
-    files.add(file);
-    disk.syncFiles(files);
-    over.forEach(journal -> journal.mayBeDecidedOnDisk = false);
-    if (!isKept) {
+    // Another machine sees a rename at once, and the text was synced before the first lock.
+    moveTo(durable || !owner.origin().isLocal() ? DURABLE : DECIDED);
+    if (durable) {
       disk.syncFolders(List.of(file.getParent()));
-      isKept = true;
     }
-  }
-
-  /** Whether it may lock refs: see {@link #mayBeDecidedOnDisk}. */
-  boolean mayLock() {
-    return !mayBeDecidedOnDisk;
   }
 
   /**
-   * Takes the decision back: all has its old value again, or nothing has happened. Does nothing if
-   * there was none.
+   * Takes the decision back, if there was one: all refs have their old values again.
+   *
+   * @param durable as it was decided
    */
-  public void undecide() throws IOException {
-    writeAt(prepared, END);
-    position = prepared;
-    if (mayBeDecidedOnDisk) {
-      disk.syncFiles(List.of(file));
-      mayBeDecidedOnDisk = false;
+  void undecide(boolean durable) throws IOException {
+    for (String suffix : List.of(DECIDED, DURABLE)) {
+      Path decided = Path.of(stem + suffix);
+      if (Files.exists(decided)) {
+        file = decided;
+        moveTo(PREPARED);
+        if (durable) {
+          disk.syncFolders(List.of(file.getParent()));
+        }
+      }
     }
   }
 
-  private void writeAt(int place, byte[] text) throws IOException {
-    open.seek(place);
-    disk.write(open, file, text);
+  private void moveTo(String suffix) throws IOException {
+    Path target = Path.of(stem + suffix);
+    try {
+      disk.rename(file, target);
+    } catch (NoSuchFileException e) {
+      // A network file system may have lost its answer to a call that renamed it.
+      if (!Files.exists(target)) {
+        throw e;
+      }
+    }
+    file = target;
   }
 
-  /** Removes the file: the transaction is over, and none of its locks is left. */
+  /** Deletes the file: the transaction is over, and none of its locks is left. */
   @Override
   public void close() throws IOException {
-    try {
-      disk.delete(file);
-    } finally {
-      open.close();
-    }
+    disk.delete(file);
   }
 
   // ---- those of others
 
   /**
-   * What a dead process's file says.
+   * What the file of another process says.
    *
-   * @param boot of the system that it ran on, if that can be known
-   * @param entries empty if it was killed before it took any lock
-   * @param decided whether it is to be finished
+   * @param origin where it was written; null if that can't be read
+   * @param entries empty if the text was not written as a whole
    */
-  public record Found(Path file, Optional<String> boot, List<Entry> entries, boolean decided) {
-    /** Whether it was written on this running system. */
-    public boolean isOfThisBoot() {
-      return boot.isPresent() && boot.equals(BOOT_ID);
-    }
-
-    /** Whether it says that nobody can know whether its process lives. */
-    public boolean isUnknown() {
-      return boot.isPresent() && boot.get().equals(NO_BOOT);
-    }
-
+  public record Found(
+      Path file, @Nullable Origin origin, List<Entry> entries, boolean decided, boolean durable) {
     public Path beside(String mark) {
-      return Journal.beside(file, mark);
+      return Path.of(stem(file) + "." + mark);
+    }
+
+    /**
+     * Whether the transaction has to be completed. A decision that was not synced counts only on the
+     * system that has it in its page cache: on disk it may have survived a crash while later updates
+     * of the same refs have not.
+     */
+    public boolean isToComplete() {
+      return !entries.isEmpty()
+          && (durable || (decided && origin != null && origin.isOfThisBoot()));
     }
   }
 
   /** Whether a file in the folder is that of a transaction. */
   public static boolean isJournal(Path file) {
-    return file.getFileName().toString().endsWith(SUFFIX);
+    String name = file.getFileName().toString();
+    return name.endsWith(PREPARED) || name.endsWith(DECIDED) || name.endsWith(DURABLE);
   }
 
   /** Reads the file of a process that is dead. */
   public static Found read(Path file) throws IOException {
-    byte[] text = Files.readAllBytes(file);
+    byte[] bytes = Files.readAllBytes(file);
+    String text = new String(bytes, UTF_8);
+    boolean durable = file.toString().endsWith(DURABLE);
+    boolean decided = durable || file.toString().endsWith(DECIDED);
+    Origin origin =
+        text.startsWith(TITLE) ? Origin.parse(text.substring(TITLE.length())) : null;
+    int end = text.lastIndexOf("\n" + END) + 1;
+    boolean isWhole =
+        origin != null
+            && end > 0
+            && text.substring(end)
+                .equals(END + crc(bytes, text.substring(0, end).getBytes(UTF_8).length) + "\n");
     List<Entry> entries = new ArrayList<>();
-    Optional<String> boot = Optional.empty();
-    boolean prepared = false;
-    boolean decided = false;
-    CRC32C crc = new CRC32C();
-    int line = 0;
-    int number = 0;
-    for (int i = 0; i < text.length && !decided; i++) {
-      if (text[i] != '\n') {
-        continue;
-      }
-      String content = new String(text, line, i - line, UTF_8);
-      String mark = prepared ? DECIDED : PREPARED;
-      if (number == 0) {
-        if (!(content + "\n").equals(TITLE)) {
-          break;
-        }
-      } else if (number == 1) {
-        boot = Optional.of(content.substring(Math.min(BOOT.length(), content.length())));
-      } else if (content.startsWith(mark)) {
-        if (!content.equals(mark + HexFormat.of().toHexDigits((int) crc.getValue()))) {
-          break;
-        }
-        decided = prepared;
-        prepared = true;
-      } else {
-        // Behind the mark, the end, and perhaps what an earlier transaction has left.
-        Entry entry = prepared ? null : entry(content);
-        if (entry == null) {
-          break;
-        }
-        entries.add(entry);
-      }
-      crc.update(text, line, i + 1 - line);
-      line = i + 1;
-      number++;
+    if (isWhole) {
+      text.substring(TITLE.length(), end)
+          .lines()
+          .skip(Origin.LINES)
+          .forEach(line -> entries.add(entry(line)));
     }
-    return new Found(file, boot, prepared ? entries : List.of(), decided);
+    return new Found(file, origin, entries, decided, durable);
   }
 
-  @Nullable
   private static Entry entry(String line) {
     int end = Constants.OBJECT_ID_STRING_LENGTH;
-    if (line.length() < end + 2 || !ObjectId.isId(line.substring(0, end))) {
-      return null;
-    }
     return new Entry(line.substring(end + 1), ObjectId.fromString(line.substring(0, end)));
-  }
-
-  private static Optional<String> bootId() {
-    try {
-      return Optional.of(Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).trim());
-    } catch (IOException | RuntimeException e) {
-      return Optional.empty();
-    }
   }
 }

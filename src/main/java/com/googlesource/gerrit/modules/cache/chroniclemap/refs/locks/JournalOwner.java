@@ -36,15 +36,15 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
- * A file that says whether the process lives to which some {@link Journal}s of a repository belong:
- * as long as it does, the file is locked. The system lets the lock go when the process ends,
- * however it ends.
+ * The file {@code PID-START-....alive} that shows whether the process lives to which some {@link
+ * Journal}s of a repository belong: the process keeps it locked, and the system releases the lock
+ * when the process ends, however it ends.
  *
- * <p>That tells for certain among processes of one running system, also of different containers.
- * About a process on another machine it tells nothing: see {@code Recovery}.
+ * <p>This is certain among processes of one running system, also of different containers. What it
+ * says of a process on another machine is in {@link Origin#isDead}.
  *
- * <p>Nothing but this class opens the file. It must not, as a process loses its lock when it closes
- * the file, by whatever way it was opened.
+ * <p>No other class may open the file: a process loses its lock on a file when it closes that file,
+ * however it was opened.
  */
 public final class JournalOwner implements Closeable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -76,9 +76,10 @@ public final class JournalOwner implements Closeable {
   private final RandomAccessFile open;
 
   private final Object key;
-  private final boolean isLocked;
 
-  /** Its journals that are in use. Guarded by the pool. */
+  private final Origin origin;
+
+  /** Its journals that are in use. Guarded by the {@link RefLocker}. */
   int inUse;
 
   private JournalOwner(
@@ -87,7 +88,7 @@ public final class JournalOwner implements Closeable {
     this.file = file;
     this.key = key;
     this.open = open;
-    this.isLocked = isLocked;
+    this.origin = Origin.ofThis(file.getParent(), isLocked);
   }
 
   /**
@@ -162,7 +163,7 @@ public final class JournalOwner implements Closeable {
 
   private static void tellOfNoLocks(Path file, Exception why) {
     logger.atWarning().withCause(why).atMostEvery(1, TimeUnit.HOURS).log(
-        "%s can't be locked: should this process be killed, locks of refs that it leaves have to"
+        "%s can't be locked: if this process is killed, the locks of refs that it leaves have to"
             + " be deleted by hand",
         file);
   }
@@ -176,9 +177,8 @@ public final class JournalOwner implements Closeable {
     }
   }
 
-  /** Whether others can tell whether this process lives. */
-  boolean isLocked() {
-    return isLocked;
+  Origin origin() {
+    return origin;
   }
 
   /** The name of a file of this owner. */
@@ -202,6 +202,22 @@ public final class JournalOwner implements Closeable {
   }
 
   // ---- those of others
+
+  /**
+   * Whether a process of this machine that lives has the number and the start time in the name of an
+   * owner's file. Then the process lives whatever became of its lock.
+   */
+  public static boolean isLiving(Path file) {
+    String[] parts = file.getFileName().toString().split("-", 3);
+    try {
+      return ProcessHandle.of(Long.parseLong(parts[0]))
+          .flatMap(process -> process.info().startInstant())
+          .filter(start -> start.toEpochMilli() == Long.parseLong(parts[1]))
+          .isPresent();
+    } catch (RuntimeException e) {
+      return false; // not a name that this module gives
+    }
+  }
 
   /** The owner's file of a file in the folder; empty if it is one of this process. */
   public static Optional<Path> ofOthers(Path file) {

@@ -39,6 +39,13 @@ import org.eclipse.jgit.util.FileUtils;
  * <p>Any thread may call.
  */
 public class RefDisk {
+  private volatile SharedMode mode = SharedMode.NONE;
+
+  /** Sets the permissions of all files and folders that are made from now on. */
+  public final void share(SharedMode newMode) {
+    mode = newMode;
+  }
+
   /** Called before each step. */
   protected void about(String step, Path file) throws IOException {}
 
@@ -51,6 +58,7 @@ public class RefDisk {
   final void create(Path file) throws IOException {
     about("create", file);
     Files.createFile(file);
+    mode.apply(file);
   }
 
   /**
@@ -60,7 +68,17 @@ public class RefDisk {
    */
   final RandomAccessFile createToKeepOpen(Path file) throws IOException {
     about("create", file);
-    return new RandomAccessFile(file.toFile(), "rw");
+    RandomAccessFile open = new RandomAccessFile(file.toFile(), "rw");
+    boolean done = false;
+    try {
+      mode.apply(file);
+      done = true;
+      return open;
+    } finally {
+      if (!done) {
+        open.close();
+      }
+    }
   }
 
   /**
@@ -88,36 +106,50 @@ public class RefDisk {
     }
   }
 
-  private static boolean make(File folder) {
-    if (folder.mkdir() || folder.isDirectory()) {
+  private boolean make(File folder) throws IOException {
+    if (makeLast(folder)) {
       return true;
     }
     File parent = folder.getParentFile();
-    return parent != null && make(parent) && (folder.mkdir() || folder.isDirectory());
+    return parent != null && make(parent) && makeLast(folder);
+  }
+
+  private boolean makeLast(File folder) throws IOException {
+    if (folder.mkdir()) {
+      mode.apply(folder.toPath());
+      return true;
+    }
+    return folder.isDirectory();
   }
 
   /** Writes a file. No interrupt of the thread disturbs it. */
   public final void write(Path file, byte[] content) throws IOException {
     about("write", file);
     try (FileOutputStream out = new FileOutputStream(file.toFile())) {
+      mode.apply(file);
       out.write(content);
     }
-  }
-
-  /** Writes to an open file where that stands, in one call. */
-  final void write(RandomAccessFile open, Path file, byte[] content) throws IOException {
-    about("write", file);
-    open.write(content);
   }
 
   /** Opens a file to be written anew. An interrupt of the thread closes it. */
   public final FileChannel openToWrite(Path file) throws IOException {
     about("open", file);
-    return FileChannel.open(
-        file,
-        StandardOpenOption.CREATE,
-        StandardOpenOption.TRUNCATE_EXISTING,
-        StandardOpenOption.WRITE);
+    FileChannel open =
+        FileChannel.open(
+            file,
+            StandardOpenOption.CREATE,
+            StandardOpenOption.TRUNCATE_EXISTING,
+            StandardOpenOption.WRITE);
+    boolean done = false;
+    try {
+      mode.apply(file);
+      done = true;
+      return open;
+    } finally {
+      if (!done) {
+        open.close();
+      }
+    }
   }
 
   /** Puts a file into the place of another one, at once. */
@@ -174,8 +206,19 @@ public class RefDisk {
     Durable.files(files);
   }
 
+  /** Has the disk keep both, at the same time: see {@link #syncFiles}, {@link #syncFolders}. */
+  final void sync(Collection<Path> files, Collection<Path> folders) throws IOException {
+    for (Path file : files) {
+      about("sync", file);
+    }
+    for (Path folder : folders) {
+      about("sync", folder);
+    }
+    Durable.all(files, folders);
+  }
+
   /** Has the disk keep which files are in folders. */
-  public final void syncFolders(List<Path> folders) throws IOException {
+  public final void syncFolders(Collection<Path> folders) throws IOException {
     for (Path folder : folders) {
       about("sync", folder);
     }

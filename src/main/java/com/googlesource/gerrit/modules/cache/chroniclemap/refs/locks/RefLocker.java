@@ -11,21 +11,38 @@
 // WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 // See the License for the specific language governing permissions and
 // limitations under the License.
+
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks;
 
+import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import java.io.Closeable;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.List;
+import org.eclipse.jgit.annotations.Nullable;
 
 /**
  * Locks the refs of one repository folder for all who write them in this process, whatever
  * instances of the repository there are. Any thread may call.
  */
 public final class RefLocker implements Closeable {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
   private final RefDisk disk;
   private final LockTable table = new LockTable();
-  private final JournalPool journals;
+
+  /**
+   * Shows that this process lives while it has journals, and is kept for the next ones for some
+   * seconds. Guarded by this.
+   */
+  @Nullable private JournalOwner owner;
+
+  /** Whether the owner was used since the last look. Guarded by this. */
+  private boolean used;
+
+  /** Whether the log says that there can be no journals. Guarded by this. */
+  private boolean warned;
 
   /**
    * Makes it; takes nothing of the disk yet.
@@ -34,7 +51,6 @@ public final class RefLocker implements Closeable {
    */
   public RefLocker(RefDisk disk) {
     this.disk = disk;
-    this.journals = new JournalPool(disk);
   }
 
   RefDisk disk() {
@@ -43,10 +59,6 @@ public final class RefLocker implements Closeable {
 
   LockTable table() {
     return table;
-  }
-
-  JournalPool journals() {
-    return journals;
   }
 
   /**
@@ -63,14 +75,108 @@ public final class RefLocker implements Closeable {
     return RefLocks.lock(paths, this, entries, waitMillis);
   }
 
-  /** Deletes the files of journals that nobody has used since this was last called. */
-  public void closeUnused() {
-    journals.closeUnused();
+  /**
+   * Begins the journal of a transaction; to be given to {@link #end}.
+   *
+   * @param folder is made if it is not there
+   * @return null if none can be written there
+   */
+  @Nullable
+  Journal begin(Path folder, List<Journal.Entry> entries) {
+    JournalOwner mine = null;
+    Journal journal = null;
+    try {
+      mine = owner(folder);
+      journal = Journal.begin(disk, mine, entries);
+      return journal;
+    } catch (IOException e) {
+      warn(folder, e);
+      return null;
+    } finally {
+      if (mine != null && journal == null) {
+        release(mine);
+      }
+    }
   }
 
-  /** Deletes those of all journals that are not in use. */
+  private synchronized JournalOwner owner(Path folder) throws IOException {
+    if (owner != null && !owner.isThere()) {
+      // Somebody has deleted the folder, with the repository perhaps, which may have been made again
+      // since. Journals without their owner's file would be taken for those of a dead process. The
+      // old owner goes with the last of its journals: until then others must know that it lives.
+      if (owner.inUse == 0) {
+        close(owner);
+      }
+      owner = null;
+    }
+    if (owner == null) {
+      owner = JournalOwner.make(disk, folder);
+    }
+    owner.inUse++;
+    used = true;
+    return owner;
+  }
+
+  private void warn(Path folder, IOException e) {
+    warn("cannot write in " + folder + ", which has to be writable for the user that runs Gerrit", e);
+  }
+
+  /** Says in the log, once, that a lock can't be a link to its journal. */
+  void warnOfPlainLock(Path lock, Exception why) {
+    warn("cannot make " + lock + " as a hard link to a file of its repository", why);
+  }
+
+  private synchronized void warn(String what, Exception e) {
+    if (!warned) {
+      warned = true;
+      logger.atWarning().withCause(e).log(
+          "%s. Refs are updated all the same, but if this process is killed the locks that it leaves"
+              + " have to be deleted by hand, and each atomic batch rewrites packed-refs",
+          what);
+    }
+  }
+
+  /**
+   * Ends a transaction.
+   *
+   * @param isUnlocked whether none of its locks is left; else the journal stays, and the next process
+   *     deletes them
+   */
+  void end(Journal journal, boolean isUnlocked) {
+    if (isUnlocked) {
+      close(journal);
+    }
+    release(journal.owner());
+  }
+
+  private synchronized void release(JournalOwner of) {
+    of.inUse--;
+    if (of != owner && of.inUse == 0) {
+      close(of);
+    }
+  }
+
+  /** Deletes the owner's file if nobody has used it since this was last called. */
+  public synchronized void closeUnused() {
+    if (owner != null && owner.inUse == 0 && !used) {
+      close(owner);
+      owner = null;
+    }
+    used = false;
+  }
+
+  /** Deletes the owner's file unless it is in use. */
   @Override
   public void close() {
-    journals.close();
+    closeUnused();
+    closeUnused();
+  }
+
+  private static void close(Closeable file) {
+    try {
+      file.close();
+    } catch (IOException e) {
+      logger.atSevere().withCause(e).log("cannot delete a file of a transaction that is over");
+    }
   }
 }

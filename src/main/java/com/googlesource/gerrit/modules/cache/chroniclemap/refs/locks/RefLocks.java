@@ -25,11 +25,16 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
@@ -38,10 +43,15 @@ import org.eclipse.jgit.lib.ObjectId;
  * The locks that one transaction has on its refs: in this process by {@link LockTable}, against
  * others by git's lock files ({@code NAME.lock}).
  *
- * <p>A lock file is a hard link to the transaction's {@link Journal}, so it can be told whose it is
- * after its process was killed. The new value of a ref is written to a file beside the journal and
- * renamed into place while the lock stays: so all locks are held until the last ref has changed,
- * and what could not be finished can be undone.
+ * <p>A lock file is a hard link to the transaction's {@link Journal}, which tells whose it is after
+ * its process was killed. The new value of a ref is written to a file beside the journal and renamed
+ * into place while the lock stays: so all locks are held until the last ref has changed, and what
+ * could not be completed can be undone.
+ *
+ * <p>Where the journal can't be written, or a ref is on another file system, the lock is a plain
+ * file and the new value is written to another one beside it. A single ref is updated just the same.
+ * A killed process leaves such a lock for ever, as git and JGit do, so an atomic batch has to be
+ * written in another way ({@link #isPlain}).
  *
  * <p>For one thread at a time: that of the writer, or while it waits that of the {@link
  * PackedRefsQueue}. All it costs grows with the refs of the transaction.
@@ -58,29 +68,46 @@ public final class RefLocks implements Closeable {
   private static final long FIRST_PAUSE_MILLIS = 1;
   private static final long LONGEST_PAUSE_MILLIS = 200;
 
+  /** Makes names of files that belong to no journal. */
+  private static final AtomicLong COUNT = new AtomicLong();
+
+  /**
+   * A lock file.
+   *
+   * @param key what tells a plain file from another one of its name; null for a link to the journal
+   */
+  private record Lock(Path file, @Nullable Object key) {}
+
   private final RefPaths paths;
   private final RefDisk disk;
   private final RefLocker locker;
   private final List<String> names;
-  private final Journal journal;
 
-  /** Lock files that were made, in the order of the names. */
-  private final List<Path> files = new ArrayList<>();
+  /** Null where none can be written: all locks are plain files then. */
+  @Nullable private final Journal journal;
+
+  /** Those of the refs, in the order of the names. */
+  private final List<Lock> locks = new ArrayList<>();
+
+  /** Folders that were made for locks. */
+  private final Set<Path> newFolders = new HashSet<>();
 
   /** Files for new values, by the number of the name; null where there is none. */
   private final Path[] values;
 
-  @Nullable private Path packedLock;
+  @Nullable private Lock packedLock;
 
-  /** Whether nothing of this transaction is left that tells by the journal whose it is. */
-  private boolean isClean = true;
+  /** Whether all files of this transaction could be deleted. */
+  private boolean isUnlocked = true;
 
-  /** Whether there is a lock that can't be told. */
+  /** Whether there is a lock that is no link to the journal. */
   private boolean isPlain;
 
+  private boolean isDurable;
   private boolean closed;
 
-  private RefLocks(RefPaths paths, RefLocker locker, List<String> names, Journal journal) {
+  private RefLocks(
+      RefPaths paths, RefLocker locker, List<String> names, @Nullable Journal journal) {
     this.paths = paths;
     this.disk = locker.disk();
     this.locker = locker;
@@ -125,8 +152,7 @@ public final class RefLocks implements Closeable {
     RefLocks locks = null;
     boolean done = false;
     try {
-      locks =
-          new RefLocks(paths, locker, names, locker.journals().take(paths.transactions(), entries));
+      locks = new RefLocks(paths, locker, names, locker.begin(paths.transactions(), entries));
       locks.lockFiles(end);
       done = true;
       return locks;
@@ -171,27 +197,29 @@ public final class RefLocks implements Closeable {
   @Nullable
   private String tryLockFiles() throws IOException {
     for (String name : names) {
-      Path lock = RefPaths.lockOf(paths.loose(name));
-      if (!link(lock)) {
+      Lock lock = tryLock(RefPaths.lockOf(paths.loose(name)));
+      if (lock == null) {
         return name;
       }
-      files.add(lock);
+      locks.add(lock);
     }
     return null;
   }
 
-  private boolean link(Path lock) throws IOException {
+  /** Returns null if the file is there already. */
+  @Nullable
+  private Lock tryLock(Path file) throws IOException {
     for (int attempt = 1; ; attempt++) {
       try {
         // Cheaper than the exception, where a new change needs a folder of its own.
-        if (!isBesideLast(lock) && !lock.getParent().toFile().isDirectory()) {
-          disk.makeFolders(lock.getParent());
+        if (!isBesideLast(file) && !file.getParent().toFile().isDirectory()) {
+          disk.makeFolders(file.getParent());
+          newFolders.add(file.getParent());
         }
-        return tryLink(lock);
+        return journal == null ? create(file, null) : link(file);
       } catch (IOException e) {
         // A folder above may just have been deleted, as it was empty.
-        if (attempt == FOLDER_ATTEMPTS || !journal.isThere()) {
-          isClean &= journal.isThere();
+        if (attempt == FOLDER_ATTEMPTS || (journal != null && !Files.exists(journal.file()))) {
           throw e;
         }
       }
@@ -199,42 +227,64 @@ public final class RefLocks implements Closeable {
   }
 
   /** Whether the folder is there for certain, as it has a lock of this transaction. */
-  private boolean isBesideLast(Path lock) {
-    return !files.isEmpty() && files.getLast().getParent().equals(lock.getParent());
+  private boolean isBesideLast(Path file) {
+    return !locks.isEmpty() && locks.getLast().file.getParent().equals(file.getParent());
   }
 
-  private boolean tryLink(Path lock) throws IOException {
+  @Nullable
+  private Lock link(Path file) throws IOException {
+    Lock lock = new Lock(file, null);
     try {
-      disk.link(lock, journal.file());
-      return true;
+      disk.link(file, journal.file());
+      return lock;
     } catch (FileAlreadyExistsException e) {
       // A network file system may have lost its answer to a call that made it.
-      return isOwn(lock);
+      return isOwn(lock) ? lock : null;
     } catch (NoSuchFileException e) {
       throw e;
     } catch (UnsupportedOperationException | FileSystemException e) {
-      // A file system without hard links, or with too few of them: a lock that can't be told after
-      // this process was killed is still a lock.
-      return create(lock, e);
+      // A file system without hard links, with too few of them, or another one than the journal's.
+      return create(file, e);
     }
   }
 
-  private boolean create(Path lock, Exception why) throws IOException {
+  /**
+   * Makes a lock that is a plain file, as git's are: it is as good as a link while this process
+   * lives, but nobody can tell afterwards whose it was.
+   */
+  @Nullable
+  private Lock create(Path file, @Nullable Exception why) throws IOException {
     try {
-      disk.create(lock);
-      isPlain = true;
-      return true;
+      disk.create(file);
     } catch (FileAlreadyExistsException e) {
-      return false;
+      return null;
     } catch (IOException e) {
-      e.addSuppressed(why);
+      if (why != null) {
+        e.addSuppressed(why);
+      }
       throw e;
     }
+    isPlain = true;
+    if (why != null) {
+      locker.warnOfPlainLock(file, why);
+    }
+    return new Lock(file, key(file));
   }
 
-  private boolean isOwn(Path lock) {
+  private static Object key(Path file) throws IOException {
+    Object key = Files.readAttributes(file, BasicFileAttributes.class).fileKey();
+    return key == null ? file : key;
+  }
+
+  /**
+   * Whether a lock is there and is this transaction's. Somebody may have deleted it, and somebody
+   * else made one: by hand, or on another machine where this process was taken for dead.
+   */
+  private boolean isOwn(Lock lock) {
     try {
-      return Files.isSameFile(lock, journal.file());
+      return lock.key == null
+          ? Files.isSameFile(lock.file, journal.file())
+          : lock.key.equals(key(lock.file));
     } catch (IOException e) {
       return false;
     }
@@ -246,25 +296,38 @@ public final class RefLocks implements Closeable {
    * @return false if another one has it locked
    */
   public boolean lockPackedRefs() throws IOException {
-    Path lock = RefPaths.lockOf(paths.packedRefs());
-    if (!link(lock)) {
-      return false;
-    }
-    packedLock = lock;
-    return true;
+    packedLock = tryLock(RefPaths.lockOf(paths.packedRefs()));
+    return packedLock != null;
   }
 
   /** Lets {@code packed-refs} go, if it is locked. */
   public void unlockPackedRefs() {
     if (packedLock != null) {
-      delete(packedLock);
+      delete(packedLock.file);
       packedLock = null;
     }
   }
 
+  /** A file on the file system of {@code packed-refs}, for its new content. */
+  public Path besidePackedRefs() {
+    return journal == null
+        ? plainFileIn(paths.packedRefs().getParentFile().toPath())
+        : journal.beside("packed");
+  }
+
+  /** A file that is no ref for anybody, wherever it is. */
+  private static Path plainFileIn(Path folder) {
+    return folder.resolve(
+        ".cache-chroniclemap-"
+            + ProcessHandle.current().pid()
+            + "-"
+            + COUNT.incrementAndGet()
+            + RefPaths.LOCK);
+  }
+
   /**
-   * Whether there are locks that can't be told to be of this transaction if the process is killed,
-   * for want of hard links: so it could not be finished.
+   * Whether there are locks of which nobody can tell whose they are if the process is killed: so the
+   * transaction could not be completed.
    */
   public boolean isPlain() {
     return isPlain;
@@ -272,10 +335,6 @@ public final class RefLocks implements Closeable {
 
   public List<String> names() {
     return names;
-  }
-
-  public Journal journal() {
-    return journal;
   }
 
   // ---- new values
@@ -290,7 +349,12 @@ public final class RefLocks implements Closeable {
 
   /** Writes the new content of a loose ref. */
   public void write(int number, byte[] content) throws IOException {
-    Path file = journal.beside(Integer.toString(number));
+    Lock lock = locks.get(number);
+    // A plain lock may be on another file system than the journal.
+    Path file =
+        lock.key == null
+            ? journal.beside(Integer.toString(number))
+            : plainFileIn(lock.file.getParent());
     values[number] = file;
     disk.write(file, content);
   }
@@ -310,58 +374,84 @@ public final class RefLocks implements Closeable {
   }
 
   /**
-   * Decides that the new values are to be put into place.
+   * Decides that the new values are put into place. Not for plain locks.
    *
-   * @param durable whether that is to outlive a crash of the machine
-   * @throws IOException if it can't be; then the decision must be taken back
+   * @param durable whether the decision has to survive a crash of the machine
+   * @throws IOException if it can't be decided; then the decision must be taken back
    */
   public void decide(boolean durable) throws IOException {
-    if (!durable) {
-      journal.decide();
-      return;
-    }
-    List<Journal> over = locker.journals().takeOver();
-    boolean done = false;
-    try {
-      journal.decide(written(), over);
-      done = true;
-    } finally {
-      // One that can't be synced is of no use to the next one either.
-      for (Journal each : over) {
-        locker.journals().giveBack(each, done);
-      }
-    }
+    isDurable = durable;
+    journal.decide(durable, written(), durable ? folders() : List.of());
+  }
+
+  /** Takes the decision back, if there was one: all refs have their old values again. */
+  public void undecide() throws IOException {
+    journal.undecide(isDurable);
   }
 
   /**
    * Puts a new value into the place of its loose ref.
    *
-   * @throws IOException if it can't be, as where a folder that is not empty has its name
+   * @throws IOException if it can't be, as where a folder that is not empty has its name, or where
+   *     the ref is not locked any more
    */
   public void publish(int number) throws IOException {
+    checkLocked(number);
     File target = paths.loose(names.get(number));
     disk.renameOverEmptyFolders(values[number], target);
     values[number] = null;
   }
 
+  /**
+   * Checks that the ref is still locked by this transaction, which it is unless somebody has deleted
+   * the lock file.
+   */
+  public void checkLocked(int number) throws IOException {
+    if (!isOwn(locks.get(number))) {
+      throw new IOException(
+          locks.get(number).file + " was deleted while its process held it: nothing is changed there");
+    }
+  }
+
   /** Has the disk keep which refs there are in the folders of this transaction's refs. */
   public void syncFolders() throws IOException {
-    disk.syncFolders(files.stream().map(Path::getParent).distinct().filter(Files::exists).toList());
+    disk.syncFolders(folders());
+  }
+
+  /** Those of the locks, and of new ones also all that are above them, as far as {@code refs/}. */
+  private Set<Path> folders() {
+    Path top = paths.refsFolder().toPath();
+    Set<Path> folders = new LinkedHashSet<>();
+    for (Lock lock : locks) {
+      Path folder = lock.file.getParent();
+      if (Files.exists(folder)) {
+        folders.add(folder);
+      }
+      if (newFolders.contains(folder)) {
+        for (Path above = folder; above.startsWith(top); above = above.getParent()) {
+          if (Files.exists(above)) {
+            folders.add(above);
+          }
+        }
+      }
+    }
+    return folders;
   }
 
   // ---- the end
 
   private void unlockFiles() {
-    files.forEach(this::delete);
-    files.clear();
+    locks.forEach(lock -> delete(lock.file));
+    locks.clear();
   }
 
   private void delete(Path file) {
     try {
       deleteTwice(file);
     } catch (IOException e) {
-      isClean = false;
-      logger.atSevere().withCause(e).log("cannot delete %s: delete it by hand", file);
+      isUnlocked = false;
+      logger.atSevere().withCause(e).log(
+          "cannot delete %s: delete it by hand, or Gerrit does when it is next started", file);
     }
   }
 
@@ -389,7 +479,9 @@ public final class RefLocks implements Closeable {
       }
       unlockPackedRefs();
       unlockFiles();
-      locker.journals().giveBack(journal, isClean);
+      if (journal != null) {
+        locker.end(journal, isUnlocked);
+      }
     } finally {
       locker.table().giveBack(names);
     }

@@ -279,7 +279,7 @@ final class PackedRefsQueue {
   /** Returns false if one of them fails to decide, so that what was written has too much. */
   private boolean write(List<Waiting> going, RefLocks leader, ParsedRefs packed, PackedEdits edits)
       throws IOException {
-    Path target = leader.journal().beside("packed");
+    Path target = leader.besidePackedRefs();
     try {
       ParsedRefs made = edits.isEmpty() ? packed : writeEdited(packed, edits, target);
       FileStamp stamp = made == packed ? null : FileStamp.ofWritten(target.toFile(), file.file());

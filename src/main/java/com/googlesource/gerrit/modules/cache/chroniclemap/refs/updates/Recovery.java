@@ -18,6 +18,7 @@ import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.JournalOwner;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Origin;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedEdits;
@@ -29,45 +30,33 @@ import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 
 /**
- * Finishes the transactions of processes that were killed, if they were decided, else undoes them;
- * and removes their locks. See {@link Journal} for what is on disk.
+ * Completes the transactions that killed processes had decided, and deletes the locks that they
+ * left. See {@link Journal} for what is on disk.
  *
- * <p>A ref of a decided transaction whose lock is there has not been changed by anybody since the
- * decision, and one whose lock is gone has been finished, or undone: in both cases what is done
- * here is right, and can be done again, should this process be killed too. Only one process does
- * it, and one thread: that which has the {@link JournalOwner}'s file locked.
+ * <p>While a ref's lock is there nobody else has changed the ref, and a ref whose lock is gone has
+ * its final value: in both cases what is done here is right, and can be done again if this process
+ * is killed too. Only the process and thread that holds the lock of the {@link JournalOwner}'s file
+ * does it.
+ *
+ * <p>After a crash of the machine the lock may be there although it had been deleted, and the ref
+ * changed since: neither was synced. So only a durable decision counts then, before which the locks
+ * were synced. Of all others the locks are deleted and no ref is changed, as if by git.
  *
  * <p>Costs a look into one folder where nothing was left.
  */
 final class Recovery {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
-
-  /**
-   * Only one kernel can have such a file system at a time: a process of an earlier boot is dead.
-   */
-  private static final Set<String> LOCAL =
-      Set.of(
-          "ext2",
-          "ext3",
-          "ext4",
-          "xfs",
-          "btrfs",
-          "zfs",
-          "tmpfs",
-          "overlay",
-          "f2fs",
-          "jfs",
-          "reiserfs",
-          "bcachefs");
 
   private final RefWriter writer;
   private final RefPaths paths;
@@ -151,13 +140,14 @@ final class Recovery {
           journals.add(Journal.read(each));
         }
       }
-      isDead = isDead(journals);
+      isDead =
+          !JournalOwner.isLiving(file) && Origin.isDead(origin(journals), paths.transactions());
       if (isDead) {
         dead.add(new Dead(owner, journals));
-      } else {
+      } else if (!journals.isEmpty()) {
         logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
-            "%s: nobody here can know whether the process lives that holds locks of refs by %s; if"
-                + " it does not: refs-safety, By hand, in the documentation",
+            "%s: nobody here can know whether the process lives that may hold locks of refs by %s;"
+                + " if it does not: refs-safety, By hand, in the documentation",
             paths.packedRefs().getParent(), file);
       }
     } finally {
@@ -167,16 +157,14 @@ final class Recovery {
     }
   }
 
-  /**
-   * Whether the process that has not locked its file any more is dead, and does not run on another
-   * machine, whose locks are not seen here.
-   */
-  private boolean isDead(List<Journal.Found> journals) throws IOException {
-    if (journals.stream().anyMatch(Journal.Found::isUnknown)) {
-      return false;
-    }
-    return journals.stream().anyMatch(Journal.Found::isOfThisBoot)
-        || LOCAL.contains(Files.getFileStore(paths.transactions()).type());
+  /** All are of one process. */
+  @Nullable
+  private static Origin origin(List<Journal.Found> journals) {
+    return journals.stream()
+        .map(Journal.Found::origin)
+        .filter(Objects::nonNull)
+        .findFirst()
+        .orElse(null);
   }
 
   private void finish(Dead dead) {
@@ -197,15 +185,16 @@ final class Recovery {
     boolean durable = writer.isDurable();
     List<String> deletions = new ArrayList<>();
     List<Path> folders = new ArrayList<>();
-    // Else it was over, and the journal kept for the next one.
     if (hasMoreNames(journal.file())) {
       logger.atInfo().log(
-          "%s: a killed process's transaction of %d refs is %s",
+          "%s: a killed process left locks of %s refs, which are deleted; %s",
           paths.packedRefs().getParent(),
-          journal.entries().size(),
-          journal.decided() ? "finished" : "undone");
+          journal.entries().isEmpty() ? "some" : journal.entries().size(),
+          journal.isToComplete()
+              ? "its transaction was decided and is completed"
+              : "no ref is changed");
     }
-    for (int i = 0; journal.decided() && i < journal.entries().size(); i++) {
+    for (int i = 0; journal.isToComplete() && i < journal.entries().size(); i++) {
       Journal.Entry entry = journal.entries().get(i);
       Path lock = RefPaths.lockOf(paths.loose(entry.name()));
       if (!isOwn(lock, journal)) {

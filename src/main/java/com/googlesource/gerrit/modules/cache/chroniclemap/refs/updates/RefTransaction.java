@@ -214,9 +214,10 @@ final class RefTransaction implements PackedRefsQueue.Request {
         locks.publish(i);
       }
     }
-    for (ReceiveCommand command : commands) {
-      if (deletes(command)) {
-        writer.deleteLoose(command.getRefName());
+    for (int i = 0; i < commands.size(); i++) {
+      if (deletes(commands.get(i))) {
+        locks.checkLocked(i);
+        writer.deleteLoose(commands.get(i).getRefName());
       }
     }
     if (durable) {
@@ -233,7 +234,7 @@ final class RefTransaction implements PackedRefsQueue.Request {
     }
     try {
       // Or, if this process is killed from here on, the rest would be given the new values.
-      locks.journal().undecide();
+      locks.undecide();
     } catch (IOException e) {
       why.addSuppressed(e);
     }
@@ -244,6 +245,7 @@ final class RefTransaction implements PackedRefsQueue.Request {
       String name = commands.get(i).getRefName();
       Ref old = oldValues.get(name);
       try {
+        locks.checkLocked(i);
         if (old != null && old.getStorage().isLoose()) {
           locks.write(i, old.getObjectId());
           if (durable) {

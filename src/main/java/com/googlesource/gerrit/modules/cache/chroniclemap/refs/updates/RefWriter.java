@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.SharedMode;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import java.io.File;
@@ -179,6 +180,7 @@ public final class RefWriter {
     if (isOwn()) {
       writes.beforeFirstUse(
           () -> {
+            disk().share(SharedMode.of(repository.getConfig()));
             boolean unused = recovery.run();
           });
     }
