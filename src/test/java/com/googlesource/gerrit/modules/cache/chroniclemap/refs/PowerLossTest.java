@@ -54,9 +54,9 @@ import org.junit.jupiter.api.io.TempDir;
  * The machine loses its power before each step of several changes, and the disk has any mixture of
  * old and new that {@link UnsyncedDisk} allows.
  *
- * <p>With {@code core.fsyncRefFiles} whoever opens the repository then must find all refs old or all
- * new, and new once the change was acknowledged. Without it nobody can promise that, but no ref may
- * be given a value that the disk does not have for it: opening the repository changes none.
+ * <p>With {@code core.fsyncRefFiles} whoever opens the repository then must find all refs old or
+ * all new, and new once the change was acknowledged. Without it nobody can promise that, but no ref
+ * may be given a value that the disk does not have for it: opening the repository changes none.
  *
  * <p>{@code -Drefs.power=50} tries so many mixtures for each step, and {@code -Drefs.power.seed=7}
  * other ones.

@@ -38,9 +38,9 @@ import org.eclipse.jgit.annotations.Nullable;
  * A disk that knows of everything below a repository's refs what a loss of power may leave of it.
  *
  * <p>A file has one of the contents that it had since it was last synced, and each name in a folder
- * leads to one of the files that it led to since the folder was last synced, whatever becomes of the
- * other names and files. A new file is empty until it is synced. That is more than file systems do,
- * which keep some order; but which order differs.
+ * leads to one of the files that it led to since the folder was last synced, whatever becomes of
+ * the other names and files. A new file is empty until it is synced. That is more than file systems
+ * do, which keep some order; but which order differs.
  */
 final class UnsyncedDisk extends RefDisk {
   private static final String JOURNAL_TITLE = "cache-chroniclemap ref transaction";
@@ -210,8 +210,8 @@ final class UnsyncedDisk extends RefDisk {
    * Makes a copy of the repository as the loss of power may leave it, after which the system has
    * booted again.
    *
-   * @param choice which of so many versions there is of each name and file in turn; the first is the
-   *     oldest
+   * @param choice which of so many versions there is of each name and file in turn; the first is
+   *     the oldest
    */
   synchronized void leave(Path copy, ToIntFunction<Integer> choice) throws IOException {
     Files.createDirectories(copy);
@@ -256,6 +256,7 @@ final class UnsyncedDisk extends RefDisk {
     text = text.substring(0, end).replaceFirst("\nboot .*\n", "\nboot earlier\n");
     CRC32C crc = new CRC32C();
     crc.update(text.getBytes(UTF_8));
-    return (text + "end " + HexFormat.of().toHexDigits((int) crc.getValue()) + "\n").getBytes(UTF_8);
+    return (text + "end " + HexFormat.of().toHexDigits((int) crc.getValue()) + "\n")
+        .getBytes(UTF_8);
   }
 }

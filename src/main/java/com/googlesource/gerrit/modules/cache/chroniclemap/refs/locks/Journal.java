@@ -41,24 +41,24 @@ import org.eclipse.jgit.lib.ObjectId;
  * <p>The steps of a transaction, and what each leaves on disk:
  *
  * <ol>
- *   <li>The text is written once, to a new file {@code OWNER-NUMBER.transaction}, and never changes.
- *       The {@link JournalOwner} shows by a file lock that the process lives.
+ *   <li>The text is written once, to a new file {@code OWNER-NUMBER.transaction}, and never
+ *       changes. The {@link JournalOwner} shows by a file lock that the process lives.
  *   <li>The refs are locked. Each lock is a hard link to this file: making it fails if the ref is
  *       locked already, and it tells whose the lock is for as long as it exists.
  *   <li>New values of refs are written to files beside this one.
- *   <li>The file is renamed to {@code .decided}, or to {@code .durable} if the decision and all that
- *       it needs survive a crash of the machine. From here on the transaction is completed, by
+ *   <li>The file is renamed to {@code .decided}, or to {@code .durable} if the decision and all
+ *       that it needs survive a crash of the machine. From here on the transaction is completed, by
  *       whomever.
  *   <li>Values are renamed into place, the locks are deleted, and last this file.
  * </ol>
  *
- * <p>No file serves two transactions. After a loss of power a lock may be back that had been deleted,
- * and then leads to the text of its own transaction, never to that of a later one.
+ * <p>No file serves two transactions. After a loss of power a lock may be back that had been
+ * deleted, and then leads to the text of its own transaction, never to that of a later one.
  *
- * <p>The text has one line each for: a title with the version; the boot of the system, the machine and
- * the kind of file system, as {@link Origin} has them; each ref, with its new id (zeros to delete it)
- * and its name; {@code end} and the CRC32C of all that stands before. Its length grows with the refs
- * of the transaction alone. For one thread at a time.
+ * <p>The text has one line each for: a title with the version; the boot of the system, the machine
+ * and the kind of file system, as {@link Origin} has them; each ref, with its new id (zeros to
+ * delete it) and its name; {@code end} and the CRC32C of all that stands before. Its length grows
+ * with the refs of the transaction alone. For one thread at a time.
  */
 public final class Journal implements Closeable {
   private static final String TITLE = "cache-chroniclemap ref transaction 2\n";
@@ -104,8 +104,7 @@ public final class Journal implements Closeable {
    *
    * @throws IOException if it can't be written; nothing is left then
    */
-  static Journal begin(RefDisk disk, JournalOwner owner, List<Entry> entries)
-      throws IOException {
+  static Journal begin(RefDisk disk, JournalOwner owner, List<Entry> entries) throws IOException {
     Path file = owner.file("-" + COUNT.incrementAndGet() + PREPARED);
     boolean done = false;
     try {
@@ -239,9 +238,9 @@ public final class Journal implements Closeable {
     }
 
     /**
-     * Whether the transaction has to be completed. A decision that was not synced counts only on the
-     * system that has it in its page cache: on disk it may have survived a crash while later updates
-     * of the same refs have not.
+     * Whether the transaction has to be completed. A decision that was not synced counts only on
+     * the system that has it in its page cache: on disk it may have survived a crash while later
+     * updates of the same refs have not.
      */
     public boolean isToComplete() {
       return !entries.isEmpty()
@@ -261,8 +260,7 @@ public final class Journal implements Closeable {
     String text = new String(bytes, UTF_8);
     boolean durable = file.toString().endsWith(DURABLE);
     boolean decided = durable || file.toString().endsWith(DECIDED);
-    Origin origin =
-        text.startsWith(TITLE) ? Origin.parse(text.substring(TITLE.length())) : null;
+    Origin origin = text.startsWith(TITLE) ? Origin.parse(text.substring(TITLE.length())) : null;
     int end = text.lastIndexOf("\n" + END) + 1;
     boolean isWhole =
         origin != null

@@ -204,8 +204,8 @@ public final class JournalOwner implements Closeable {
   // ---- those of others
 
   /**
-   * Whether a process of this machine that lives has the number and the start time in the name of an
-   * owner's file. Then the process lives whatever became of its lock.
+   * Whether a process of this machine that lives has the number and the start time in the name of
+   * an owner's file. Then the process lives whatever became of its lock.
    */
   public static boolean isLiving(Path file) {
     String[] parts = file.getFileName().toString().split("-", 3);

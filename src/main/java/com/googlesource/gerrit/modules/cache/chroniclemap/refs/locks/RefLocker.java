@@ -101,7 +101,8 @@ public final class RefLocker implements Closeable {
 
   private synchronized JournalOwner owner(Path folder) throws IOException {
     if (owner != null && !owner.isThere()) {
-      // Somebody has deleted the folder, with the repository perhaps, which may have been made again
+      // Somebody has deleted the folder, with the repository perhaps, which may have been made
+      // again
       // since. Journals without their owner's file would be taken for those of a dead process. The
       // old owner goes with the last of its journals: until then others must know that it lives.
       if (owner.inUse == 0) {
@@ -118,7 +119,9 @@ public final class RefLocker implements Closeable {
   }
 
   private void warn(Path folder, IOException e) {
-    warn("cannot write in " + folder + ", which has to be writable for the user that runs Gerrit", e);
+    warn(
+        "cannot write in " + folder + ", which has to be writable for the user that runs Gerrit",
+        e);
   }
 
   /** Says in the log, once, that a lock can't be a link to its journal. */
@@ -139,8 +142,8 @@ public final class RefLocker implements Closeable {
   /**
    * Ends a transaction.
    *
-   * @param isUnlocked whether none of its locks is left; else the journal stays, and the next process
-   *     deletes them
+   * @param isUnlocked whether none of its locks is left; else the journal stays, and the next
+   *     process deletes them
    */
   void end(Journal journal, boolean isUnlocked) {
     if (isUnlocked) {

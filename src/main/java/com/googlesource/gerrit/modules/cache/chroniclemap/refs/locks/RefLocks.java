@@ -44,14 +44,14 @@ import org.eclipse.jgit.lib.ObjectId;
  * others by git's lock files ({@code NAME.lock}).
  *
  * <p>A lock file is a hard link to the transaction's {@link Journal}, which tells whose it is after
- * its process was killed. The new value of a ref is written to a file beside the journal and renamed
- * into place while the lock stays: so all locks are held until the last ref has changed, and what
- * could not be completed can be undone.
+ * its process was killed. The new value of a ref is written to a file beside the journal and
+ * renamed into place while the lock stays: so all locks are held until the last ref has changed,
+ * and what could not be completed can be undone.
  *
  * <p>Where the journal can't be written, or a ref is on another file system, the lock is a plain
- * file and the new value is written to another one beside it. A single ref is updated just the same.
- * A killed process leaves such a lock for ever, as git and JGit do, so an atomic batch has to be
- * written in another way ({@link #isPlain}).
+ * file and the new value is written to another one beside it. A single ref is updated just the
+ * same. A killed process leaves such a lock for ever, as git and JGit do, so an atomic batch has to
+ * be written in another way ({@link #isPlain}).
  *
  * <p>For one thread at a time: that of the writer, or while it waits that of the {@link
  * PackedRefsQueue}. All it costs grows with the refs of the transaction.
@@ -326,8 +326,8 @@ public final class RefLocks implements Closeable {
   }
 
   /**
-   * Whether there are locks of which nobody can tell whose they are if the process is killed: so the
-   * transaction could not be completed.
+   * Whether there are locks of which nobody can tell whose they are if the process is killed: so
+   * the transaction could not be completed.
    */
   public boolean isPlain() {
     return isPlain;
@@ -403,13 +403,14 @@ public final class RefLocks implements Closeable {
   }
 
   /**
-   * Checks that the ref is still locked by this transaction, which it is unless somebody has deleted
-   * the lock file.
+   * Checks that the ref is still locked by this transaction, which it is unless somebody has
+   * deleted the lock file.
    */
   public void checkLocked(int number) throws IOException {
     if (!isOwn(locks.get(number))) {
       throw new IOException(
-          locks.get(number).file + " was deleted while its process held it: nothing is changed there");
+          locks.get(number).file
+              + " was deleted while its process held it: nothing is changed there");
     }
   }
 

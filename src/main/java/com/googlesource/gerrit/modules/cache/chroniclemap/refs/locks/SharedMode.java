@@ -75,7 +75,8 @@ public record SharedMode(int bits, boolean isExact) {
       // As below.
     }
     logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
-        "core.sharedRepository = %s is no mode that git knows: files are made with the umask", value);
+        "core.sharedRepository = %s is no mode that git knows: files are made with the umask",
+        value);
     return NONE;
   }
 

@@ -1,0 +1,379 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocker;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefWrites;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
+import java.io.IOException;
+import java.nio.file.FileStore;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.apache.log4j.AppenderSkeleton;
+import org.apache.log4j.Logger;
+import org.apache.log4j.spi.LoggingEvent;
+import org.eclipse.jgit.api.PackRefsCommand;
+import org.eclipse.jgit.lib.BatchRefUpdate;
+import org.eclipse.jgit.lib.NullProgressMonitor;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefUpdate;
+import org.eclipse.jgit.revwalk.RevWalk;
+import org.eclipse.jgit.transport.ReceiveCommand;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The files that updates make in a repository: whose they are, and what if they can't be made. */
+@Timeout(120)
+class RefFilesTest {
+  private static final String A = "refs/heads/a";
+  private static final String B = "refs/heads/b";
+  private static final String CHANGE = "refs/changes/01/1/1";
+  private static final String META = "refs/changes/01/1/meta";
+
+  @TempDir Path folder;
+
+  private TestRefs test;
+  private RefWrites writes;
+  private FileRefDatabase refs;
+
+  private void make(RefDisk disk, String... config) throws IOException {
+    test = TestRefs.create(folder.resolve("a.git"), null);
+    for (int i = 0; i < config.length; i += 2) {
+      test.repository().getConfig().setString("core", null, config[i], config[i + 1]);
+      test.repository().getConfig().save();
+    }
+    open(disk);
+  }
+
+  /** As another process would: nothing is shared with an earlier one. */
+  private void open(RefDisk disk) {
+    PackedRefsFile packed =
+        new PackedRefsFile(
+            test.folder().resolve("packed-refs").toFile(),
+            new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
+    writes = TestRefs.writes(packed, disk);
+    refs =
+        test.database(
+            packed,
+            writes,
+            new UpdateSettings(UpdateSettings.By.OWN, UpdateSettings.Atomic.LOOSE, 0));
+  }
+
+  @AfterEach
+  void close() {
+    writes.locker().close();
+    test.close();
+  }
+
+  private ObjectId id(Integer number) {
+    return number == null ? ObjectId.zeroId() : test.commits().get(number);
+  }
+
+  private ReceiveCommand command(String name, Integer from, Integer to) {
+    return new ReceiveCommand(id(from), id(to), name);
+  }
+
+  private void batch(ReceiveCommand... commands) throws IOException {
+    BatchRefUpdate batch = refs.newBatchUpdate();
+    batch.setAtomic(true);
+    batch.setAllowNonFastForwards(true);
+    batch.addCommand(commands);
+    try (RevWalk walk = new RevWalk(test.repository())) {
+      batch.execute(walk, NullProgressMonitor.INSTANCE);
+    }
+    for (ReceiveCommand command : commands) {
+      assertThat(command.getResult()).isEqualTo(ReceiveCommand.Result.OK);
+    }
+  }
+
+  private RefUpdate.Result update(String name, Integer to) throws IOException {
+    RefUpdate update = refs.newUpdate(name, false);
+    update.setForceUpdate(true);
+    if (to == null) {
+      return update.delete();
+    }
+    update.setNewObjectId(id(to));
+    return update.update();
+  }
+
+  private void pack() throws IOException {
+    refs.packRefs(
+        NullProgressMonitor.INSTANCE, new PackRefsCommand(test.repository()).setAll(true));
+  }
+
+  /** As native git has them. */
+  private Map<String, String> values() throws Exception {
+    TestRefs.Output git = test.tryGit("for-each-ref", "--format=%(refname) %(objectname)");
+    assertWithMessage(git.text()).that(git.status()).isEqualTo(0);
+    Map<String, String> seen = new TreeMap<>();
+    git.text().lines().forEach(line -> seen.put(line.split(" ")[0], line.split(" ")[1]));
+    Map<String, String> own = new TreeMap<>();
+    for (Ref ref : refs.getRefsByPrefix("refs/")) {
+      own.put(ref.getName(), ref.getObjectId().name());
+    }
+    assertThat(own).isEqualTo(seen);
+    return seen;
+  }
+
+  private List<String> files(String... ends) throws IOException {
+    try (Stream<Path> files = Files.walk(test.folder())) {
+      return files
+          .map(file -> test.folder().relativize(file).toString())
+          .filter(file -> Stream.of(ends).anyMatch(file::endsWith))
+          .toList();
+    }
+  }
+
+  // ---- core.sharedRepository
+
+  private static final class Modes extends RefDisk {
+    final Map<String, Integer> journals = new TreeMap<>();
+
+    /** Of the module's own files, which are gone afterwards. */
+    @Override
+    protected void about(String step, Path file) throws IOException {
+      Path own = file.resolveSibling("../cache-chroniclemap").normalize();
+      if (step.equals("delete") && Files.isDirectory(own)) {
+        journals.put(".", mode(own));
+        try (Stream<Path> files = Files.list(own)) {
+          for (Path each : files.toList()) {
+            journals.put(each.toString().replaceFirst(".*\\.", "."), mode(each));
+          }
+        }
+      }
+    }
+  }
+
+  private static int mode(Path file) throws IOException {
+    return (int) Files.getAttribute(file, "unix:mode") & 07777;
+  }
+
+  private static Map<String, String> modes(Path repository) throws IOException {
+    Map<String, String> modes = new TreeMap<>();
+    try (Stream<Path> files = Files.walk(repository)) {
+      for (Path file : files.toList()) {
+        String name = repository.relativize(file).toString();
+        if (name.startsWith("refs/changes") || name.equals("packed-refs")) {
+          modes.put(name, Integer.toOctalString(mode(file)));
+        }
+      }
+    }
+    return modes;
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"group", "all", "true", "0640", "0664", "2", "umask", "false"})
+  void whatIsMadeIsSharedAsByGit(String sharing) throws Exception {
+    Modes disk = new Modes();
+    make(disk, "sharedRepository", sharing);
+    update("refs/changes/02/2/1", 1);
+    pack();
+    batch(command(CHANGE, null, 1), command(META, null, 2));
+    update("refs/changes/02/3", 1);
+    Map<String, String> ours = modes(test.folder());
+
+    try (TestRefs git = TestRefs.create(folder.resolve("git.git"), null)) {
+      git.repository().getConfig().setString("core", null, "sharedRepository", sharing);
+      git.repository().getConfig().save();
+      for (String[] command :
+          new String[][] {
+            {"update-ref", "refs/changes/02/2/1", id(1).name()},
+            {"pack-refs", "--all"},
+            {"update-ref", CHANGE, id(1).name()},
+            {"update-ref", META, id(2).name()},
+            {"update-ref", "refs/changes/02/3", id(1).name()},
+          }) {
+        assertThat(git.tryGit(command).status()).isEqualTo(0);
+      }
+      assertThat(ours).isEqualTo(modes(git.folder()));
+    }
+    assertThat(disk.journals.keySet()).containsAtLeast(".", ".alive", ".decided");
+    if (sharing.equals("group")) {
+      assertThat(disk.journals.get(".") & 02070).isEqualTo(02070);
+      assertThat(disk.journals.get(".alive") & 060).isEqualTo(060);
+      assertThat(disk.journals.get(".decided") & 060).isEqualTo(060);
+    }
+  }
+
+  // ---- no journal, no links
+
+  private static final class Warnings extends AppenderSkeleton implements AutoCloseable {
+    private final Logger logger = Logger.getLogger(RefLocker.class);
+    final List<String> texts = new ArrayList<>();
+
+    Warnings() {
+      logger.addAppender(this);
+    }
+
+    @Override
+    protected void append(LoggingEvent event) {
+      texts.add(event.getRenderedMessage());
+    }
+
+    @Override
+    public boolean requiresLayout() {
+      return false;
+    }
+
+    @Override
+    public void close() {
+      logger.removeAppender(this);
+    }
+  }
+
+  /** Each kind of change, none of which may leave anything behind. */
+  private void makeChanges() throws Exception {
+    try (Warnings warnings = new Warnings()) {
+      assertThat(update(A, 1)).isEqualTo(RefUpdate.Result.NEW);
+      batch(command(A, 1, 2), command(B, null, 2), command(CHANGE, null, 3));
+      assertThat(update(A, 3)).isEqualTo(RefUpdate.Result.FORCED);
+      assertThat(values()).containsExactly(A, id(3).name(), B, id(2).name(), CHANGE, id(3).name());
+      pack();
+      batch(command(A, 3, 4), command(CHANGE, 3, null));
+      assertThat(update(B, null)).isEqualTo(RefUpdate.Result.FORCED);
+      assertThat(values()).containsExactly(A, id(4).name());
+      assertThat(files(".lock")).isEmpty();
+      assertThat(warnings.texts).hasSize(1);
+      assertThat(warnings.texts.get(0)).contains("Refs are updated all the same");
+    }
+  }
+
+  @Test
+  void whereTheJournalCantBeWrittenRefsAreUpdatedAllTheSame() throws Exception {
+    make(new RefDisk());
+    Files.writeString(test.folder().resolve("cache-chroniclemap"), "no folder");
+    makeChanges();
+  }
+
+  @Test
+  void whereRefsAreOnAnotherFileSystemTheyAreUpdatedAllTheSame() throws Exception {
+    make(new RefDisk());
+    Path other = elsewhere();
+    Path heads = test.folder().resolve("refs/heads");
+    Files.delete(heads);
+    Files.createSymbolicLink(heads, other);
+    try {
+      makeChanges();
+    } finally {
+      try (Stream<Path> files = Files.list(other)) {
+        for (Path file : files.toList()) {
+          Files.delete(file);
+        }
+      }
+      Files.delete(other);
+    }
+  }
+
+  private Path elsewhere() throws IOException {
+    FileStore here = Files.getFileStore(folder);
+    for (String each : List.of("/dev/shm", "/run", "/tmp", System.getProperty("user.dir"))) {
+      Path place = Path.of(each);
+      if (Files.isWritable(place) && !Files.getFileStore(place).equals(here)) {
+        return Files.createTempDirectory(place, "refs-of-a-test");
+      }
+    }
+    throw new AssertionError("this test needs a second file system, such as /dev/shm");
+  }
+
+  // ---- locks that somebody deletes, and processes that live
+
+  /** Somebody deletes a lock by hand, and then locks the ref himself. */
+  @Test
+  void aRefWhoseLockIsAnotherOnesIsLeftAlone() throws Exception {
+    Path[] lock = new Path[1];
+    make(
+        new RefDisk() {
+          @Override
+          protected void about(String step, Path file) throws IOException {
+            if (lock[0] != null && step.equals("rename") && file.endsWith(A)) {
+              Files.delete(lock[0]);
+              Files.createFile(lock[0]);
+              lock[0] = null;
+            }
+          }
+        });
+    batch(command(A, null, 1), command(B, null, 1));
+    lock[0] = test.folder().resolve(B + ".lock");
+    IOException failure =
+        assertThrows(IOException.class, () -> batch(command(A, 1, 2), command(B, 1, 2)));
+    assertThat(failure).hasMessageThat().contains(B + ".lock");
+    assertThat(values()).containsExactly(A, id(1).name(), B, id(1).name());
+  }
+
+  /**
+   * A batch of two whose process is killed after the first ref has changed, and whose files then
+   * have another owner.
+   */
+  private void killInBatch(String owner) throws Exception {
+    BrokenDisk[] disk = new BrokenDisk[1];
+    make(
+        new RefDisk() {
+          @Override
+          protected void about(String step, Path file) throws IOException {
+            if (disk[0] == null && step.equals("rename") && file.endsWith(B)) {
+              disk[0] = BrokenDisk.killedAt(1);
+            }
+            if (disk[0] != null) {
+              disk[0].about(step, file);
+            }
+          }
+        });
+    assertThrows(IOException.class, () -> batch(command(A, null, 1), command(B, null, 1)));
+    writes.locker().close();
+    try (Stream<Path> files = Files.list(test.folder().resolve("cache-chroniclemap"))) {
+      for (Path file : files.toList()) {
+        String end = file.getFileName().toString().replaceFirst("^[0-9]+-[0-9]+", "");
+        Files.move(file, file.resolveSibling(owner + end));
+      }
+    }
+    open(new RefDisk());
+  }
+
+  @Test
+  void aDeadProcessesBatchIsCompleted() throws Exception {
+    killInBatch("1-1");
+    assertThat(values()).containsExactly(A, id(1).name(), B, id(1).name());
+    assertThat(files(".lock", ".decided", ".alive")).isEmpty();
+  }
+
+  /** It has no file lock any more, for whatever reason: nobody may take its locks. */
+  @Test
+  void aProcessThatLivesIsNeverTakenForDead() throws Exception {
+    ProcessHandle parent = ProcessHandle.current().parent().orElseThrow();
+    killInBatch(parent.pid() + "-" + parent.info().startInstant().orElseThrow().toEpochMilli());
+    assertThat(values()).containsExactly(A, id(1).name());
+    assertThat(files(".lock")).hasSize(2);
+    assertThat(update(B, 2)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+  }
+}
