@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
-import static com.google.common.truth.Truth.assertWithMessage;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
@@ -134,10 +133,7 @@ class RefFilesTest {
 
   /** As native git has them. */
   private Map<String, String> values() throws Exception {
-    TestRefs.Output git = test.tryGit("for-each-ref", "--format=%(refname) %(objectname)");
-    assertWithMessage(git.text()).that(git.status()).isEqualTo(0);
-    Map<String, String> seen = new TreeMap<>();
-    git.text().lines().forEach(line -> seen.put(line.split(" ")[0], line.split(" ")[1]));
+    Map<String, String> seen = test.refsOfGit();
     Map<String, String> own = new TreeMap<>();
     for (Ref ref : refs.getRefsByPrefix("refs/")) {
       own.put(ref.getName(), ref.getObjectId().name());

@@ -345,17 +345,7 @@ class RefStepsTest {
 
   private static void assertGitSees(Map<String, String> values, String what, TestRefs test)
       throws Exception {
-    TestRefs.Output git = test.tryGit("for-each-ref", "--format=%(refname) %(objectname)");
-    assertWithMessage("%s: %s", what, git.text()).that(git.status()).isEqualTo(0);
-    Map<String, String> seen = new TreeMap<>();
-    git.text()
-        .lines()
-        .forEach(
-            line -> {
-              int blank = line.indexOf(' ');
-              seen.put(line.substring(0, blank), line.substring(blank + 1));
-            });
-    assertWithMessage(what).that(seen).isEqualTo(values);
+    assertWithMessage(what).that(test.refsOfGit()).isEqualTo(values);
   }
 
   private static void assertNothingIsLeft(String what, TestRefs test) throws IOException {

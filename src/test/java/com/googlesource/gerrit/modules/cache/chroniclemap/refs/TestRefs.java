@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
@@ -28,6 +29,8 @@ import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.Executor;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
@@ -208,6 +211,21 @@ public final class TestRefs implements Closeable {
     }
     String text = new String(git.getInputStream().readAllBytes(), UTF_8);
     return new Output(git.waitFor(), text);
+  }
+
+  /** Returns the ids of all refs as native git sees them, by name. */
+  Map<String, String> refsOfGit() throws IOException, InterruptedException {
+    Output git = tryGit("for-each-ref", "--format=%(refname) %(objectname)");
+    assertWithMessage(git.text()).that(git.status()).isEqualTo(0);
+    Map<String, String> seen = new TreeMap<>();
+    git.text()
+        .lines()
+        .forEach(
+            line -> {
+              int blank = line.indexOf(' ');
+              seen.put(line.substring(0, blank), line.substring(blank + 1));
+            });
+    return seen;
   }
 
   @Override
