@@ -108,11 +108,8 @@ public final class Journal implements Closeable {
     Path file = owner.file("-" + COUNT.incrementAndGet() + PREPARED);
     boolean done = false;
     try {
-      disk.write(file, text(owner.origin(), entries));
-      if (!owner.origin().isLocal()) {
-        // Another machine sees the locks at once, and has to find this text if this one dies.
-        disk.syncFiles(List.of(file));
-      }
+      // Another machine sees the locks at once, and has to find this text if this one dies.
+      disk.write(file, text(owner.origin(), entries), !owner.origin().isLocal());
       done = true;
       return new Journal(disk, owner, file);
     } finally {

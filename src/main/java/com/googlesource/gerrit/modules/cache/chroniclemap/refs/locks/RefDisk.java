@@ -123,10 +123,23 @@ public class RefDisk {
 
   /** Writes a file. No interrupt of the thread disturbs it. */
   public final void write(Path file, byte[] content) throws IOException {
+    write(file, content, false);
+  }
+
+  /**
+   * The same.
+   *
+   * @param synced whether it has to be on disk when this returns, or on the server of a network
+   *     file system
+   */
+  final void write(Path file, byte[] content, boolean synced) throws IOException {
     about("write", file);
     try (FileOutputStream out = new FileOutputStream(file.toFile())) {
       mode.apply(file);
       out.write(content);
+      if (synced) {
+        out.getFD().sync();
+      }
     }
   }
 
