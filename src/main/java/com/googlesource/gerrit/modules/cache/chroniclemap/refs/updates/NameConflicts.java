@@ -83,7 +83,7 @@ final class NameConflicts {
     NameConflicts conflicts = new NameConflicts(commands);
     // Files first: a ref that is packed meanwhile is in the list that is asked for afterwards.
     conflicts.lookAtLoose(refs.loose());
-    return conflicts.first(refs.packedNow());
+    return conflicts.first(refs.packed());
   }
 
   /**
