@@ -20,7 +20,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.FileCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.CurrentList;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefWriter;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefWrites;
@@ -125,7 +124,7 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
    * @param current what this one takes for the list of now
    * @param pin null but for a request
    */
-  FileRefDatabase(FileRefDatabase shared, CurrentList current, @Nullable RequestPin pin) {
+  FileRefDatabase(FileRefDatabase shared, RefReader.CurrentList current, @Nullable RequestPin pin) {
     this.repository = shared.repository;
     this.jgit = shared.jgit;
     this.packedFile = shared.packedFile;
@@ -364,7 +363,7 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
     return LooseRefs.isFolder(prefix)
         ? map(prefix, getRefsByPrefix(prefix))
         // JGit looks for loose refs in folders only, where it is asked in this way.
-        : ask(refs -> map(prefix, refs.packedNow().refs(prefix)), refs -> refs.getRefs(prefix));
+        : ask(refs -> map(prefix, refs.packed().refs(prefix)), refs -> refs.getRefs(prefix));
   }
 
   private static Map<String, Ref> map(String prefix, List<Ref> refs) {
@@ -389,12 +388,7 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
 
   @Override
   public boolean isNameConflicting(String name) throws IOException {
-    for (int slash = name.lastIndexOf('/'); slash > 0; slash = name.lastIndexOf('/', slash - 1)) {
-      if (exactRef(name.substring(0, slash)) != null) {
-        return true;
-      }
-    }
-    return !getRefsByPrefix(name + '/').isEmpty();
+    return ask(refs -> refs.isNameConflicting(name), refs -> refs.isNameConflicting(name));
   }
 
   @Override

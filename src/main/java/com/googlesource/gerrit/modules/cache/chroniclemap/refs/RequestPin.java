@@ -16,7 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.CurrentList;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import java.io.IOException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.jgit.annotations.Nullable;
@@ -37,7 +37,7 @@ import org.eclipse.jgit.lib.RefDatabase;
  *
  * <p>No update starts from it. Any thread may call.
  */
-final class RequestPin implements CurrentList {
+final class RequestPin implements RefReader.CurrentList {
   private final PackedRefsFile file;
   private final TrustStat trust;
   private final RefDirectory jgit;

@@ -21,7 +21,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedRefsText;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.CurrentList;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -91,7 +91,7 @@ class JGitAnswersTest {
     return refs.getRefsByPrefix("refs/").stream().map(ref -> ref.getName()).toList();
   }
 
-  private void assertAnswersLikeJGit(CurrentList current, long expectedFailures) throws Exception {
+  private void assertAnswersLikeJGit(RefReader.CurrentList current, long expectedFailures) throws Exception {
     pack("refs/heads/a", "refs/heads/b");
     RefDatabase refs = new FileRefDatabase(own, current, null);
     assertThat(refs.exactRef("refs/heads/a").getObjectId().name()).isEqualTo(ID);

@@ -20,6 +20,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Lists;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
@@ -28,9 +29,13 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import org.apache.log4j.AppenderSkeleton;
+import org.apache.log4j.Logger;
+import org.apache.log4j.spi.LoggingEvent;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.BatchRefUpdate;
@@ -219,7 +224,7 @@ class PackedRefsCacheTest {
   @Test
   void whatLeftTheMemoryIsLoadedFromDisk() throws Exception {
     cache.close();
-    cache = open(1, 16 << 20);
+    cache = open(200_000, 16 << 20);
     FileRepository a = create("a.git", Lists.text(1, REFS));
     FileRepository b = create("b.git", Lists.text(2, REFS));
     RefDatabase refsOfA = refs(a);
@@ -229,13 +234,76 @@ class PackedRefsCacheTest {
     // What left is written too, though it was not in use any more.
     cache.close();
     assertSame(refsOfA, a);
-    cache = open(1, 16 << 20);
+    cache = open(200_000, 16 << 20);
     assertSame(refs(a), a);
     assertSame(refs(b), b);
     assertSame(refs(a), a);
     assertThat(cache.totals().parses()).isEqualTo(0);
     assertThat(cache.totals().loads()).isEqualTo(3);
     assertThat(cache.totals().lists()).isEqualTo(1);
+  }
+
+  /** As at the default limit with one repository of ten million refs. */
+  @Test
+  void aListLargerThanTheLimitMakesNobodyParseAgain() throws Exception {
+    cache.close();
+    cache = open(200_000, 0);
+    Logger log = Logger.getLogger(PackedRefsFile.class);
+    List<String> warnings = new ArrayList<>();
+    AppenderSkeleton collector = collector(warnings);
+    log.addAppender(collector);
+    try {
+      List<FileRepository> all = new ArrayList<>();
+      all.add(create("large.git", Lists.text(0, 10 * REFS)));
+      for (int i = 1; i < 5; i++) {
+        all.add(create(i + ".git", Lists.text(i, 100)));
+      }
+      for (int round = 0; round < 20; round++) {
+        for (FileRepository each : all) {
+          assertSame(refs(each), each);
+        }
+      }
+      assertThat(cache.totals().parses()).isEqualTo(all.size());
+      assertThat(cache.totals().evictions()).isEqualTo(0);
+      assertThat(cache.totals().noMemory()).isEqualTo(0);
+      // Another content of it is no news.
+      write(all.get(0), Lists.textWith(0, 10 * REFS, "refs/heads/x"));
+      for (FileRepository each : all) {
+        assertSame(refs(each), each);
+      }
+      assertThat(cache.totals().parses()).isEqualTo(all.size() + 1);
+      // A second one is left to JGit, without a parse at each look.
+      FileRepository second = create("second.git", Lists.text(7, 10 * REFS));
+      for (int round = 0; round < 5; round++) {
+        assertSame(refs(second), second);
+      }
+      assertThat(cache.totals().parses()).isEqualTo(all.size() + 2);
+      assertThat(cache.totals().noMemory()).isEqualTo(1);
+      all.forEach(FileRepository::close);
+      second.close();
+    } finally {
+      log.removeAppender(collector);
+    }
+    assertThat(warnings).hasSize(1);
+    assertThat(warnings.get(0)).contains(folder.resolve("large.git/packed-refs").toString());
+    assertThat(warnings.get(0)).contains("cache.packed_refs.memoryLimit");
+  }
+
+  private static AppenderSkeleton collector(List<String> messages) {
+    return new AppenderSkeleton() {
+      @Override
+      protected void append(LoggingEvent event) {
+        messages.add(event.getRenderedMessage());
+      }
+
+      @Override
+      public void close() {}
+
+      @Override
+      public boolean requiresLayout() {
+        return false;
+      }
+    };
   }
 
   @Test

@@ -32,7 +32,7 @@ import org.eclipse.jgit.annotations.Nullable;
  */
 public final class Draft {
   /** Blocks of more bytes than this together come into more than one slab. */
-  private static final int MOST_SLAB_BYTES = 1 << 20;
+  static final int MOST_SLAB_BYTES = 1 << 20;
 
   private static final int FIRST_BYTES = 8 << 10;
 

@@ -14,12 +14,22 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.Set;
+
 /**
  * Where the blocks of one list lie: as long as anyone has the list, its blocks are there. Immutable
  * but for a note; any thread may read.
  */
 public final class HeldBlocks {
   private static final int SLAB_SHIFT = 32;
+
+  /** How many slabs may be used by less than half of what a slab can hold. */
+  static final int MOST_POOR = 512;
+
+  /** Unused bytes that a list may have beyond as many as it uses. */
+  private static final int SPARE_BYTES = 1 << 20;
 
   private final Slab[] slabs;
 
@@ -52,12 +62,25 @@ public final class HeldBlocks {
     return slabs;
   }
 
-  /** Whether so much of the slabs is of no use to this list that it should be copied. */
-  public boolean isScattered(long liveBytes) {
-    long all = 0;
-    for (Slab slab : slabs) {
-      all += slab.bytes();
+  /**
+   * Returns the slabs out of which blocks should be copied into fewer and fuller ones: those of
+   * which this list uses little, once there are many of them or they hold much that it does not
+   * use. So what is copied grows with what was changed, and not with the list.
+   */
+  public Set<Slab> toGather() {
+    long[] used = new long[slabs.length];
+    for (long place : places) {
+      int number = (int) (place >>> SLAB_SHIFT);
+      used[number] += slabs[number].lengthAt((int) place);
     }
-    return slabs.length > 512 || all > 2 * liveBytes + (1 << 20);
+    Set<Slab> poor = Collections.newSetFromMap(new IdentityHashMap<>());
+    long unused = -SPARE_BYTES;
+    for (int i = 0; i < used.length; i++) {
+      unused += slabs[i].bytes() - 2 * used[i];
+      if (used[i] < Draft.MOST_SLAB_BYTES / 2) {
+        poor.add(slabs[i]);
+      }
+    }
+    return poor.size() > MOST_POOR || unused > 0 ? poor : Set.of();
   }
 }

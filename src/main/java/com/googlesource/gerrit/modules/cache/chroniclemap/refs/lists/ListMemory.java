@@ -16,11 +16,14 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.IntFunction;
 import org.eclipse.jgit.annotations.Nullable;
 
@@ -31,10 +34,12 @@ import org.eclipse.jgit.annotations.Nullable;
  *   <li>A holder (one repository) has at most one list here. Holders of the same content share one
  *       list, and lists share their equal blocks.
  *   <li>When all slabs (direct memory) and roots (on the heap) together take more than the bound,
- *       the holders whose last use is longest ago lose their lists. The one that has just come in
- *       stays, however large it is.
- *   <li>What leaves is forgotten here and nothing more: whoever has the list goes on using it, and
- *       the memory is freed when nobody has it any more.
+ *       the holders whose last use is longest ago lose their lists.
+ *   <li>One list that is larger than the bound is held beside it, for as long as a holder has it:
+ *       it evicts no other list, and none evicts it. A second one is refused. So all lists together
+ *       take the bound and one list at most.
+ *   <li>What is evicted is forgotten here and nothing more: whoever has the list goes on using it,
+ *       and the memory is freed when nobody has it any more.
  * </ul>
  *
  * <p>Safe for any thread; readers of lists never come here.
@@ -50,6 +55,13 @@ public final class ListMemory {
 
     /** Called, with no lock held, after the list has left: it is to be found again when needed. */
     void leave(ParsedRefs list);
+
+    /**
+     * Called, with no lock held, when the holder's list is held beside the bound.
+     *
+     * @param enough bytes of a bound within which it would fit
+     */
+    void isBeside(long enough);
 
     /** Called, with no lock held, to say that a list was copied: the copy is to be used instead. */
     void take(ParsedRefs list, ParsedRefs copy);
@@ -82,6 +94,11 @@ public final class ListMemory {
   private long bytes;
   private long rootBytes;
   private long evictions;
+
+  /** The list that is held beside the bound, if there is one, and what it takes. */
+  @Nullable private Shared beside;
+
+  private long besideBytes;
 
   /**
    * Makes an empty memory.
@@ -144,10 +161,13 @@ public final class ListMemory {
   /**
    * Gives a holder a list, in place of the one it has.
    *
-   * @param left gets who loses a list for it; {@link Holder#leave} is to be called for them
+   * @param tell gets what is to be run when no lock is held: it tells holders what has become of
+   *     their lists
    * @return the list, or an equal one that others have
+   * @throws OutOfMemoryError if it is larger than the bound, and another such list is held already;
+   *     or if there is no memory. The holder has no list then, or still the one of before
    */
-  public synchronized ParsedRefs hold(Holder holder, ParsedRefs list, List<Left> left) {
+  public synchronized ParsedRefs hold(Holder holder, ParsedRefs list, List<Runnable> tell) {
     now++;
     Shared before = holders.get(holder);
     Shared shared = lists.get(list.digest());
@@ -163,10 +183,65 @@ public final class ListMemory {
     if (before != null) {
       drop(before);
     }
-    if (bytes() + rootBytes > limit) {
-      evict(holder, left);
+    if (bounded() > limit) {
+      makeRoom(holder, shared, tell);
     }
     return shared.list;
+  }
+
+  /** What counts towards the bound. */
+  private long bounded() {
+    return bytes() + rootBytes - besideBytes;
+  }
+
+  /** What a list takes of its own, but for what it shares with the one beside the bound. */
+  private long ownBytes(Shared shared) {
+    Set<Slab> others = Collections.newSetFromMap(new IdentityHashMap<>());
+    if (beside != null && beside != shared) {
+      others.addAll(Arrays.asList(beside.list.held().slabs()));
+    }
+    long own = shared.list.rootBytes();
+    for (Slab slab : shared.list.held().slabs()) {
+      own += others.contains(slab) ? 0 : slab.bytes();
+    }
+    return own;
+  }
+
+  private boolean isTooLarge(Shared shared) {
+    // Or it would be evicted with all the others.
+    return ownBytes(shared) > LEFT * limit;
+  }
+
+  private void makeRoom(Holder holder, Shared shared, List<Runnable> tell) {
+    if (beside == null) {
+      holdBeside(
+          lists.values().stream()
+              .filter(this::isTooLarge)
+              .max(Comparator.comparingLong(this::ownBytes))
+              .orElse(null),
+          tell);
+    } else if (shared != beside && isTooLarge(shared)) {
+      long enough = limit + besideBytes + ownBytes(shared);
+      release(holder);
+      throw new OutOfMemoryError(
+          "it is larger than cache.packed_refs.memoryLimit, and so is another one in use: set that"
+              + " to %dm or more".formatted((enough >> 20) + 1));
+    }
+    if (bounded() > limit) {
+      evict(holder, tell);
+    }
+  }
+
+  private void holdBeside(@Nullable Shared shared, List<Runnable> tell) {
+    beside = shared;
+    besideBytes = shared == null ? 0 : ownBytes(shared);
+    long enough = limit + besideBytes;
+    holders.forEach(
+        (holder, held) -> {
+          if (held == shared) {
+            tell.add(() -> holder.isBeside(enough));
+          }
+        });
   }
 
   /**
@@ -184,13 +259,21 @@ public final class ListMemory {
     Shared replaced = new Shared(copy);
     replaced.holders = shared.holders;
     lists.put(list.digest(), replaced);
+    // What both have stays in the index.
+    List<Slab> kept =
+        Arrays.stream(copy.held().slabs()).filter(slab -> slab.users > 0).toList();
+    kept.forEach(slab -> slab.users++);
     exit(list.held());
     enter(copy.held());
+    kept.forEach(slab -> slab.users--);
     for (Map.Entry<Holder, Shared> entry : holders.entrySet()) {
       if (entry.getValue() == shared) {
         entry.setValue(replaced);
         having.add(entry.getKey());
       }
+    }
+    if (shared == beside) {
+      holdBeside(replaced, new ArrayList<>());
     }
     return having;
   }
@@ -203,32 +286,22 @@ public final class ListMemory {
     }
   }
 
-  /**
-   * A list that left.
-   *
-   * @param holder whose it was
-   */
-  public record Left(Holder holder, ParsedRefs list) {
-    public void tell() {
-      holder.leave(list);
-    }
-  }
-
-  private void evict(Holder staying, List<Left> left) {
+  private void evict(Holder staying, List<Runnable> tell) {
     record Candidate(Holder holder, long lastUse) {}
     List<Candidate> candidates = new ArrayList<>();
-    for (Holder holder : holders.keySet()) {
-      if (holder != staying) {
-        candidates.add(new Candidate(holder, holder.lastUse()));
-      }
-    }
+    holders.forEach(
+        (holder, shared) -> {
+          if (holder != staying && shared != beside) {
+            candidates.add(new Candidate(holder, holder.lastUse()));
+          }
+        });
     candidates.sort(Comparator.comparingLong(Candidate::lastUse));
     for (Candidate candidate : candidates) {
-      if (bytes() + rootBytes <= LEFT * limit) {
+      if (bounded() <= LEFT * limit) {
         return;
       }
       Shared shared = holders.remove(candidate.holder);
-      left.add(new Left(candidate.holder, shared.list));
+      tell.add(() -> candidate.holder.leave(shared.list));
       drop(shared);
       evictions++;
     }
@@ -239,6 +312,10 @@ public final class ListMemory {
       lists.remove(shared.list.digest());
       rootBytes -= shared.list.rootBytes();
       exit(shared.list.held());
+      if (shared == beside) {
+        beside = null;
+        besideBytes = 0;
+      }
     }
   }
 

@@ -99,6 +99,7 @@ final class Lookup {
     if (afterThem) {
       lookup.target[lookup.length++] = Names.AFTER_ALL;
     }
+    lookup.found = false;
     return lookup;
   }
 

@@ -115,13 +115,23 @@ public final class ParsedRefs {
    * <p>Order is that of {@link String#compareTo(String)}, as everywhere in JGit.
    */
   public int rank(String name) {
+    int at = search(name);
+    return at < 0 ? -1 - at : at;
+  }
+
+  /**
+   * Returns the position of a name in that order; where no ref has it, -1 - its {@link #rank}.
+   * Costs one search.
+   */
+  public int search(String name) {
     // Before the lookup is prepared: it looks for names too.
     JGitOrder runs = root.utf16() ? null : order();
     Lookup bound = Lookup.startBound(name, false);
     if (bound == null) {
-      return rankByChars(name);
+      return -1 - rankByChars(name);
     }
-    return runs == null ? place(bound) : rankInRuns(runs, bound);
+    int rank = runs == null ? place(bound) : rankInRuns(runs, bound);
+    return (runs == null ? bound.found() : contains(name)) ? rank : -1 - rank;
   }
 
   /** For names that no bytes stand for. */

@@ -17,8 +17,7 @@
  * the heap; how it is asked; and the memory that all lists share.
  *
  * <p>The face is {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs}
- * for questions, {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.RefCursor}
- * for many names in order, and {@link
+ * for questions, and {@link
  * com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory}. What else is public is
  * for {@code parsing}, which makes lists. The format is specified in {@code
  * resources/Documentation/refs-format.md}. Knows no file.

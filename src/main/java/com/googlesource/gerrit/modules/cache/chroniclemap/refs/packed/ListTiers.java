@@ -191,34 +191,37 @@ public final class ListTiers {
     }
   }
 
-  /** Returns the list, or a copy in less memory that has taken its place. */
+  /** Returns the list, or one that lies in fewer slabs and has taken its place. */
   ParsedRefs gather(ParsedRefs list) {
     HeldBlocks held = list.held();
-    if (!held.isScattered(list.blockBytes())) {
+    Set<Slab> scattered = held.toGather();
+    if (scattered.isEmpty()) {
       return list;
     }
     // Of nothing that others have: the copy is to do without the old memory.
     Draft draft = new Draft(new ListMemory(0));
     for (int i = 0; i < list.blocks(); i++) {
       Slab slab = held.slab(i);
-      int start = held.start(i);
-      draft.put(
-          list.root().idHi(i),
-          list.root().idLo(i),
-          slab.memory.duplicate().limit(start + slab.lengthAt(start)).position(start));
+      if (scattered.contains(slab)) {
+        int start = held.start(i);
+        draft.put(
+            list.root().idHi(i),
+            list.root().idLo(i),
+            slab.memory.duplicate().limit(start + slab.lengthAt(start)).position(start));
+      }
     }
-    ParsedRefs copy = draft.finish(list.root(), null, held.rootOnDisk);
+    ParsedRefs copy = draft.finish(list.root(), list, held.rootOnDisk);
     List<ListMemory.Holder> holders = memory.replace(list, copy);
     holders.forEach(holder -> holder.take(list, copy));
     return holders.isEmpty() ? list : copy;
   }
 
-  /** Gives a holder a list; returns that or an equal one. */
-  ParsedRefs hold(ListMemory.Holder holder, ParsedRefs list, List<ListMemory.Left> left) {
+  /** Gives a holder a list, as {@link ListMemory#hold}; returns that or an equal one. */
+  ParsedRefs hold(ListMemory.Holder holder, ParsedRefs list, List<Runnable> tell) {
     if (list == none) {
       memory.release(holder);
       return list;
     }
-    return memory.hold(holder, list, left);
+    return memory.hold(holder, list, tell);
   }
 }

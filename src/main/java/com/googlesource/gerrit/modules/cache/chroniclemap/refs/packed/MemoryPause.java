@@ -56,10 +56,10 @@ final class MemoryPause {
     length = next;
     if (first) {
       logger.atSevere().withCause(cause).log(
-          "There is no memory for the parsed ref list of %s: JGit answers for a minute, and longer"
-              + " each time that there is none. Raise -XX:MaxDirectMemorySize, which must be larger"
-              + " than cache.packed_refs.memoryLimit, or the heap",
-          file);
+          "JGit answers for a minute, and longer each time, for %s, as there is no memory for its"
+              + " parsed ref list: %s. (-XX:MaxDirectMemorySize must be larger than"
+              + " cache.packed_refs.memoryLimit)",
+          file, cause.getMessage());
     }
   }
 

@@ -37,6 +37,7 @@ import java.text.MessageFormat;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.JGitText;
@@ -103,6 +104,8 @@ public final class PackedRefsFile implements ListMemory.Holder {
 
   /** Whether it was said that JGit answers. Of the one thread that reads. */
   private boolean told;
+
+  private final AtomicBoolean toldOfSize = new AtomicBoolean();
 
   /**
    * What was read.
@@ -210,6 +213,16 @@ public final class PackedRefsFile implements ListMemory.Holder {
       state = new State(null, null, state.digest);
     }
     tiers.left(list);
+  }
+
+  @Override
+  public void isBeside(long enough) {
+    if (!toldOfSize.getAndSet(true)) {
+      logger.atWarning().log(
+          "The parsed ref list of %s is larger than cache.packed_refs.memoryLimit: it is held beside"
+              + " that limit, and no second one is. Set the limit to %dm or more",
+          file, (enough >> 20) + 1);
+    }
   }
 
   @Override
@@ -349,7 +362,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
     }
     State before = state;
     State after = null;
-    List<ListMemory.Left> left = List.of();
+    List<Runnable> tell = List.of();
     try {
       after = read(before, stamped);
       return after;
@@ -363,8 +376,8 @@ public final class PackedRefsFile implements ListMemory.Holder {
           if (after != null && mine > finished) {
             after = mine < stampsFrom ? after.withoutStamp() : after;
             if (after.list == null || after.list != state.list) {
-              left = new ArrayList<>();
-              holdIfItMay(after, left);
+              tell = new ArrayList<>();
+              holdIfItMay(after, tell);
             } else {
               state = after;
             }
@@ -378,7 +391,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
           notifyAll();
         }
       }
-      left.forEach(ListMemory.Left::tell);
+      tell.forEach(Runnable::run);
     }
   }
 
@@ -390,9 +403,9 @@ public final class PackedRefsFile implements ListMemory.Holder {
   /**
    * Takes another list, with this object's lock; if there is no memory, its caller alone has it.
    */
-  private void holdIfItMay(State after, List<ListMemory.Left> left) {
+  private void holdIfItMay(State after, List<Runnable> tell) {
     try {
-      hold(after, left);
+      hold(after, tell);
       pause.over();
     } catch (OutOfMemoryError e) {
       // What was read before is no answer to those who waited for this.
@@ -402,13 +415,13 @@ public final class PackedRefsFile implements ListMemory.Holder {
   }
 
   /** With this object's lock. */
-  private void hold(State after, List<ListMemory.Left> left) {
+  private void hold(State after, List<Runnable> tell) {
     if (after.list == null) {
       tiers.memory().release(this);
       state = after;
       return;
     }
-    ParsedRefs held = tiers.hold(this, after.list, left);
+    ParsedRefs held = tiers.hold(this, after.list, tell);
     state = new State(after.stamp, held, after.digest);
     tiers.changed(this);
   }
@@ -438,16 +451,16 @@ public final class PackedRefsFile implements ListMemory.Holder {
    * @param refsChanged whether any ref has another value than before, or only another place
    */
   public void published(ParsedRefs list, FileStamp stamp, boolean refsChanged) {
-    List<ListMemory.Left> left = new ArrayList<>();
+    List<Runnable> tell = new ArrayList<>();
     synchronized (this) {
       finished = ++begun;
-      holdIfItMay(new State(stamp, list, list.digest()), left);
+      holdIfItMay(new State(stamp, list, list.digest()), tell);
       if (refsChanged) {
         version++;
       }
       notifyAll();
     }
-    left.forEach(ListMemory.Left::tell);
+    tell.forEach(Runnable::run);
   }
 
   /**

@@ -18,18 +18,17 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.SymbolicRef;
 
 /**
- * A loose ref, followed from file to file as far as symbolic refs lead. Packed refs are not
- * symbolic, so at most the last name is left to be looked for there. That order matters: a ref that
- * is packed meanwhile is in the list that is asked for after its file was not found.
+ * A name, followed from loose file to loose file as far as symbolic refs lead. Packed refs are not
+ * symbolic, so at most the last name has to be searched for in {@code packed-refs}. That order
+ * matters: a ref that is packed meanwhile is in the list that is read after its file was not found.
  *
- * <p>Immutable.
+ * <p>Not changed once it is made.
  */
 final class FollowedRef {
   /** Reads a loose ref; null if there is none. */
@@ -40,41 +39,30 @@ final class FollowedRef {
   }
 
   /** The symbolic refs on the way, the first of them the one that is followed. */
-  private final List<Ref> links;
+  private final List<Ref> links = new ArrayList<>(0);
 
-  /** Where they lead; null if that is not loose. */
-  @Nullable private final Ref leaf;
+  /** The name that the last symbolic ref leads to, or the one that was asked for. */
+  private String leafName;
 
-  private final boolean tooDeep;
+  /** The loose ref of that name, if there is one. */
+  @Nullable private Ref leaf;
 
-  private FollowedRef(List<Ref> links, @Nullable Ref leaf, boolean tooDeep) {
-    this.links = links;
-    this.leaf = leaf;
-    this.tooDeep = tooDeep;
+  private boolean tooDeep;
+
+  FollowedRef(String name, Reader loose) throws IOException {
+    leafName = name;
+    leaf = loose.read(name);
+    while (leaf != null && leaf.isSymbolic() && !tooDeep) {
+      tooDeep = links.size() == RefDatabase.MAX_SYMBOLIC_REF_DEPTH;
+      links.add(leaf);
+      leafName = leaf.getTarget().getName();
+      leaf = tooDeep ? null : loose.read(leafName);
+    }
   }
 
-  /** Follows a loose ref. */
-  static FollowedRef of(Ref ref, Reader loose) throws IOException {
-    if (!ref.isSymbolic()) {
-      return new FollowedRef(List.of(), ref, false);
-    }
-    List<Ref> links = new ArrayList<>(1);
-    Ref next = ref;
-    while (next != null && next.isSymbolic()) {
-      if (links.size() == RefDatabase.MAX_SYMBOLIC_REF_DEPTH) {
-        return new FollowedRef(links, null, true);
-      }
-      links.add(next);
-      next = loose.read(next.getTarget().getName());
-    }
-    return new FollowedRef(links, next, false);
-  }
-
-  /**
-   * Whether it is a ref at all, even one that leads nowhere: not one that leads through too many.
-   */
+  /** Whether the first file is a ref, even one that leads nowhere, but not through too many. */
   boolean isRef() {
-    return !tooDeep;
+    return !tooDeep && (leaf != null || !links.isEmpty());
   }
 
   /** Whether no packed ref has a part in it. */
@@ -82,30 +70,24 @@ final class FollowedRef {
     return leaf != null || tooDeep;
   }
 
-  /** The name that the last symbolic ref leads to. */
-  String leafName() {
-    return leaf != null ? leaf.getName() : links.get(links.size() - 1).getTarget().getName();
-  }
-
   /**
    * Returns the ref, with what it leads to.
    *
-   * @param packed asked for after the files were; may be null if it {@link #isLoose}
-   * @param undo see {@link Transactions#undo}
-   * @return a symbolic ref without an object if it leads nowhere; null if it leads through too many
+   * @param packed read after the files; may be null if it {@link #isLoose}
+   * @param changes since before the files were read
+   * @return a symbolic ref without an object if it leads nowhere; null if it leads through too
+   *     many, or there is no ref
    */
   @Nullable
-  Ref resolve(@Nullable ParsedRefs packed, @Nullable Map<String, Ref> undo) {
+  Ref resolve(@Nullable ParsedRefs packed, Transactions.Changes changes) {
     if (tooDeep) {
       return null;
     }
-    Ref end = leaf;
-    if (undo != null && undo.containsKey(leafName())) {
-      end = undo.get(leafName());
-    } else if (end == null) {
-      end = packed.exactRef(leafName());
-    }
-    Ref resolved = end;
+    Transactions.Link changed = changes.firstToChange(leafName);
+    Ref resolved =
+        changed != null
+            ? changed.oldValue(leafName)
+            : leaf != null ? leaf : packed.exactRef(leafName);
     for (int i = links.size() - 1; i >= 0; i--) {
       Ref link = links.get(i);
       resolved = resolved == null ? link : new SymbolicRef(link.getName(), resolved);

@@ -14,55 +14,74 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import java.util.AbstractList;
-import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
 import org.eclipse.jgit.lib.Ref;
 
 /**
- * Few refs laid over many: a list in the order of names where a ref of the first list hides one of
- * the same name in the second. The second is read only where it is asked for. Immutable.
+ * Some refs laid over the packed refs of a prefix: a list in the order of names, where each of the
+ * upper refs hides the packed ref of its name. One without an object hides only. Packed refs are
+ * read when they are asked for.
+ *
+ * <p>To make it costs a search in the packed refs for each upper ref; to walk through it a step for
+ * each ref of either. Immutable.
  */
 final class MergedRefs extends AbstractList<Ref> {
+  private final List<Ref> under;
   private final Ref[] over;
 
-  /** Where in this list each ref of {@link #over} stands. */
+  /** Whether each of {@link #over} hides a packed ref. */
+  private final boolean[] hides;
+
+  /** Where in this list each of {@link #over} stands; or what follows it, if it hides only. */
   private final int[] positions;
 
-  /** How many refs each of {@link #over}, and those before, hide. */
-  private final int[] hidden;
+  /** What leads from a position behind each of {@link #over} to one in {@link #under}. */
+  private final int[] shifts;
 
-  private final List<Ref> under;
+  private int count;
 
   /**
-   * Lays refs over others.
+   * Lays refs over packed ones.
    *
-   * @param over in order of names, which are different
-   * @param places where in {@code under} the name of each stands; if it does not, -1 - where it
-   *     would
+   * @param upper in the order of names, which are different and start with the prefix
    */
-  MergedRefs(List<Ref> over, int[] places, List<Ref> under) {
-    this.over = over.toArray(Ref[]::new);
-    this.under = under;
-    positions = new int[this.over.length];
-    hidden = new int[this.over.length];
-    int hides = 0;
-    for (int i = 0; i < positions.length; i++) {
-      int place = places[i] < 0 ? -1 - places[i] : places[i];
-      positions[i] = place + i - hides;
-      if (places[i] >= 0) {
-        hides++;
+  MergedRefs(List<Ref> upper, ParsedRefs packed, String prefix) {
+    under = packed.refs(prefix);
+    over = new Ref[upper.size()];
+    hides = new boolean[over.length];
+    positions = new int[over.length];
+    shifts = new int[over.length];
+    int first = packed.rank(prefix);
+    int shift = 0;
+    for (Ref ref : upper) {
+      int found = packed.search(ref.getName());
+      int place = (found < 0 ? -1 - found : found) - first;
+      boolean shows = ref.getObjectId() != null;
+      if (shows || found >= 0) {
+        over[count] = ref;
+        hides[count] = found >= 0;
+        positions[count] = place - shift;
+        shift += (found >= 0 ? 1 : 0) - (shows ? 1 : 0);
+        shifts[count++] = shift;
       }
-      hidden[i] = hides;
     }
+  }
+
+  List<Ref> under() {
+    return under;
+  }
+
+  private int shift() {
+    return count == 0 ? 0 : shifts[count - 1];
   }
 
   @Override
   public int size() {
-    int count = over.length;
-    return under.size() + count - (count == 0 ? 0 : hidden[count - 1]);
+    return under.size() - shift();
   }
 
   @Override
@@ -70,12 +89,24 @@ final class MergedRefs extends AbstractList<Ref> {
     if (index < 0 || index >= size()) {
       throw new IndexOutOfBoundsException(index);
     }
-    int at = Arrays.binarySearch(positions, index);
-    if (at >= 0) {
-      return over[at];
+    int low = 0;
+    int high = count;
+    while (low < high) {
+      int middle = (low + high) >>> 1;
+      if (positions[middle] <= index) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
     }
-    int before = -1 - at;
-    return under.get(index - before + (before == 0 ? 0 : hidden[before - 1]));
+    // The last one that stands there or before.
+    int at = low - 1;
+    if (at < 0) {
+      return under.get(index);
+    }
+    return positions[at] == index && over[at].getObjectId() != null
+        ? over[at]
+        : under.get(index + shifts[at]);
   }
 
   @Override
@@ -96,14 +127,18 @@ final class MergedRefs extends AbstractList<Ref> {
         if (index >= end) {
           throw new NoSuchElementException();
         }
-        int at = index++;
-        if (next == over.length || positions[next] != at) {
-          return below.next();
+        while (next < count && positions[next] == index) {
+          int at = next++;
+          if (hides[at]) {
+            below.next();
+          }
+          if (over[at].getObjectId() != null) {
+            index++;
+            return over[at];
+          }
         }
-        if (hidden[next] > (next == 0 ? 0 : hidden[next - 1])) {
-          below.next();
-        }
-        return over[next++];
+        index++;
+        return below.next();
       }
     };
   }

@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseRefs;
 import java.io.IOException;
-import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -26,14 +25,15 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.IntConsumer;
-import java.util.stream.Collectors;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.errors.InvalidObjectIdException;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefComparator;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.util.StringUtils;
 
@@ -43,8 +43,8 @@ import org.eclipse.jgit.util.StringUtils;
  *
  * <p>A look at a ref goes to its loose file first and to {@code packed-refs} second. That order
  * matters: packing writes {@code packed-refs} and then deletes the loose files, so a ref that is
- * not loose any more is seen to be packed. Last, what transactions of this process have changed in
- * between is undone ({@link Transactions}): so an answer has all of a transaction or nothing.
+ * not loose any more is found to be packed. Last, what transactions of this process have changed
+ * meanwhile is undone ({@link Transactions}): so an answer has all of a transaction or nothing.
  *
  * <p>Any thread may call. All methods throw {@link LeftToJGit} where the content of {@code
  * packed-refs} is not parsed; nothing but JGit can answer then.
@@ -57,6 +57,14 @@ public final class RefReader {
     private LeftToJGit() {
       super("packed-refs is not parsed", null, false, false);
     }
+  }
+
+  /** Reads the current list of {@code packed-refs}, or the one that somebody is to see. */
+  @FunctionalInterface
+  public interface CurrentList {
+    /** The list, or null if JGit is to answer. */
+    @Nullable
+    ParsedRefs get() throws IOException;
   }
 
   private final LooseRefs loose;
@@ -83,7 +91,13 @@ public final class RefReader {
     return new RefReader(loose, other, transactions, counted);
   }
 
-  private ParsedRefs packed() throws IOException, LeftToJGit {
+  /** The loose refs, which are to be read before {@link #packed}. */
+  public LooseRefs loose() {
+    return loose;
+  }
+
+  /** The current list of packed refs. */
+  public ParsedRefs packed() throws IOException, LeftToJGit {
     ParsedRefs list = current.get();
     if (list == null) {
       throw new LeftToJGit();
@@ -96,22 +110,21 @@ public final class RefReader {
   @Nullable
   public Ref exactRef(String name) throws IOException, LeftToJGit {
     Transactions.Moment moment = transactions.now();
-    FollowedRef found = followLoose(name);
-    ParsedRefs packed = found != null && found.isLoose() ? null : packed();
-    return looseOrPacked(name, found, packed, Transactions.undo(moment));
+    FollowedRef found = follow(name);
+    return found.resolve(found.isLoose() ? null : packed(), moment.changesSince());
   }
 
   public Map<String, Ref> exactRef(String... names) throws IOException, LeftToJGit {
     Transactions.Moment moment = transactions.now();
     FollowedRef[] found = new FollowedRef[names.length];
     for (int i = 0; i < names.length; i++) {
-      found[i] = followLoose(names[i]);
+      found[i] = follow(names[i]);
     }
     ParsedRefs packed = packed();
-    Map<String, Ref> undo = Transactions.undo(moment);
+    Transactions.Changes changes = moment.changesSince();
     Map<String, Ref> refs = HashMap.newHashMap(names.length);
     for (int i = 0; i < names.length; i++) {
-      Ref ref = looseOrPacked(names[i], found[i], packed, undo);
+      Ref ref = found[i].resolve(packed, changes);
       if (ref != null) {
         refs.put(names[i], ref);
       }
@@ -122,56 +135,44 @@ public final class RefReader {
   @Nullable
   public Ref firstExactRef(String... names) throws IOException, LeftToJGit {
     Transactions.Moment moment = transactions.now();
-    FollowedRef[] found = new FollowedRef[names.length];
-    IOException[] failure = new IOException[names.length];
-    for (int i = 0; i < names.length; i++) {
+    List<FollowedRef> found = new ArrayList<>();
+    IOException failure = null;
+    for (int i = 0; i < names.length && failure == null; i++) {
       try {
-        found[i] = followLoose(names[i]);
-        if (found[i] != null && found[i].isRef()) {
+        found.add(follow(names[i]));
+        if (found.get(i).isRef()) {
           break; // none of the later ones is asked for
         }
       } catch (IOException e) {
-        failure[i] = e; // a packed ref may come first
+        failure = e; // a packed ref may come first
       }
     }
     ParsedRefs packed = packed();
-    Map<String, Ref> undo = Transactions.undo(moment);
-    for (int i = 0; i < names.length; i++) {
-      if (failure[i] != null) {
-        throw failure[i];
-      }
-      Ref ref = looseOrPacked(names[i], found[i], packed, undo);
+    Transactions.Changes changes = moment.changesSince();
+    for (FollowedRef each : found) {
+      Ref ref = each.resolve(packed, changes);
       if (ref != null) {
         return ref;
       }
     }
-    return null;
-  }
-
-  @Nullable
-  private static Ref looseOrPacked(
-      String name,
-      @Nullable FollowedRef found,
-      @Nullable ParsedRefs packed,
-      @Nullable Map<String, Ref> undo) {
-    if (found != null) {
-      return found.resolve(packed, undo);
+    if (failure != null) {
+      throw failure;
     }
-    return undo != null && undo.containsKey(name) ? undo.get(name) : packed.exactRef(name);
+    if (found.size() == names.length) {
+      return null;
+    }
+    // The ref at which the search stopped has come since it began, with a transaction.
+    Map<String, Ref> all = exactRef(names);
+    return Arrays.stream(names).map(all::get).filter(Objects::nonNull).findFirst().orElse(null);
   }
 
-  /**
-   * Reads the loose ref of that name, and those it leads to; null if there is none. A file outside
-   * of refs/ may be something else; that is no ref then.
-   */
-  @Nullable
-  private FollowedRef followLoose(String name) throws IOException {
+  /** A file outside of refs/ may be something else than a ref; it is passed over then. */
+  private FollowedRef follow(String name) throws IOException {
     try {
-      Ref ref = loose.read(name);
-      return ref == null ? null : FollowedRef.of(ref, loose::read);
+      return new FollowedRef(name, loose::read);
     } catch (IOException e) {
       if (!name.contains("/") && e.getCause() instanceof InvalidObjectIdException) {
-        return null;
+        return new FollowedRef(name, other -> null);
       }
       throw e;
     }
@@ -185,84 +186,7 @@ public final class RefReader {
     if (prefix.isEmpty() || prefix.equals(Constants.R_REFS)) {
       counted.accept(found.size());
     }
-    ParsedRefs packed = packed();
-    return merge(prefix, found, packed, Transactions.undo(moment));
-  }
-
-  private static List<Ref> merge(
-      String prefix, ScannedRefs found, ParsedRefs packed, @Nullable Map<String, Ref> undo) {
-    List<Ref> over = found.resolve(prefix, packed, undo);
-    List<Ref> under = packed.refs(prefix);
-    List<Ref> merged = under;
-    if (!over.isEmpty()) {
-      int first = packed.rank(prefix);
-      int[] places = new int[over.size()];
-      for (int i = 0; i < places.length; i++) {
-        String name = over.get(i).getName();
-        int place = packed.rank(name) - first;
-        places[i] = packed.contains(name) ? place : -1 - place;
-      }
-      merged = Collections.unmodifiableList(new MergedRefs(over, places, under));
-    }
-    return undo == null ? merged : undone(prefix, merged, undo);
-  }
-
-  /** A list of now as it was: refs that have come are left out, others have their old values. */
-  private static List<Ref> undone(String prefix, List<Ref> refs, Map<String, Ref> undo) {
-    List<String> names =
-        undo.keySet().stream().filter(name -> name.startsWith(prefix)).sorted().toList();
-    if (names.isEmpty()) {
-      return refs;
-    }
-    List<Ref> back = new ArrayList<>();
-    List<Integer> places = new ArrayList<>();
-    List<Ref> left = refs;
-    // From the end, so that places stay what they are.
-    for (String name : names.reversed()) {
-      int place = place(left, name);
-      Ref old = undo.get(name);
-      if (old != null) {
-        back.addFirst(old);
-        places.addFirst(place);
-      } else if (place >= 0) {
-        left = without(left, place);
-        places.replaceAll(p -> p >= 0 ? p - 1 : p + 1);
-      }
-    }
-    int[] all = places.stream().mapToInt(Integer::intValue).toArray();
-    return Collections.unmodifiableList(new MergedRefs(back, all, left));
-  }
-
-  private static int place(List<Ref> refs, String name) {
-    int low = 0;
-    int high = refs.size();
-    while (low < high) {
-      int middle = (low + high) >>> 1;
-      int order = refs.get(middle).getName().compareTo(name);
-      if (order == 0) {
-        return middle;
-      }
-      if (order < 0) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return -1 - low;
-  }
-
-  private static List<Ref> without(List<Ref> refs, int place) {
-    return new AbstractList<>() {
-      @Override
-      public int size() {
-        return refs.size() - 1;
-      }
-
-      @Override
-      public Ref get(int index) {
-        return refs.get(index < place ? index : index + 1);
-      }
-    };
+    return merge(prefix, found, packed(), moment.changesSince());
   }
 
   public List<Ref> refs(String... prefixes) throws IOException, LeftToJGit {
@@ -283,12 +207,35 @@ public final class RefReader {
         ScannedRefs.of(
             loose, List.of(), apart, ScannedRefs.folder(StringUtils.commonPrefix(sorted)));
     ParsedRefs packed = packed();
-    Map<String, Ref> undo = Transactions.undo(moment);
+    Transactions.Changes changes = moment.changesSince();
     List<Ref> refs = new ArrayList<>();
     for (String prefix : apart) {
-      refs.addAll(merge(prefix, found, packed, undo));
+      refs.addAll(merge(prefix, found, packed, changes));
     }
     return Collections.unmodifiableList(refs);
+  }
+
+  private static List<Ref> merge(
+      String prefix, ScannedRefs found, ParsedRefs packed, Transactions.Changes changes) {
+    List<Ref> over = overPacked(prefix, found, packed, changes);
+    return over.isEmpty() ? packed.refs(prefix) : new MergedRefs(over, packed, prefix);
+  }
+
+  /**
+   * Returns the refs that hide the packed ones of their names, in order: loose ones, and those that
+   * have changed meanwhile as they were before. One without an object stands for no ref.
+   */
+  private static List<Ref> overPacked(
+      String prefix, ScannedRefs found, ParsedRefs packed, Transactions.Changes changes) {
+    List<Ref> over = found.resolve(prefix, packed, changes);
+    List<Ref> old = changes.oldRefs(prefix);
+    if (!old.isEmpty()) {
+      over.removeIf(ref -> changes.firstToChange(ref.getName()) != null);
+      over.addAll(old);
+      // Two runs in order, which cost one pass.
+      over.sort(RefComparator.INSTANCE);
+    }
+    return over;
   }
 
   /** Returns the refs whose id or peeled id is this one. */
@@ -296,16 +243,10 @@ public final class RefReader {
     Transactions.Moment moment = transactions.now();
     ScannedRefs found = ScannedRefs.of(loose, RefDatabase.ALL);
     ParsedRefs packed = packed();
-    Map<String, Ref> undo = Transactions.undo(moment);
-    List<Ref> over = new ArrayList<>(found.resolve(RefDatabase.ALL, packed, undo));
-    Set<String> hiding = over.stream().map(Ref::getName).collect(Collectors.toSet());
-    if (undo != null) {
-      hiding.addAll(undo.keySet());
-      over.removeIf(ref -> undo.containsKey(ref.getName()));
-      undo.values().stream().filter(ref -> ref != null).forEach(over::add);
-    }
     Set<Ref> tips = new HashSet<>();
-    for (Ref ref : over) {
+    Set<String> hidden = new HashSet<>();
+    for (Ref ref : overPacked(RefDatabase.ALL, found, packed, moment.changesSince())) {
+      hidden.add(ref.getName());
       if (id.equals(ref.getObjectId()) || id.equals(ref.getPeeledObjectId())) {
         tips.add(ref);
       }
@@ -313,7 +254,7 @@ public final class RefReader {
     packed.pointingTo(
         id,
         ref -> {
-          if (!hiding.contains(ref.getName())) {
+          if (!hidden.contains(ref.getName())) {
             tips.add(ref);
           }
         });
@@ -322,53 +263,67 @@ public final class RefReader {
 
   // ---- conflicts of names
 
-  public Collection<String> conflictingNames(String name) throws IOException, LeftToJGit {
+  /** Names that would be folders above a ref, the shortest first. */
+  private static List<String> parents(String name) {
     List<String> parents = new ArrayList<>();
     for (int slash = name.indexOf('/', 1); slash > 0; slash = name.indexOf('/', slash + 1)) {
       parents.add(name.substring(0, slash));
     }
+    return parents;
+  }
+
+  /** As {@link RefDatabase#isNameConflicting}, with one look at {@code packed-refs}. */
+  public boolean isNameConflicting(String name) throws IOException, LeftToJGit {
+    String prefix = name + '/';
+    Transactions.Moment moment = transactions.now();
+    List<FollowedRef> above = new ArrayList<>();
+    for (String parent : parents(name)) {
+      above.add(follow(parent));
+    }
+    ScannedRefs below = ScannedRefs.of(loose, prefix);
+    ParsedRefs packed = packed();
+    Transactions.Changes changes = moment.changesSince();
+    return above.stream().anyMatch(parent -> parent.resolve(packed, changes) != null)
+        || !merge(prefix, below, packed, changes).isEmpty();
+  }
+
+  public Collection<String> conflictingNames(String name) throws IOException, LeftToJGit {
+    List<String> parents = parents(name);
     String prefix = name + '/';
     Transactions.Moment moment = transactions.now();
     ScannedRefs found = ScannedRefs.of(loose, parents, List.of(prefix), RefDatabase.ALL);
     ParsedRefs packed = packed();
-    Map<String, Ref> undo = Transactions.undo(moment);
-    Set<String> listed = new HashSet<>();
-    for (Ref ref : found.resolve(RefDatabase.ALL, packed, undo)) {
-      listed.add(ref.getName());
-    }
+    Transactions.Changes changes = moment.changesSince();
+    Map<String, Ref> over = new HashMap<>();
+    overPacked(RefDatabase.ALL, found, packed, changes)
+        .forEach(ref -> over.put(ref.getName(), ref));
     // The longest first.
     for (String parent : parents.reversed()) {
-      boolean undone = undo != null && undo.containsKey(parent);
-      if (undone ? undo.get(parent) != null : listed.contains(parent) || packed.contains(parent)) {
+      Ref ref = over.get(parent);
+      if (ref == null ? packed.contains(parent) : ref.getObjectId() != null) {
         return Collections.singletonList(parent);
       }
     }
-    return merge(prefix, found, packed, undo).stream().map(Ref::getName).toList();
+    return merge(prefix, found, packed, changes).stream().map(Ref::getName).toList();
   }
 
   // ---- for writers
 
   /**
+   * A ref as a writer of it must see it.
+   *
+   * @param ref null if there is none
+   * @param packed the list that was read for it, after its files; null if it is loose
+   */
+  public record ToWrite(@Nullable Ref ref, @Nullable ParsedRefs packed) {}
+
+  /**
    * Reads a ref as a writer of it must: as the files say, whatever readers are told, and failing
    * where there is a file that is no ref.
    */
-  @Nullable
-  public Ref refToWrite(String name) throws IOException, LeftToJGit {
-    Ref ref = loose.readFile(name);
-    if (ref == null) {
-      return packed().exactRef(name);
-    }
-    FollowedRef followed = FollowedRef.of(ref, loose::readFile);
-    return followed.resolve(followed.isLoose() ? null : packed(), null);
-  }
-
-  /** The loose refs, and the list of now for those that are not. */
-  public LooseRefs loose() {
-    return loose;
-  }
-
-  /** The list of now; to be asked for after loose refs were looked for. */
-  public ParsedRefs packedNow() throws IOException, LeftToJGit {
-    return packed();
+  public ToWrite refToWrite(String name) throws IOException, LeftToJGit {
+    FollowedRef followed = new FollowedRef(name, loose::readFile);
+    ParsedRefs packed = followed.isLoose() ? null : packed();
+    return new ToWrite(followed.resolve(packed, Transactions.Changes.NONE), packed);
   }
 }

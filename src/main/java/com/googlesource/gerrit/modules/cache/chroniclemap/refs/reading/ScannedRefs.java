@@ -176,18 +176,16 @@ final class ScannedRefs {
   }
 
   /**
-   * Returns, in order, the refs whose names start so and that lead somewhere.
+   * Returns, in order, the refs whose names start so and that lead somewhere, in a list of the
+   * caller's own.
    *
-   * @param undo see {@link Transactions#undo}: changes what symbolic refs lead to
+   * @param changes since before they were read: what symbolic refs lead to may be among them
    */
-  List<Ref> resolve(String prefix, ParsedRefs packed, @Nullable Map<String, Ref> undo) {
-    if (scanned.isEmpty()) {
-      return List.of();
-    }
+  List<Ref> resolve(String prefix, ParsedRefs packed, Transactions.Changes changes) {
     List<Ref> refs = new ArrayList<>(scanned.size());
     Set<String> leftOut = new HashSet<>();
     for (Ref ref : scanned.values()) {
-      Ref resolved = resolve(ref, 0, leftOut, packed, undo);
+      Ref resolved = resolve(ref, 0, leftOut, packed, changes);
       if (resolved == null || resolved.getObjectId() == null) {
         leftOut.add(ref.getName());
       } else if (ref.getName().startsWith(prefix)) {
@@ -200,7 +198,7 @@ final class ScannedRefs {
   /** Returns null for one that leads through too many. */
   @Nullable
   private Ref resolve(
-      Ref ref, int depth, Set<String> leftOut, ParsedRefs packed, @Nullable Map<String, Ref> undo) {
+      Ref ref, int depth, Set<String> leftOut, ParsedRefs packed, Transactions.Changes changes) {
     if (!ref.isSymbolic()) {
       return ref;
     }
@@ -208,16 +206,16 @@ final class ScannedRefs {
       return null;
     }
     String name = ref.getTarget().getName();
-    Ref target = leftOut.contains(name) ? null : found(name);
-    if (undo != null && undo.containsKey(name)) {
-      target = undo.get(name);
-    } else if (target == null) {
+    Transactions.Link changed = changes.firstToChange(name);
+    Ref target =
+        changed != null ? changed.oldValue(name) : leftOut.contains(name) ? null : found(name);
+    if (target == null && changed == null) {
       target = packed.exactRef(name);
     }
     if (target == null) {
       return ref;
     }
-    Ref resolved = resolve(target, depth + 1, leftOut, packed, undo);
+    Ref resolved = resolve(target, depth + 1, leftOut, packed, changes);
     return resolved == null ? null : new SymbolicRef(ref.getName(), resolved);
   }
 }

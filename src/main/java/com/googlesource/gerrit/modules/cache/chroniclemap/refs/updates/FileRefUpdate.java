@@ -85,7 +85,7 @@ final class FileRefUpdate extends RefUpdate {
   private Ref read(String name) throws IOException {
     Ref ref;
     try {
-      ref = refs.reader().refToWrite(name);
+      ref = refs.reader().refToWrite(name).ref();
     } catch (RefReader.LeftToJGit e) {
       ref = refs.jgit().exactRef(name);
     }

@@ -15,12 +15,10 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.RefCursor;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -32,8 +30,8 @@ import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
  * Whether the names of a batch can be had together: a ref and a folder of refs can't have the same
- * name. Names are looked for in order, each prefix that several have in common once, so a batch
- * walks once through a list, and costs what its names cost, not what there is.
+ * name. Each prefix that several names have in common is searched for once, so a batch costs some
+ * searches for each of its names.
  *
  * <p>The verdict is JGit's, for which what is deleted in the batch is gone, and nothing may be
  * below or above a name but for what is deleted.
@@ -83,7 +81,7 @@ final class NameConflicts {
     NameConflicts conflicts = new NameConflicts(commands);
     // Files first: a ref that is packed meanwhile is in the list that is asked for afterwards.
     conflicts.lookAtLoose(refs.loose());
-    return conflicts.first(refs.packedNow());
+    return conflicts.first(refs.packed());
   }
 
   /**
@@ -126,35 +124,22 @@ final class NameConflicts {
 
   @Nullable
   private ReceiveCommand first(ParsedRefs packed) {
-    List<ReceiveCommand> sorted = new ArrayList<>(commands);
-    sorted.sort(Comparator.comparing(ReceiveCommand::getRefName));
-    RefCursor cursor = new RefCursor(packed);
     Map<String, Boolean> refs = new HashMap<>();
-    Set<ReceiveCommand> bad = new HashSet<>();
-    for (ReceiveCommand command : sorted) {
+    for (ReceiveCommand command : commands) {
       String name = command.getRefName();
-      if ((!deletes(command) && isFolder(name, cursor))
+      if ((!deletes(command) && isFolder(name, packed))
           || parents(name).stream()
               .anyMatch(p -> refs.computeIfAbsent(p, parent -> isRef(parent, packed)))) {
-        bad.add(command);
+        return command;
       }
     }
-    return commands.stream().filter(bad::contains).findFirst().orElse(null);
+    return null;
   }
 
-  private boolean isFolder(String name, RefCursor cursor) {
-    if (madeFolders.contains(name) || looseFolders.contains(name)) {
-      return true;
-    }
-    String prefix = name + '/';
-    cursor.seek(prefix);
-    while (!cursor.isAtEnd() && cursor.startsWith(prefix)) {
-      if (!deleted.contains(cursor.name())) {
-        return true;
-      }
-      cursor.next();
-    }
-    return false;
+  private boolean isFolder(String name, ParsedRefs packed) {
+    return madeFolders.contains(name)
+        || looseFolders.contains(name)
+        || packed.refs(name + '/').stream().anyMatch(ref -> !deleted.contains(ref.getName()));
   }
 
   private boolean isRef(String name, ParsedRefs packed) {

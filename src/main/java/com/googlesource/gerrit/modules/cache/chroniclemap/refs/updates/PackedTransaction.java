@@ -22,6 +22,7 @@ import java.io.IOException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
@@ -134,7 +135,7 @@ final class PackedTransaction implements PackedRefsQueue.Request {
   @Override
   public void decide() {
     if (link == null) {
-      link = writer.writes().transactions().begin(new HashMap<>(oldValues));
+      link = writer.writes().transactions().begin(new TreeMap<>(oldValues));
     }
   }
 }

@@ -242,7 +242,7 @@ final class RefPacker {
     ParsedRefs packed;
     try {
       // Asked for under the locks: a ref that was deleted since, and made again, is not in it.
-      packed = refs.reader().packedNow();
+      packed = refs.reader().packed();
     } catch (RefReader.LeftToJGit e) {
       return;
     }

@@ -24,6 +24,8 @@ import java.io.IOException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
+import java.util.TreeMap;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.errors.LockFailedException;
 import org.eclipse.jgit.lib.Ref;
@@ -61,7 +63,7 @@ final class RefTransaction implements PackedRefsQueue.Request {
   private final boolean durable;
 
   /** The values of now: of all refs, or null where there is none. */
-  private final Map<String, Ref> oldValues = new HashMap<>();
+  private final NavigableMap<String, Ref> oldValues = new TreeMap<>();
 
   /** Lines that are to leave {@code packed-refs}. */
   private final Map<String, Ref> removed = new HashMap<>();
@@ -143,7 +145,7 @@ final class RefTransaction implements PackedRefsQueue.Request {
     for (ReceiveCommand command : commands) {
       oldValues.put(command.getRefName(), refs.reader().loose().readFile(command.getRefName()));
     }
-    ParsedRefs packed = refs.reader().packedNow();
+    ParsedRefs packed = refs.reader().packed();
     for (ReceiveCommand command : commands) {
       String name = command.getRefName();
       Ref old = oldValues.get(name);

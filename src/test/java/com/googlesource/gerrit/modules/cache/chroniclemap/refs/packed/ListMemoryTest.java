@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed;
 
 import static com.google.common.truth.Truth.assertThat;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Draft;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
@@ -52,6 +53,8 @@ class ListMemoryTest {
   private final class Repo implements ListMemory.Holder {
     private long lastUse;
     private volatile ParsedRefs list;
+    private long enough;
+    private int toldBeside;
 
     @Override
     public long lastUse() {
@@ -63,6 +66,12 @@ class ListMemoryTest {
       if (list == left) {
         list = null;
       }
+    }
+
+    @Override
+    public void isBeside(long bound) {
+      enough = bound;
+      toldBeside++;
     }
 
     @Override
@@ -78,9 +87,9 @@ class ListMemoryTest {
 
     Repo read(byte[] text) {
       ParsedRefs read = lists.parse(memory, text, list);
-      List<ListMemory.Left> left = new ArrayList<>();
-      list = memory.hold(this, read, left);
-      left.forEach(ListMemory.Left::tell);
+      List<Runnable> tell = new ArrayList<>();
+      list = memory.hold(this, read, tell);
+      tell.forEach(Runnable::run);
       use();
       return this;
     }
@@ -218,7 +227,8 @@ class ListMemoryTest {
 
   @Test
   void anIterationGoesOnWhenItsListLeaves() {
-    memory = new ListMemory(1);
+    // There is room for one of them.
+    memory = new ListMemory(emptyBytes() + bytes(new Repo().read(Lists.text(1, REFS)).list) * 3 / 2);
     Repo a = new Repo().read(Lists.text(1, REFS));
     List<String> expected =
         Lists.all(a.list).stream().map(line -> line.substring(0, line.indexOf(" "))).toList();
@@ -236,13 +246,60 @@ class ListMemoryTest {
   }
 
   @Test
-  void oneListIsKeptHoweverLarge() {
-    memory = new ListMemory(1);
-    Repo a = new Repo().read(Lists.text(1, REFS));
-    Repo b = new Repo().read(Lists.text(2, REFS));
-    assertThat(a.list).isNull();
-    lists.assertIs(b.list, Lists.text(2, REFS));
-    assertThat(memory.size()).isEqualTo(1);
+  void aListThatIsTooLargeStaysBesideTheOthers() {
+    long small = bytes(new Repo().read(Lists.text(0, REFS)).list);
+    memory = new ListMemory(emptyBytes() + 16 * small);
+    List<Repo> repos = new ArrayList<>();
+    for (int i = 0; i < 5; i++) {
+      repos.add(new Repo().read(Lists.text(i, REFS)));
+    }
+    Repo large = new Repo().read(Lists.text(9, 20 * REFS));
+    for (int round = 0; round < 3; round++) {
+      // It evicts nobody when it comes and when it changes, and nobody evicts it.
+      for (Repo repo : repos) {
+        assertThat(repo.list).isNotNull();
+        repo.use();
+      }
+      repos.set(round, new Repo().read(Lists.text(20 + round, REFS)));
+      assertThat(large.list).isNotNull();
+      large.read(Lists.textWith(9, 20 * REFS, "refs/heads/x" + round));
+    }
+    assertThat(memory.evictions()).isEqualTo(0);
+    assertThat(large.toldBeside).isEqualTo(4);
+    assertThat(large.enough).isAtLeast(memory.limit() + bytes(large.list));
+    // A bound as it is told would do.
+    memory = new ListMemory(large.enough);
+    Repo again = new Repo().read(Lists.text(9, 20 * REFS));
+    for (int i = 0; i < 5; i++) {
+      repos.set(i, new Repo().read(Lists.text(i, REFS)));
+    }
+    assertThat(again.toldBeside).isEqualTo(0);
+    assertThat(memory.evictions()).isEqualTo(0);
+  }
+
+  @Test
+  void aSecondListThatIsTooLargeIsRefusedAndEvictsNobody() {
+    memory = new ListMemory(100_000);
+    Repo small = new Repo().read(Lists.text(1, 100));
+    Repo large = new Repo().read(Lists.text(2, 5 * REFS));
+    Repo second = new Repo();
+    for (int i = 0; i < 3; i++) {
+      OutOfMemoryError refused =
+          assertThrows(OutOfMemoryError.class, () -> second.read(Lists.text(3, 5 * REFS)));
+      assertThat(refused).hasMessageThat().contains("cache.packed_refs.memoryLimit");
+    }
+    assertThat(memory.lists()).containsExactly(small.list, large.list);
+    // A fork of the one that is there has little of its own.
+    Repo fork = new Repo().read(Lists.textWith(2, 5 * REFS, "refs/heads/x"));
+    assertThat(memory.lists()).containsExactly(small.list, large.list, fork.list);
+    memory.release(large);
+    memory.release(fork);
+    second.read(Lists.text(3, 5 * REFS));
+    assertThat(second.toldBeside).isEqualTo(1);
+    assertThat(small.list).isNotNull();
+    memory.release(second);
+    memory.release(small);
+    assertThat(memory.bytes()).isEqualTo(emptyBytes());
   }
 
   @Test
@@ -296,11 +353,11 @@ class ListMemoryTest {
                     Repo repo = repos.get(random.nextInt(repos.size()));
                     byte[] text = texts.get(random.nextInt(texts.size()));
                     ParsedRefs read = own.parse(memory, text, repo.list);
-                    List<ListMemory.Left> left = new ArrayList<>();
-                    ParsedRefs list = memory.hold(repo, read, left);
+                    List<Runnable> tell = new ArrayList<>();
+                    ParsedRefs list = memory.hold(repo, read, tell);
                     repo.list = list;
                     repo.use();
-                    left.forEach(ListMemory.Left::tell);
+                    tell.forEach(Runnable::run);
                     if (i % 10 == 0) {
                       own.assertIs(list, text);
                     }
