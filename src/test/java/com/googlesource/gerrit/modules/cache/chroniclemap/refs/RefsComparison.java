@@ -95,7 +95,9 @@ final class RefsComparison {
     }
   }
 
-  /** Of a file that can't be named JGit says less than ours, and under after_open in another way. */
+  /**
+   * Of a file that can't be named JGit says less than ours, and under after_open in another way.
+   */
   static String shown(Exception e) {
     return e instanceof InvalidPathException || e.getCause() instanceof InvalidPathException
         ? "throws: can't name the file"

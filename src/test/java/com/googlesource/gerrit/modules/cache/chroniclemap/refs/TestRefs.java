@@ -183,7 +183,8 @@ public final class TestRefs implements Closeable {
   Path file(String name) {
     return Path.of(
         URI.create(
-            folder().toUri() + URLEncoder.encode(name, UTF_8).replace("%2F", "/").replace("+", "%20")));
+            folder().toUri()
+                + URLEncoder.encode(name, UTF_8).replace("%2F", "/").replace("+", "%20")));
   }
 
   public FileRepository repository() {
