@@ -1,7 +1,10 @@
-# Sourced by the scripts in bin/: finds a JDK of 21 or later and Maven.
+# Sourced by the scripts in bin/: sets the locale, finds a JDK of 21 or later and Maven.
 #
 # A JDK is good if it has java and javac and is new enough. JAVA_HOME counts first, then the PATH, then
 # the newest in the folders where systems and version managers keep them.
+
+# In a shell or container without a UTF-8 locale Java can't name files such as refs/heads/é.
+export LC_ALL=C.UTF-8
 
 JDK_MIN=21
 

@@ -25,9 +25,16 @@ done | tar --null -T - -cf - | (mkdir "$work/again" && tar -xf - -C "$work/again
 bad=0
 for list in target/release/*.cdx.json; do
   if ! python3 - "$list" <<'END'; then
-import json, re, sys
+import hashlib, json, re, sys
 
-listed = {(c["group"], c["name"], c["version"]) for c in json.load(open(sys.argv[1]))["components"]}
+bom = json.load(open(sys.argv[1]))
+jar = sys.argv[1].removesuffix(".cdx.json")
+named = bom["metadata"]["component"]
+if not jar.endswith(named["name"] + "-" + named["version"]):
+    sys.exit(f"release-check: {sys.argv[1]} is of {named['name']} {named['version']}")
+if named["hashes"] != [{"alg": "SHA-256", "content": hashlib.sha256(open(jar + ".jar", "rb").read()).hexdigest()}]:
+    sys.exit(f"release-check: {sys.argv[1]} has another hash than the jar")
+listed = {(c["group"], c["name"], c["version"]) for c in bom["components"]}
 bazel = open("external_plugin_deps.bzl").read().split("# For tests only.")[0]
 bundled = {tuple(a.split(":")[:3]) for a in re.findall(r'artifact = "([^"]+)"', bazel)}
 if listed != bundled:

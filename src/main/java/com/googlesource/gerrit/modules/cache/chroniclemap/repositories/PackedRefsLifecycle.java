@@ -19,6 +19,7 @@ import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.inject.Inject;
 import com.google.inject.Singleton;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.FileNames;
 
 /** Opens the store with the server, and closes it. Where nobody starts it, the first use does. */
 @Singleton
@@ -42,6 +43,7 @@ final class PackedRefsLifecycle implements LifecycleListener {
       return;
     }
     started = true;
+    FileNames.limits().ifPresent(limits -> logger.atWarning().log("%s", limits));
     try {
       cache.start();
     } catch (RuntimeException | LinkageError e) {

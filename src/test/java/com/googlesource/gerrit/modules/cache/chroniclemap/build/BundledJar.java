@@ -90,6 +90,11 @@ record BundledJar(String group, String artifact, String version, String classifi
     return property(parsePom(), name);
   }
 
+  /** The version of the module, as {@code pom.xml} says it. */
+  static String versionOfModule() throws Exception {
+    return XPathFactory.newInstance().newXPath().evaluate("/project/version", parsePom());
+  }
+
   private static Document parsePom() throws Exception {
     return DocumentBuilderFactory.newInstance().newDocumentBuilder().parse(POM.toFile());
   }

@@ -132,7 +132,7 @@ class FileRefDatabaseTest {
     Files.writeString(file, commits.get(0).name() + " refs/heads/a\nbroken\n");
     compare("broken");
     assertThat(RefsComparison.of(() -> refs.exactRef("refs/heads/a")).toString())
-        .contains("IOException");
+        .contains("throws");
     Files.writeString(
         file,
         commits.get(0).name() + " refs/heads/a\n" + commits.get(0).name() + " refs/heads/a\n");

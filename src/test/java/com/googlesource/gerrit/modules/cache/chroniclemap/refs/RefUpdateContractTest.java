@@ -85,6 +85,28 @@ class RefUpdateContractTest extends RefsParity {
     both(side -> side.update(name, A));
   }
 
+  /**
+   * In a locale that has no character for it nobody can know whether there is a loose one: neither
+   * that there is none may be said, nor what is packed.
+   */
+  @Test
+  void readsWhatGitHasMade() throws Exception {
+    String name = "refs/heads/\u00e9";
+    both(
+        side -> {
+          side.attempt("none", () -> side.refs().exactRef(name));
+          side.testRefs()
+              .tryGitWith("create " + name + ' ' + A.name() + '\n', "update-ref", "--stdin");
+          side.attempt("loose", () -> side.refs().exactRef(name).getObjectId());
+          side.git("pack-refs", "--all");
+          side.attempt("packed", () -> side.refs().exactRef(name).getObjectId());
+          side.testRefs()
+              .tryGitWith("update " + name + ' ' + B.name() + '\n', "update-ref", "--stdin");
+          side.attempt("both", () -> side.refs().exactRef(name).getObjectId());
+          side.update(name, C);
+        });
+  }
+
   @Test
   void createsOneWithALongName() throws Exception {
     String part = "p".repeat(200);

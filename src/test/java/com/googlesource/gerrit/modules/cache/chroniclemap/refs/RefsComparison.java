@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.JGitPackedRefs;
 import java.io.IOException;
+import java.nio.file.InvalidPathException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -89,9 +90,18 @@ final class RefsComparison {
   static Object of(Answer answer) {
     try {
       return answer.get();
-    } catch (IOException e) {
-      return "IOException " + e.getMessage();
+    } catch (IOException | InvalidPathException e) {
+      return shown(e);
     }
+  }
+
+  /**
+   * Of a file that can't be named JGit says less than ours, and under after_open in another way.
+   */
+  static String shown(Exception e) {
+    return e instanceof InvalidPathException || e.getCause() instanceof InvalidPathException
+        ? "throws: can't name the file"
+        : "throws " + e.getClass().getName() + ": " + e.getMessage();
   }
 
   private static Object show(@Nullable Object answer) {

@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -64,20 +63,12 @@ final class RefsOperations {
     return random.nextInt(3) == 0 ? any(repository.tags()) : any(repository.commits());
   }
 
-  private interface Attempt {
-    Object run() throws IOException;
-  }
-
   /**
    * JGit throws where a folder that it needs for a lock is a file, and where it is to pack a ref
    * whose object is not there.
    */
-  private static String tried(Attempt attempt) {
-    try {
-      return attempt.run().toString();
-    } catch (IOException e) {
-      return "failed: " + e.getMessage();
-    }
+  private static String tried(RefsComparison.Answer attempt) {
+    return RefsComparison.of(attempt).toString();
   }
 
   /** Changes something, here, by JGit elsewhere, by native git or by hand. */
@@ -88,15 +79,27 @@ final class RefsOperations {
     byOurs = by == refs && (what < 7 || what == 9);
     switch (what) {
       case 0, 1, 2, 3 -> {
-        RefUpdate update = by.newUpdate(name, random.nextBoolean());
-        update.setNewObjectId(anyObject());
-        update.setForceUpdate(true);
-        return "update " + name + " " + tried(update::update);
+        return "update "
+            + name
+            + " "
+            + tried(
+                () -> {
+                  RefUpdate update = by.newUpdate(name, random.nextBoolean());
+                  update.setNewObjectId(anyObject());
+                  update.setForceUpdate(true);
+                  return update.update();
+                });
       }
       case 4, 5 -> {
-        RefUpdate update = by.newUpdate(name, random.nextInt(4) == 0);
-        update.setForceUpdate(true);
-        return "delete " + name + " " + tried(update::delete);
+        return "delete "
+            + name
+            + " "
+            + tried(
+                () -> {
+                  RefUpdate update = by.newUpdate(name, random.nextInt(4) == 0);
+                  update.setForceUpdate(true);
+                  return update.delete();
+                });
       }
       case 6 -> {
         String target = anyName();

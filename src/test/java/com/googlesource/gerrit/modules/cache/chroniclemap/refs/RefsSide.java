@@ -117,7 +117,7 @@ final class RefsSide {
     try {
       answer = attempt.run();
     } catch (Exception e) {
-      answer = "throws " + e.getClass().getName() + ": " + e.getMessage();
+      answer = RefsComparison.shown(e);
     }
     see(what, answer);
   }
@@ -267,7 +267,10 @@ final class RefsSide {
           return "done";
         });
     for (ReceiveCommand command : commands) {
-      see(command.toString(), command.getResult() + " " + command.getMessage());
+      String message = String.valueOf(command.getMessage());
+      // Of a file that can't be named ours adds why.
+      message = message.replaceFirst("(Cannot read file [^:]*): refs .*", "$1");
+      see(command.toString(), command.getResult() + " " + message);
     }
     see("push options", batch.getPushOptions());
     see("more reported than there was to do", monitor.done > monitor.total);
@@ -314,7 +317,7 @@ final class RefsSide {
   }
 
   Path file(String name) {
-    return repository.folder().resolve(name);
+    return repository.file(name);
   }
 
   /** A loose ref, written by somebody else. */
@@ -431,7 +434,7 @@ final class RefsSide {
       Ref head = refs.exactRef("HEAD");
       shown.append("HEAD leads to ").append(head == null ? null : head.getLeaf().getName());
     } catch (IOException e) {
-      shown.append(e.getMessage());
+      shown.append(RefsComparison.shown(e));
     }
     return shown.append('\n').toString();
   }
@@ -441,7 +444,7 @@ final class RefsSide {
     try {
       return refs.peel(ref).getPeeledObjectId();
     } catch (IOException e) {
-      return e.getMessage();
+      return RefsComparison.shown(e);
     }
   }
 

@@ -71,6 +71,18 @@ class RenameContractTest extends RefsParity {
         });
   }
 
+  /** In a locale that has no character for it, nothing may be lost. */
+  @Test
+  void movesToANameBeyondAscii() throws Exception {
+    renames(
+        side -> {
+          put(side, OLD, A);
+          side.rename(OLD, "refs/heads/\u00e9");
+          side.rename("refs/heads/\u00e9", "refs/heads/\u4e2d/\u6587");
+          side.rename("refs/heads/\u4e2d/\u6587", NEW);
+        });
+  }
+
   @Test
   void movesWithoutALog() throws Exception {
     renames(

@@ -24,6 +24,9 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSet
 import java.io.Closeable;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.net.URI;
+import java.net.URLEncoder;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.time.ZoneOffset;
@@ -167,6 +170,24 @@ public final class TestRefs implements Closeable {
 
   public Path folder() {
     return repository.getDirectory().toPath();
+  }
+
+  /** Whether the locale in which the tests run has the characters for a file of this name. */
+  static boolean canName(String name) {
+    try {
+      Path unused = Path.of(name);
+      return true;
+    } catch (InvalidPathException e) {
+      return false;
+    }
+  }
+
+  /** A file of the repository, by the bytes of its name: in any locale. */
+  Path file(String name) {
+    return Path.of(
+        URI.create(
+            folder().toUri()
+                + URLEncoder.encode(name, UTF_8).replace("%2F", "/").replace("+", "%20")));
   }
 
   public FileRepository repository() {

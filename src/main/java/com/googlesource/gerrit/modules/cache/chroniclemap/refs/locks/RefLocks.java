@@ -140,6 +140,7 @@ public final class RefLocks implements Closeable {
       RefPaths paths, RefLocker locker, List<Journal.Entry> entries, long waitMillis)
       throws IOException, Refused {
     List<String> names = entries.stream().map(Journal.Entry::name).toList();
+    paths.checkNames(names); // before a folder is made for one of them
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(waitMillis);
     try {
       long wait = TimeUnit.MILLISECONDS.toNanos(Math.max(waitMillis, LEAST_WAIT_MILLIS));

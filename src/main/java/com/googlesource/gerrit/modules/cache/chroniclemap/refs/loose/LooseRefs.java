@@ -268,7 +268,11 @@ public final class LooseRefs {
     } else if (folder.equals(Constants.R_REFS)) {
       scanAll(refs);
     } else if (folder.startsWith(Constants.R_REFS)) {
-      scan(folder, paths.loose(folder), refs);
+      try {
+        scan(folder, paths.loose(folder), refs);
+      } catch (IOException e) {
+        return refs; // JGit leaves out what is in a folder that can't be named
+      }
     }
     return refs;
   }

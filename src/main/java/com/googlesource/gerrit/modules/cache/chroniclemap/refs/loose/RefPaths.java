@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose;
 
 import java.io.File;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
@@ -65,13 +66,32 @@ public final class RefPaths {
     return transactions;
   }
 
-  /** The file of a loose ref of that name. */
-  public File loose(String name) {
-    if (name.startsWith(Constants.R_REFS)) {
-      return new File(refsFolder, name.substring(Constants.R_REFS.length()));
+  /**
+   * Returns the file of a loose ref of that name.
+   *
+   * @throws IOException if this process can't name it, so that nobody can know whether it is there
+   */
+  public File loose(String name) throws IOException {
+    File file =
+        name.startsWith(Constants.R_REFS)
+            ? new File(refsFolder, name.substring(Constants.R_REFS.length()))
+            // A worktree has its own HEAD.
+            : new File(name.equals(Constants.HEAD) ? gitFolder : commonFolder, name);
+    if (!FileNames.ANY) {
+      FileNames.check(file);
     }
-    // A worktree has its own HEAD.
-    return new File(name.equals(Constants.HEAD) ? gitFolder : commonFolder, name);
+    return file;
+  }
+
+  /**
+   * Checks that this process can name the files of these refs.
+   *
+   * @throws IOException as {@link #loose}
+   */
+  public void checkNames(List<String> names) throws IOException {
+    for (int i = 0; !FileNames.ANY && i < names.size(); i++) {
+      File unused = loose(names.get(i));
+    }
   }
 
   /** Where refs may be that are not below {@code refs/}, such as HEAD. */

@@ -216,11 +216,12 @@ final class FileBatchUpdate extends BatchRefUpdate {
       }
       try (RefLocks locks = writer.lock(entries, LOCK_WAIT_MILLIS)) {
         String left = writer.packer().packUnderLocks(names, locks);
-        refused =
-            sorted.stream()
-                .filter(c -> c.getRefName().equals(left) || (!areNested && isInTheWay(c)))
-                .findFirst()
-                .orElse(null);
+        for (int i = 0; refused == null && i < sorted.size(); i++) {
+          ReceiveCommand command = sorted.get(i);
+          if (command.getRefName().equals(left) || (!areNested && isInTheWay(command))) {
+            refused = command;
+          }
+        }
         if (refused == null) {
           refused = new PackedTransaction(writer, locks, sorted, walk).run();
         }
@@ -236,7 +237,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
   }
 
   /** Whether there are loose refs below the name of a new one, made since that was looked for. */
-  private boolean isInTheWay(ReceiveCommand command) {
+  private boolean isInTheWay(ReceiveCommand command) throws IOException {
     return command.getType() == ReceiveCommand.Type.CREATE && !writer.isFree(command.getRefName());
   }
 

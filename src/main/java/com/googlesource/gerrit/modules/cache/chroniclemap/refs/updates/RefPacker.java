@@ -234,7 +234,9 @@ final class RefPacker {
         pruneOrSkip(names.subList(middle, names.size()), values);
       }
     }
-    names.forEach(name -> RefPaths.deleteEmptyParents(writer.paths().loose(name), name));
+    for (String name : names) {
+      RefPaths.deleteEmptyParents(writer.paths().loose(name), name);
+    }
   }
 
   /** With the locks of these refs. */

@@ -257,7 +257,7 @@ public final class RefWriter {
   }
 
   /** Whether a file of a loose ref can be made: folders that are empty may be in its place. */
-  boolean isFree(String name) {
+  boolean isFree(String name) throws IOException {
     File file = paths.loose(name);
     if (!file.isDirectory()) {
       return true;

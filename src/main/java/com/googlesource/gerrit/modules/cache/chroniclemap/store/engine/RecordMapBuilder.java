@@ -72,8 +72,8 @@ public final class RecordMapBuilder {
   /**
    * Writes the zeros that a segment begins with into a file that is about to be mapped.
    * Chronicle-Map does that too, by way of the mapping; but where the system reads megabytes around
-   * each page that is touched first, that takes a second for each gigabyte, and has it write half
-   * of the file.
+   * each page that is touched first, that takes seconds for each gigabyte: 13 to 55 s for a file of
+   * 8 GB where {@code read_ahead_kb} is 8192, instead of 0.7 s.
    */
   private static void writeIndexes(Disk disk, Path path, Geometry geometry) throws IOException {
     if (geometry.segments() < MANY_SEGMENTS) {

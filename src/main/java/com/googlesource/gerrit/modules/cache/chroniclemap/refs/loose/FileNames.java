@@ -1,0 +1,63 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.text.MessageFormat;
+import java.util.Optional;
+import org.eclipse.jgit.internal.JGitText;
+
+/**
+ * Which files this process can name. Java encodes the names of files as the locale says in which it
+ * was started, and no flag changes that. In the POSIX locale {@code java.nio} refuses the file of
+ * {@code refs/heads/\u00e9}, and {@code java.io} takes it for one that is called {@code ?}.
+ */
+public final class FileNames {
+  private static final String ENCODING = System.getProperty("sun.jnu.encoding");
+
+  /** Whether it can name all. */
+  static final boolean ANY = "UTF-8".equals(ENCODING);
+
+  private FileNames() {}
+
+  /** What this process can't name and what to set, for the log; empty if it can name all. */
+  public static Optional<String> limits() {
+    return ANY
+        ? Optional.empty()
+        : Optional.of(
+            "refs whose names "
+                + ENCODING
+                + ", the encoding of this process's locale, can't express can be neither read nor"
+                + " updated: start it with LC_ALL=C.UTF-8 in its environment");
+  }
+
+  /**
+   * @throws IOException if this process can't name the file; its message begins as JGit's
+   */
+  static void check(File file) throws IOException {
+    try {
+      Path unused = file.toPath();
+    } catch (InvalidPathException e) {
+      throw new IOException(
+          MessageFormat.format(JGitText.get().cannotReadFile, file)
+              + ": "
+              + limits().orElseGet(e::getReason),
+          e);
+    }
+  }
+}
