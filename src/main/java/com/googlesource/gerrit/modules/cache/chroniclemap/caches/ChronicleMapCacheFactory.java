@@ -117,7 +117,7 @@ final class ChronicleMapCacheFactory
       return memoryOnly("cache.directory is not set in gerrit.config");
     }
     try {
-      StoreDirectory opened = StoreDirectory.open(path.get(), settings.diskLimitTotal());
+      StoreDirectory opened = StoreDirectory.open(path.get());
       opened.keepOtherVersionsOf(PureCaches.NAMES);
       return openImports(opened) ? Optional.of(opened) : Optional.empty();
     } catch (StoreUnavailableException e) {

@@ -176,11 +176,6 @@ public final class Store {
     return imports.isPossible();
   }
 
-  /** Whether all stores of the folder together have a bound, which may leave this one less. */
-  public boolean sharesBound() {
-    return context.budget.isBound();
-  }
-
   /**
    * Brings in a value from before this store was made. What is there, and what was put or removed
    * since, wins; nothing leaves for it.
@@ -259,7 +254,6 @@ public final class Store {
     life.release();
     // It may be making a file that the other one will want to make, too.
     growth.end();
-    growth.leaveDisk();
   }
 
   /** After {@link #close}: see {@link StoreLife#release}. */

@@ -51,7 +51,6 @@ final class StoreContext {
   final Optional<OtherVersions> otherVersions;
 
   final StoreThreads threads;
-  final DiskBudget budget;
 
   /** Milliseconds since the epoch. */
   final LongSupplier clock;
@@ -74,14 +73,12 @@ final class StoreContext {
       ImportMode importMode,
       boolean keepsOtherVersions,
       StoreThreads threads,
-      DiskBudget budget,
       LongSupplier clock) {
     this.settings = settings;
     this.files = files;
     this.discarded = files.isMarkedAtStart();
     this.otherVersions = keepsOtherVersions ? Optional.of(files.otherVersions()) : Optional.empty();
     this.threads = threads;
-    this.budget = budget;
     this.clock = clock;
     this.faults = new FaultLog(settings.name());
     this.maxAgeMillis = settings.maxAge().map(Duration::toMillis).orElse(Long.MAX_VALUE);

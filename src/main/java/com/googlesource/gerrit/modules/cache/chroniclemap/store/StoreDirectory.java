@@ -34,7 +34,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -69,7 +68,6 @@ public final class StoreDirectory implements AutoCloseable {
   private final DirectoryLock lock;
   private final FolderDisk disk;
   private final LongSupplier clock;
-  private final DiskBudget budget;
   private final StoreThreads threads = new StoreThreads();
 
   /** Open stores, each with the number of its users. Guarded by this. */
@@ -96,36 +94,17 @@ public final class StoreDirectory implements AutoCloseable {
     }
   }
 
-  private StoreDirectory(
-      Path path, DirectoryLock lock, long totalBytes, FolderDisk disk, LongSupplier clock) {
+  private StoreDirectory(Path path, DirectoryLock lock, FolderDisk disk, LongSupplier clock) {
     this.path = path;
     this.lock = lock;
     this.disk = disk;
     this.clock = clock;
-    this.budget = new DiskBudget(totalBytes);
     threads.repeat(this::sweep, SWEEP_SECONDS);
   }
 
-  /** Has the files count that nobody has open: those of a plugin that was removed, say. */
-  private void countFiles() throws IOException {
-    if (budget.isBound()) {
-      budget.setFiles(FilesOnDisk.bytes(disk, path));
-    }
-  }
-
-  private void countFilesAgain() {
+  private void deleteOtherVersions() {
     try {
-      countFiles();
-    } catch (IOException e) {
-      // What was counted before still counts.
-      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
-          "Cannot see what files of caches that are not in use take in %s", path);
-    }
-  }
-
-  private void deleteOtherVersions(LongSupplier now) {
-    try {
-      OtherVersions.deleteOld(disk, path, now.getAsLong());
+      OtherVersions.deleteOld(disk, path, clock.getAsLong());
     } catch (IOException | RuntimeException | Error e) {
       // The stores are swept even so.
       logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
@@ -135,8 +114,7 @@ public final class StoreDirectory implements AutoCloseable {
 
   /** Takes what is too old out of all stores. */
   void sweep() {
-    countFilesAgain();
-    deleteOtherVersions(clock);
+    deleteOtherVersions();
     for (Store store : snapshot()) {
       try {
         store.sweepIfDue();
@@ -150,25 +128,18 @@ public final class StoreDirectory implements AutoCloseable {
   /**
    * Makes the folder where needed and locks it.
    *
-   * @param totalBytes bound on the files of all stores together; empty for no other than their own
    * @throws StoreUnavailableException if it can't be made or written, or another process uses it
    */
-  public static StoreDirectory open(Path path, OptionalLong totalBytes)
-      throws StoreUnavailableException {
-    return open(path, totalBytes, Disk.REAL, System::currentTimeMillis);
-  }
-
-  /** Opens as above, without a bound on all stores together. */
   public static StoreDirectory open(Path path) throws StoreUnavailableException {
-    return open(path, OptionalLong.empty());
+    return open(path, Disk.REAL, System::currentTimeMillis);
   }
 
-  static StoreDirectory open(Path path, OptionalLong totalBytes, Disk disk, LongSupplier clock)
+  static StoreDirectory open(Path path, Disk disk, LongSupplier clock)
       throws StoreUnavailableException {
     try {
       createPrivate(path);
-      return open(
-          path, DirectoryLock.acquire(path, disk), totalBytes.orElse(Long.MAX_VALUE), disk, clock);
+      return new StoreDirectory(
+          path, DirectoryLock.acquire(path, disk), new FolderDisk(disk), clock);
     } catch (IOException | UnsupportedOperationException e) {
       throw new StoreUnavailableException(
           "cannot use "
@@ -179,20 +150,6 @@ public final class StoreDirectory implements AutoCloseable {
               + e.getMessage()
               + "; check that its owner may write to it and that the disk has room",
           e);
-    }
-  }
-
-  private static StoreDirectory open(
-      Path path, DirectoryLock lock, long totalBytes, Disk disk, LongSupplier clock)
-      throws IOException {
-    StoreDirectory directory =
-        new StoreDirectory(path, lock, totalBytes, new FolderDisk(disk), clock);
-    try {
-      directory.countFiles();
-      return directory;
-    } catch (IOException | RuntimeException | Error e) {
-      directory.close();
-      throw e;
     }
   }
 
@@ -250,20 +207,13 @@ public final class StoreDirectory implements AutoCloseable {
   }
 
   /**
-   * Has the files of other versions kept for a day, for stores that are opened from now on; not
-   * where all stores together have a bound.
+   * Has the files of other versions kept for a day, for stores that are opened from now on.
    *
    * @param names of caches whose values depend on their keys alone: what is removed from the one
    *     version is not removed from the other
    */
-  public void keepOtherVersionsOf(Set<String> names) {
-    synchronized (this) {
-      othersKept = ImmutableSet.copyOf(names);
-    }
-    if (budget.isBound()) {
-      // Those from before there was a bound.
-      deleteOtherVersions(() -> OtherVersions.NEVER);
-    }
+  public synchronized void keepOtherVersionsOf(Set<String> names) {
+    othersKept = ImmutableSet.copyOf(names);
   }
 
   /** The folder. */
@@ -317,9 +267,8 @@ public final class StoreDirectory implements AutoCloseable {
     // What waits for the other one to be opened may be marked for being discarded until then.
     other.ifPresent(Store::awaitOpenedForever);
     FilesOnDisk files = new FilesOnDisk(disk, path, lock, settings.name(), settings.version());
-    boolean keeps = othersKept.contains(settings.name()) && !budget.isBound();
-    Store store =
-        new Store(new StoreContext(settings, files, importMode, keeps, threads, budget, clock));
+    boolean keeps = othersKept.contains(settings.name());
+    Store store = new Store(new StoreContext(settings, files, importMode, keeps, threads, clock));
     other.ifPresent(old -> old.closeFor(store));
     WeakReference<Store> before = last.put(filesOf(settings), new WeakReference<>(store));
     Store closedOne = before == null ? null : before.get();
@@ -414,7 +363,6 @@ public final class StoreDirectory implements AutoCloseable {
     try {
       synchronized (this) {
         closed = true;
-        budget.closing();
         List<Store> all = snapshot();
         stores.clear();
         closeAll(all);

@@ -17,10 +17,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 
 import com.google.common.util.concurrent.Uninterruptibles;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk.GenerationName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Rebuild;
@@ -40,7 +38,7 @@ import java.util.concurrent.atomic.AtomicReference;
  * the background: {@link FileInUse} tells how. The writer's lock is taken for one segment at a
  * time, so that others wait for it for milliseconds at most.
  */
-final class StoreGrowth implements DiskBudget.Owner {
+final class StoreGrowth {
   /** After a growth failed, the next one is tried no earlier. */
   private static final long RETRY_NANOS = TimeUnit.MINUTES.toNanos(1);
 
@@ -74,9 +72,6 @@ final class StoreGrowth implements DiskBudget.Owner {
 
   /** Done unless a growth is running or about to. */
   private final AtomicReference<Run> run = new AtomicReference<>(Run.ended());
-
-  /** The most that the file may be; only while it is more. */
-  private volatile long fitting = Long.MAX_VALUE;
 
   private volatile long refusedUntil = System.nanoTime();
 
@@ -179,28 +174,6 @@ final class StoreGrowth implements DiskBudget.Owner {
     return begin(file, bytes, progress, mine) ? Optional.of(mine.done) : Optional.empty();
   }
 
-  @Override
-  public String cache() {
-    return FilesOnDisk.escape(context.settings.name());
-  }
-
-  @Override
-  public long maxBytes() {
-    return context.settings.maxBytes();
-  }
-
-  /** Gives half of the file back if it can; another store has a better right to it. */
-  @Override
-  public void shrink() {
-    FileInUse file = holder.file();
-    if (file != null) {
-      long half = file.bytes() / 2;
-      if (half >= Geometry.MIN_FILE_BYTES) {
-        var unused = rebuild(file, half, Progress.NONE);
-      }
-    }
-  }
-
   /**
    * Puts an empty file in the place of what there is. Under the writer's lock.
    *
@@ -208,13 +181,10 @@ final class StoreGrowth implements DiskBudget.Owner {
    * @throws IOException if none can be made
    */
   Generation clear(FileInUse file) throws IOException {
-    // Nor larger than it may be by now: what was to make it smaller finds another file.
-    long bytes = emptyBytes(Math.min(file.bytes(), fitting));
     // An interrupt would close the channel through which the file is made.
     boolean interrupted = Thread.interrupted();
     try {
-      Generation old = holder.clear(file, bytes);
-      var unused = resize(bytes);
+      Generation old = holder.clear(file, emptyBytes(file));
       // Less room belongs to it now.
       context.threads.settle(file::saveUsage);
       return old;
@@ -225,42 +195,19 @@ final class StoreGrowth implements DiskBudget.Owner {
     }
   }
 
-  /** Bytes of an empty file that takes the place of what there is, at most so many. */
-  long emptyBytes(long most) {
-    return Math.min(plan.first(), most);
+  /** Bytes of an empty file that takes the place of what there is. */
+  long emptyBytes(FileInUse file) {
+    return Math.min(plan.first(), file.bytes());
   }
 
   /**
-   * A file was taken into use: begins to make it smaller if it is larger than the store may be by
-   * now. Under the writer's lock.
-   *
-   * @param bytes that it may be, which was taken of the disk of all
+   * Makes the file smaller if it is larger than the store may be by now. To be called again now and
+   * then: the disk may have been full.
    */
-  void opened(FileInUse file, long bytes) {
-    if (file.bytes() > bytes) {
-      fitting = bytes;
-      fitIfDue(file);
-    } else if (file.bytes() < bytes) {
-      // All was removed while it was being opened.
-      var unused = resize(file.bytes());
-    }
-  }
-
-  /** Makes the file smaller if it has to be, and is not yet: the disk may have been full. */
   void fitIfDue(FileInUse file) {
-    if (file.bytes() > fitting) {
-      var unused = rebuild(file, fitting, Progress.NONE);
+    if (file.bytes() > plan.maxBytes()) {
+      var unused = rebuild(file, plan.maxBytes(), Progress.NONE);
     }
-  }
-
-  /** Leaves the disk to the other stores: there is no file. */
-  void releaseDisk() {
-    context.budget.release(this);
-  }
-
-  /** Says that the file stays, though it is in use no more. */
-  void leaveDisk() {
-    context.budget.leave(this);
   }
 
   /** Returns false if another rebuild is running or the background threads were stopped. */
@@ -283,21 +230,18 @@ final class StoreGrowth implements DiskBudget.Owner {
     boolean done = false;
     try {
       done = rebuildNow(file, bytes, progress);
+      if (done) {
+        mostInOneStep = Long.MAX_VALUE;
+        // Elsewhere: the disk may need long for it.
+        context.threads.settle(
+            () -> {
+              file.saveUsage();
+              file.base();
+            });
+      }
     } finally {
       mine.done.complete(done);
       grown.run();
-    }
-    if (bytes != fitting && holder.uses(file)) {
-      fitIfDue(file);
-    }
-    if (done) {
-      mostInOneStep = Long.MAX_VALUE;
-      // Only now and elsewhere: the disk may need long for it.
-      context.threads.settle(
-          () -> {
-            file.saveUsage();
-            file.base();
-          });
     }
   }
 
@@ -312,34 +256,13 @@ final class StoreGrowth implements DiskBudget.Owner {
       if (!holder.uses(file)) {
         return false;
       }
-      // All values may have been removed since this was asked for.
-      if (bytes > file.bytes()) {
-        if (!resize(bytes)) {
-          if (!mayDoWithLess(file.bytes(), bytes)) {
-            // As at its own limit: nothing is wrong.
-            refusedUntil = System.nanoTime() + RETRY_NANOS;
-          }
-          return false;
-        }
-        fitting = Long.MAX_VALUE;
-      }
-      // Together with that: if they are removed from here on, the empty file is a newer one, and
+      // Under the lock: if all values are removed from here on, the empty file is a newer one, and
       // what is made here is given up.
       name = file.nextName(bytes);
     } finally {
       context.lock.unlock();
     }
-    try {
-      return fillNext(file, name, progress);
-    } finally {
-      context.lock.lock();
-      try {
-        // Not to the size that was wanted: that may not have been done.
-        var unused = resize(file.bytes());
-      } finally {
-        context.lock.unlock();
-      }
-    }
+    return fillNext(file, name, progress);
   }
 
   /** Makes a file of another size, and copies all into it; returns whether it is in use now. */
@@ -400,15 +323,6 @@ final class StoreGrowth implements DiskBudget.Owner {
     } catch (IOException e) {
       return true;
     }
-  }
-
-  /**
-   * Changes what the store takes of the disk of all; returns false if there is too little. Under
-   * the writer's lock, as the file may be given up.
-   */
-  private boolean resize(long bytes) {
-    // A growth may end after the file it was for, when nothing is taken any more.
-    return !holder.isOver() && context.budget.resize(this, bytes);
   }
 
   private boolean copyAll(FileInUse file, Rebuild rebuild, Progress progress) throws IOException {

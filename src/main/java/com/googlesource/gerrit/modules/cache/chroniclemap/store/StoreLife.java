@@ -76,7 +76,7 @@ final class StoreLife {
   /** Opens the file; returns how it was found when that is done or has failed. */
   StartReport open() {
     try {
-      takeOver(new StoreOpener(context, growth).open());
+      takeOver(new StoreOpener(context).open());
       noteOpened();
     } catch (IOException | RuntimeException | Error e) {
       giveUp(e);
@@ -96,9 +96,8 @@ final class StoreLife {
     boolean cleared;
     context.lock.lock();
     try {
-      cleared = holder.use(result.file(), result.report(), growth.emptyBytes(result.bytes()));
-      // Before what waits is written: the file may have to grow for that.
-      growth.opened(result.file(), result.bytes());
+      cleared = holder.use(result.file(), result.report(), growth.emptyBytes(result.file()));
+      growth.fitIfDue(result.file());
       // Applied before anyone else writes: after that the marker is not needed any more.
       boolean all = writer.writeAllNow();
       if (all && holder.state() == StoreState.READY) {
@@ -132,7 +131,6 @@ final class StoreLife {
     } finally {
       context.lock.unlock();
     }
-    releaseDisk();
     healLater();
   }
 
@@ -155,17 +153,7 @@ final class StoreLife {
 
   private void unmapAndHeal(FileInUse file) {
     unmap(file);
-    releaseDisk();
     healLater();
-  }
-
-  /** Leaves the disk to the other stores until there is a file again. */
-  private void releaseDisk() {
-    synchronized (healing) {
-      if (holder.state() == StoreState.FAILED) {
-        growth.releaseDisk();
-      }
-    }
   }
 
   private void unmap(FileInUse file) {
@@ -210,14 +198,12 @@ final class StoreLife {
           unmap(holder.givenUp());
         }
         takeOver(
-            new StoreOpener(context, growth)
-                .openEmpty("its file failed: " + holder.report().detail()));
+            new StoreOpener(context).openEmpty("its file failed: " + holder.report().detail()));
         times.opened(context.clock.getAsLong());
         logger.atInfo().log("Cache %s has a file again", context.settings.name());
       } catch (IOException | RuntimeException | Error e) {
         // Of any kind: whatever keeps this one from being made, there is a next time.
         context.faults.count(e);
-        releaseDisk();
         healLater();
       }
     }
@@ -265,7 +251,6 @@ final class StoreLife {
       context.lock.unlock();
       // The threads are stopped next, perhaps before one came to it.
       growth.giveUp();
-      growth.leaveDisk();
     }
   }
 

@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Holes;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
@@ -37,25 +36,19 @@ import java.util.Optional;
 final class StoreOpener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /**
-   * An open file and how it was found.
-   *
-   * @param bytes that it may take; less than it does if it has to be made smaller
-   */
-  record Opened(FileInUse file, StartReport report, long bytes) {}
+  /** An open file and how it was found. */
+  record Opened(FileInUse file, StartReport report) {}
 
   private final StoreContext context;
   private final StoreSettings settings;
   private final FilesOnDisk files;
-  private final DiskBudget.Owner owner;
   private final GenerationMaker maker;
   private final long begun = System.nanoTime();
 
-  StoreOpener(StoreContext context, DiskBudget.Owner owner) {
+  StoreOpener(StoreContext context) {
     this.context = context;
     this.settings = context.settings;
     this.files = context.files;
-    this.owner = owner;
     StoreContext.Counters counters = context.counters;
     this.maker =
         new GenerationMaker(
@@ -99,7 +92,6 @@ final class StoreOpener {
     }
     GenerationName found = newest.get();
     deleteAllBut(found);
-    long bytes = take(Math.min(found.bytes(), settings.maxBytes()));
     try {
       Optional<FileState> state =
           FileState.open(files.disk(), found.statePath(), found.geometry().segments());
@@ -112,7 +104,7 @@ final class StoreOpener {
       if (state.isEmpty()) {
         return replace("nothing is known of it: there is no " + found.statePath().getFileName());
       }
-      return open(found, state.get(), bytes);
+      return open(found, state.get());
     } catch (IOException | RuntimeException | InternalError e) {
       context.faults.count(e);
       return replace(reasonOf(e));
@@ -144,7 +136,7 @@ final class StoreOpener {
     }
   }
 
-  private Opened open(GenerationName found, FileState state, long bytes) throws IOException {
+  private Opened open(GenerationName found, FileState state) throws IOException {
     FileState.Verdict verdict;
     Generation generation;
     try {
@@ -166,15 +158,13 @@ final class StoreOpener {
     }
     FileInUse file = use(generation);
     long entries = file.entries();
-    if (bytes < found.bytes()) {
+    if (settings.maxBytes() < found.bytes()) {
       return new Opened(
           file,
           report(
               StartReport.Kind.SHRUNK,
-              "cache.%s.diskLimit or cache.diskLimitTotal is less than it was"
-                  .formatted(settings.name()),
-              entries),
-          bytes);
+              "cache.%s.diskLimit is less than it was".formatted(settings.name()),
+              entries));
     }
     return new Opened(
         file,
@@ -188,8 +178,7 @@ final class StoreOpener {
                       + " checked when it is first used",
                   entries);
           case LOST -> throw new AssertionError();
-        },
-        bytes);
+        });
   }
 
   /**
@@ -208,7 +197,7 @@ final class StoreOpener {
   }
 
   private Opened create(StartReport.Kind kind, String detail) throws IOException {
-    long bytes = take(context.budget.first(new GrowthPlan(settings.maxBytes()).first()));
+    long bytes = new GrowthPlan(settings.maxBytes()).first();
     Generation first;
     try {
       first = maker.first(bytes);
@@ -219,16 +208,7 @@ final class StoreOpener {
       files.deleteThisVersion();
       first = maker.first(bytes);
     }
-    return new Opened(use(first), report(kind, detail, 0), bytes);
-  }
-
-  /** Takes a share of the disk of all stores: this much, or what there is. */
-  private long take(long bytes) throws IOException {
-    long taken = context.budget.take(owner, bytes, Geometry.MIN_FILE_BYTES);
-    if (taken == 0) {
-      throw new IOException("the other caches take all that cache.diskLimitTotal allows");
-    }
-    return taken;
+    return new Opened(use(first), report(kind, detail, 0));
   }
 
   private FileInUse use(Generation generation) {

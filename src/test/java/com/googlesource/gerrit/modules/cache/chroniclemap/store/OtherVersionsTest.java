@@ -26,7 +26,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -45,7 +44,6 @@ class OtherVersionsTest {
 
   @TempDir Path temp;
   private final AtomicLong clock = new AtomicLong(1_000_000_000_000L);
-  private OptionalLong total = OptionalLong.empty();
   private StoreDirectory directory;
   private Store store;
 
@@ -60,7 +58,7 @@ class OtherVersionsTest {
     if (directory != null) {
       directory.close();
     }
-    directory = StoreDirectory.open(temp.resolve("stores"), total, Disk.REAL, clock::get);
+    directory = StoreDirectory.open(temp.resolve("stores"), Disk.REAL, clock::get);
     directory.keepOtherVersionsOf(Set.of(PURE));
     store = directory.openStore(new StoreSettings(cache, version, 16 << 20, Optional.empty()));
     store.awaitOpened();
@@ -165,15 +163,6 @@ class OtherVersionsTest {
   }
 
   @Test
-  void aBoundOnAllCachesIsKept() throws Exception {
-    total = OptionalLong.of(64 << 20);
-    start(PURE, 1);
-    put(1);
-    start(PURE, 2);
-    assertThat(parked()).isEmpty();
-  }
-
-  @Test
   void deletingAllStoresDeletesThemToo() throws Exception {
     start(PURE, 1);
     put(1);
@@ -220,21 +209,10 @@ class OtherVersionsTest {
             super.mapping(file);
           }
         };
-    directory = StoreDirectory.open(temp.resolve("stores"), total, disk, clock::get);
+    directory = StoreDirectory.open(temp.resolve("stores"), disk, clock::get);
     directory.keepOtherVersionsOf(Set.of(PURE));
     store = directory.openStore(new StoreSettings(cache, version, 16 << 20, Optional.empty()));
     store.awaitOpened();
-  }
-
-  @Test
-  void aBoundTakesAlsoWhatWasKeptBefore() throws Exception {
-    start(PURE, 1);
-    put(1);
-    start(PURE, 2);
-    assertThat(parked()).hasSize(2);
-    total = OptionalLong.of(64 << 20);
-    start(PURE, 2);
-    assertThat(parked()).isEmpty();
   }
 
   /** A process that is killed while it opens its store has not told which values were removed. */

@@ -26,7 +26,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -331,7 +330,7 @@ class StoreImportTest {
           }
         };
     directory.close();
-    directory = StoreDirectory.open(folder, OptionalLong.empty(), disk, System::currentTimeMillis);
+    directory = StoreDirectory.open(folder, disk, System::currentTimeMillis);
     store = open(ImportMode.RESUME);
     stuck.set(true);
     var unused = store.remove(key(1));
@@ -362,7 +361,7 @@ class StoreImportTest {
             return super.list(listed);
           }
         };
-    directory = StoreDirectory.open(folder, OptionalLong.empty(), disk, System::currentTimeMillis);
+    directory = StoreDirectory.open(folder, disk, System::currentTimeMillis);
     store = open(ImportMode.BEGIN);
     assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
     full.set(false);
@@ -448,17 +447,6 @@ class StoreImportTest {
     assertThat(store.stats().entries()).isEqualTo(values);
   }
 
-  /** Where all stores together may not take as much as is expected, it gets what there is. */
-  @Test
-  void takesWhatRoomThereIs() throws Exception {
-    directory.close();
-    directory =
-        StoreDirectory.open(
-            temp.resolve("bound"), OptionalLong.of(40 << 20), Disk.REAL, System::currentTimeMillis);
-    store = open(ImportMode.BEGIN);
-    assertGetsItsRoom(1500, 16 << 20);
-  }
-
   /** A disk that has room for some doublings, and none for what is expected. */
   @Test
   void takesWhatRoomTheDiskHas() throws Exception {
@@ -474,9 +462,7 @@ class StoreImportTest {
             super.mapping(file);
           }
         };
-    directory =
-        StoreDirectory.open(
-            temp.resolve("small"), OptionalLong.empty(), small, System::currentTimeMillis);
+    directory = StoreDirectory.open(temp.resolve("small"), small, System::currentTimeMillis);
     store = open(ImportMode.BEGIN);
     assertGetsItsRoom(1200, 12 << 20);
   }

@@ -279,9 +279,9 @@ final class CacheImport {
       return withoutRoom > 0 ? full() : State.DONE;
     }
 
-    /** The store is full, as it may be by its bound or that of all; or the disk, for a while. */
+    /** The store is full, as it may be by its bound; or the disk, for a while. */
     private State full() {
-      if (!impatient || store.sharesBound()) {
+      if (!impatient) {
         return State.FULL;
       }
       gap = "its file could not grow for minutes, and the rest of what H2 has needs that";
@@ -329,7 +329,7 @@ final class CacheImport {
       while (result == ImportResult.LATER) {
         impatient |= System.nanoTime() - waiting > LONGEST_GROWTH_NANOS;
         if (impatient) {
-          // The disk of all caches may be taken: what has room even so is taken over.
+          // The disk may be full: what has room even so is taken over.
           return ImportResult.NO_ROOM;
         }
         if (!pace.await(GROWTH_NANOS, progress)) {

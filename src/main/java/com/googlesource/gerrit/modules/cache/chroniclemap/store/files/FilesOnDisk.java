@@ -22,14 +22,11 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Usage;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -63,9 +60,6 @@ public final class FilesOnDisk {
 
   private static final Pattern GENERATION =
       Pattern.compile("-g(\\d{1,9})-(\\d{1,15})-(\\d{1,6})-([0-9a-f]{8})\\.chm");
-
-  private static final Pattern CACHE =
-      Pattern.compile("([-_.%0-9A-Za-z]+)-v-?\\d{1,10}-g[-0-9a-f]+\\.chm(\\.\\d+\\.growing)?");
 
   /** A file of any store. */
   private static final Pattern ANY =
@@ -426,22 +420,6 @@ public final class FilesOnDisk {
     }
     deleteEach(others);
     return generations;
-  }
-
-  /** Bytes that the files of each cache in a folder take, by its name in names of files. */
-  public static Map<String, Long> bytes(Disk disk, Path directory) throws IOException {
-    Map<String, Long> bytes = new HashMap<>();
-    for (Path file : disk.list(directory)) {
-      Matcher name = CACHE.matcher(file.getFileName().toString());
-      if (name.matches()) {
-        try {
-          bytes.merge(name.group(1), disk.size(file), Long::sum);
-        } catch (NoSuchFileException e) {
-          // Deleted since, or a link that leads nowhere.
-        }
-      }
-    }
-    return bytes;
   }
 
   /** Whether there are files of any cache in a folder. */
