@@ -58,6 +58,10 @@ final class CacheSettings {
     this.site = site;
   }
 
+  SitePaths site() {
+    return site;
+  }
+
   /** Whether this is no server, but a program such as {@code reindex}. */
   boolean isOfflineProgram() {
     return runtime == GerritRuntime.BATCH;

@@ -28,6 +28,7 @@ import java.lang.ref.WeakReference;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -54,6 +55,9 @@ import java.util.function.LongSupplier;
 public final class StoreDirectory implements AutoCloseable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final long SWEEP_SECONDS = 60;
+
+  /** How often a folder that another process has is tried again. */
+  private static final Duration LOOK_AGAIN = Duration.ofMillis(100);
 
   /** The least bound of a store, bytes. */
   public static final long LEAST_BYTES = Geometry.MIN_FILE_BYTES;
@@ -132,6 +136,33 @@ public final class StoreDirectory implements AutoCloseable {
    */
   public static StoreDirectory open(Path path) throws StoreUnavailableException {
     return open(path, Disk.REAL, System::currentTimeMillis);
+  }
+
+  /**
+   * Opens as above. Where another process has the folder it is waited for: an older server may be
+   * about to stop.
+   *
+   * @param patience how long it is waited for at most
+   * @param waiting told at once, and once, that it is waited for, and for whom
+   */
+  public static StoreDirectory openWhenFree(Path path, Duration patience, Consumer<String> waiting)
+      throws StoreUnavailableException {
+    long begun = System.nanoTime();
+    boolean told = false;
+    while (true) {
+      try {
+        return open(path);
+      } catch (StoreUnavailableException e) {
+        if (!e.isInUseElsewhere() || System.nanoTime() - begun >= patience.toNanos()) {
+          throw e;
+        }
+        if (!told) {
+          waiting.accept(e.getMessage());
+          told = true;
+        }
+        Uninterruptibles.sleepUninterruptibly(LOOK_AGAIN);
+      }
+    }
   }
 
   static StoreDirectory open(Path path, Disk disk, LongSupplier clock)
