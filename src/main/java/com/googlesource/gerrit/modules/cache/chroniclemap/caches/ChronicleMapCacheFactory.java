@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 import com.google.common.cache.Cache;
 import com.google.common.cache.CacheLoader;
 import com.google.common.cache.LoadingCache;
-import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.gerrit.extensions.registration.DynamicMap;
@@ -63,8 +62,6 @@ import java.util.stream.Collectors;
 @Singleton
 final class ChronicleMapCacheFactory
     implements PersistentCacheFactory, CacheInventory, LifecycleListener, ReloadPluginListener {
-  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
-
   /** Name of the flag that says that nothing is to be changed on disk. */
   static final String READ_ONLY = "DiskCacheReadOnly";
 

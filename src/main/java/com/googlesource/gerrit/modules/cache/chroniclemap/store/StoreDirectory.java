@@ -22,7 +22,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.OtherVersions;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.nio.file.Files;
@@ -36,6 +35,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -83,6 +83,9 @@ public final class StoreDirectory implements AutoCloseable {
    */
   private final Map<String, WeakReference<Store>> last = new HashMap<>();
 
+  /** The files of all caches of which other versions are kept. */
+  private final Set<FilesOnDisk> keeping = ConcurrentHashMap.newKeySet();
+
   /** Guarded by this. */
   private boolean closed;
 
@@ -108,7 +111,9 @@ public final class StoreDirectory implements AutoCloseable {
 
   private void deleteOtherVersions() {
     try {
-      OtherVersions.deleteOld(disk, path, clock.getAsLong());
+      for (FilesOnDisk files : keeping) {
+        var unused = files.deleteOthers(clock.getAsLong());
+      }
     } catch (IOException | RuntimeException | Error e) {
       // The stores are swept even so.
       logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
@@ -218,7 +223,7 @@ public final class StoreDirectory implements AutoCloseable {
    * @throws IOException if that can't be done
    */
   public synchronized void discard(String name, int version) throws IOException {
-    FilesOnDisk files = new FilesOnDisk(disk, path, lock, name, version);
+    FilesOnDisk files = files(name, version);
     if (stores.keySet().stream().anyMatch(open -> open.name().equals(name))) {
       // That of a plugin that is being replaced. Its file stays until it is closed.
       files.markForDiscard();
@@ -233,8 +238,8 @@ public final class StoreDirectory implements AutoCloseable {
    * @param name of the cache
    * @param version of its keys and values
    */
-  public boolean mayResumeImport(String name, int version) {
-    return new FilesOnDisk(disk, path, lock, name, version).isMarkedForImport();
+  public synchronized boolean mayResumeImport(String name, int version) {
+    return files(name, version).isMarkedForImport();
   }
 
   /**
@@ -292,14 +297,20 @@ public final class StoreDirectory implements AutoCloseable {
     return shared.store;
   }
 
+  private synchronized FilesOnDisk files(String name, int version) {
+    return new FilesOnDisk(disk, path, lock, name, version, othersKept.contains(name));
+  }
+
   private Store begin(
       StoreSettings settings, ImportMode importMode, Consumer<StartReport> onOpened) {
     Optional<Store> other = takeOther(settings);
     // What waits for the other one to be opened may be marked for being discarded until then.
     other.ifPresent(Store::awaitOpenedForever);
-    FilesOnDisk files = new FilesOnDisk(disk, path, lock, settings.name(), settings.version());
-    boolean keeps = othersKept.contains(settings.name());
-    Store store = new Store(new StoreContext(settings, files, importMode, keeps, threads, clock));
+    FilesOnDisk files = files(settings.name(), settings.version());
+    if (othersKept.contains(settings.name())) {
+      keeping.add(files);
+    }
+    Store store = new Store(new StoreContext(settings, files, importMode, keeping, threads, clock));
     other.ifPresent(old -> old.closeFor(store));
     WeakReference<Store> before = last.put(filesOf(settings), new WeakReference<>(store));
     Store closedOne = before == null ? null : before.get();

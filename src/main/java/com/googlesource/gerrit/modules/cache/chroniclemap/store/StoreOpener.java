@@ -22,10 +22,8 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDis
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk.GenerationName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.GenerationMaker;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.OtherVersions;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Optional;
 
 /**
@@ -63,9 +61,17 @@ final class StoreOpener {
    */
   Opened open() throws IOException {
     Opened opened = openOrReplace();
+    StartReport.Kind kind = opened.report().kind();
     try {
-      context.importGuard.opened(
-          opened.report().kind() == StartReport.Kind.NEW, opened.file().wasChanged());
+      files.noteUse(
+          opened.file().current().name(),
+          kind == StartReport.Kind.NEW || kind == StartReport.Kind.REPLACED,
+          context.clock.getAsLong());
+    } catch (IOException e) {
+      context.faults.warn(e, "cannot note which of its versions is in use");
+    }
+    try {
+      context.importGuard.opened(kind == StartReport.Kind.NEW, opened.file().wasChanged());
     } catch (IOException e) {
       context.faults.warn(e, "cannot mark its file; nothing is imported into it");
     }
@@ -73,19 +79,11 @@ final class StoreOpener {
   }
 
   private Opened openOrReplace() throws IOException {
-    Optional<OtherVersions> others = context.otherVersions;
     if (context.discarded) {
-      if (others.isPresent()) {
-        keep(others.get(), /* ofThisVersion= */ false);
-      }
       return replace(
           "it may hold entries that were invalidated just before a crash or a stop of the machine");
     }
     Optional<GenerationName> newest = files.newest();
-    if (others.isPresent()) {
-      keep(others.get(), newest.isEmpty());
-      newest = files.newest();
-    }
     if (newest.isEmpty()) {
       files.deleteAll();
       return create(StartReport.Kind.NEW, "");
@@ -108,31 +106,6 @@ final class StoreOpener {
     } catch (IOException | RuntimeException | InternalError e) {
       context.faults.count(e);
       return replace(reasonOf(e));
-    }
-  }
-
-  /**
-   * Puts other versions' files aside.
-   *
-   * @param ofThisVersion whether to take those that were put aside of this version, or delete them
-   */
-  private void keep(OtherVersions others, boolean ofThisVersion) {
-    try {
-      long now = context.clock.getAsLong();
-      if (!ofThisVersion) {
-        others.deleteThisVersion();
-      }
-      List<Path> parked = others.park(now);
-      if (!parked.isEmpty()) {
-        logger.atInfo().log(
-            "Cache %s: kept for a day, for who goes back to another version: %s",
-            settings.name(), parked);
-      }
-      if (ofThisVersion) {
-        others.unpark(now);
-      }
-    } catch (IOException e) {
-      context.faults.warn(e, "cannot keep files of another version, or take those that were kept");
     }
   }
 
@@ -219,7 +192,6 @@ final class StoreOpener {
     return new StartReport(kind, detail, entries, (System.nanoTime() - begun) / 1_000_000);
   }
 
-  /** What was to be kept of other versions was put aside before. */
   private void deleteAllBut(GenerationName found) {
     try {
       for (Path deleted : files.deleteAllBut(found)) {
