@@ -71,7 +71,6 @@ final class UpkeepJson {
       out.addProperty("other_version", report.otherVersion());
       out.addProperty("too_old", report.tooOld());
       out.addProperty("too_large", report.tooLarge());
-      out.addProperty("unreadable", report.unreadable());
       out.addProperty("millis", report.millis());
       caches.add(out);
     }

@@ -181,11 +181,9 @@ public final class Store {
    * since, wins; nothing leaves for it.
    *
    * @param created milliseconds since the epoch at which the value was made
-   * @param more bytes of the values that come after this one, about, so that the file grows to what
-   *     it has to be in one step; 0 if nobody knows
    */
-  public ImportResult importValue(byte[] key, byte[] value, long created, long more) {
-    return imports.put(key, value, created, more);
+  public ImportResult importValue(byte[] key, byte[] value, long created) {
+    return imports.put(key, value, created);
   }
 
   /**

@@ -21,9 +21,8 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusy
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk.GenerationName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Rebuild;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Rebuild;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
@@ -44,11 +43,6 @@ final class StoreGrowth {
 
   /** How long a store that is closed waits for a growth, which is about done where it is small. */
   private static final long BRIEF_MILLIS = 300;
-
-  /**
-   * What is expected counts up to so many times the file: it may be a bad guess, from few values.
-   */
-  private static final int MOST_EXPECTED = 8;
 
   private final StoreContext context;
   private final FileHolder holder;
@@ -74,9 +68,6 @@ final class StoreGrowth {
   private final AtomicReference<Run> run = new AtomicReference<>(Run.ended());
 
   private volatile long refusedUntil = System.nanoTime();
-
-  /** Bytes that a step of more than doubling may lead to: there was no room for more. */
-  private volatile long mostInOneStep = Long.MAX_VALUE;
 
   /**
    * Begins with nothing to do.
@@ -130,29 +121,13 @@ final class StoreGrowth {
    * @return whether there will be more room soon
    */
   boolean request(FileInUse file, int valueLength) {
-    return request(file, valueLength, 0);
-  }
-
-  /**
-   * As above.
-   *
-   * @param expected bytes of all values that the file is known to get soon, in one step then
-   */
-  boolean request(FileInUse file, int valueLength, long expected) {
     if (file.isRebuilding() && isRunning()) {
       // The value did not fit the next file either; that one may grow in its turn.
       return plan.next(file.nextBytes(), valueLength, 0).isPresent();
     }
     long current = file.bytes();
     OptionalLong bytes =
-        plan.next(
-            current,
-            valueLength,
-            Math.min(
-                mostInOneStep / 2,
-                Math.max(
-                    Math.min(expected, current * MOST_EXPECTED),
-                    file.liveBytes() + context.pending.bytes())));
+        plan.next(current, valueLength, file.liveBytes() + context.pending.bytes());
     if (bytes.isEmpty() && file.isShortOfSlots()) {
       // Values are far smaller than when the file was made: it has room but no slots for them. At
       // its limit it can only be made anew by way of a smaller one.
@@ -231,7 +206,6 @@ final class StoreGrowth {
     try {
       done = rebuildNow(file, bytes, progress);
       if (done) {
-        mostInOneStep = Long.MAX_VALUE;
         // Elsewhere: the disk may need long for it.
         context.threads.settle(
             () -> {
@@ -246,10 +220,6 @@ final class StoreGrowth {
   }
 
   private boolean rebuildNow(FileInUse file, long bytes, Progress progress) {
-    long before = file.bytes();
-    if (bytes > 2 * before && !hasRoom(bytes) && mayDoWithLess(before, bytes)) {
-      return false;
-    }
     GenerationName name;
     context.lock.lock();
     try {
@@ -274,13 +244,7 @@ final class StoreGrowth {
     } catch (IOException | RuntimeException | Error e) {
       // The file in use is not concerned; if it failed meanwhile, that was said.
       if (holder.stillUses(file) && !madeRoom(e)) {
-        if (mayDoWithLess(file.bytes(), name.bytes())) {
-          context.faults.warn(
-              e,
-              "cannot be given a file of %d bytes; a smaller one is tried".formatted(name.bytes()));
-        } else {
-          refuse(e);
-        }
+        refuse(e);
       }
     }
     try {
@@ -298,31 +262,6 @@ final class StoreGrowth {
       abandon(file);
     }
     return false;
-  }
-
-  /**
-   * Whether a growth that there was no room for may be tried at half its size: what is expected
-   * need not come in at once. Then the next request asks for no more.
-   */
-  private boolean mayDoWithLess(long before, long bytes) {
-    if (bytes / 2 < before * 2 || bytes / 2 >= mostInOneStep) {
-      return false;
-    }
-    mostInOneStep = bytes / 2;
-    return true;
-  }
-
-  /**
-   * Whether the disk has room for a file and for what else is written there; true if that can't be
-   * told. To try all the same would take all that is left for a moment.
-   */
-  private boolean hasRoom(long bytes) {
-    try {
-      long usable = Files.getFileStore(context.files.directory()).getUsableSpace();
-      return usable - bytes > bytes / 4;
-    } catch (IOException e) {
-      return true;
-    }
   }
 
   private boolean copyAll(FileInUse file, Rebuild rebuild, Progress progress) throws IOException {

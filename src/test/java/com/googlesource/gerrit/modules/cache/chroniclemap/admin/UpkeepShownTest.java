@@ -124,8 +124,7 @@ class UpkeepShownTest {
 
   private static ImportReport imported(String name, State state, String detail, long figure) {
     return new ImportReport(
-        name, state, detail, figure, figure, figure, figure, figure, figure, figure, figure, figure,
-        figure);
+        name, state, detail, figure, figure, figure, figure, figure, figure, figure, figure, figure);
   }
 
   @Test
@@ -169,7 +168,6 @@ class UpkeepShownTest {
             "other_version",
             "too_old",
             "too_large",
-            "unreadable",
             "millis")) {
       assertWithMessage(name).that(cache.get(name).getAsLong()).isEqualTo(7);
     }

@@ -515,7 +515,7 @@ class FaultWalkTest {
     void bringIn(int from, int to) {
       for (int i = from; store != null && i < to; i++) {
         byte[] value = value(i, -1, 400);
-        if (store.importValue(key(i), value, clock.get(), 0) == ImportResult.STORED) {
+        if (store.importValue(key(i), value, clock.get()) == ImportResult.STORED) {
           assertWithMessage("key %s", i).that(changed).doesNotContain(i);
           newest.put(i, value);
         }
