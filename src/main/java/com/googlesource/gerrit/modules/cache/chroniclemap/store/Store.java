@@ -228,9 +228,7 @@ public final class Store {
 
   /** As {@link #awaitOpened}; an interrupt is kept for later. */
   void awaitOpenedForever() {
-    if (holder.awaitOpenForever()) {
-      Thread.currentThread().interrupt();
-    }
+    holder.awaitOpenedForever();
   }
 
   /** Makes a new file if the last one failed or none could be made. */
@@ -299,8 +297,12 @@ public final class Store {
     return upkeep.compact(progress);
   }
 
-  /** As {@link #sweepExpired}, if the last time was long ago for the age that values may reach. */
+  /**
+   * What is to be done now and then: makes a new file where there is none, and as {@link
+   * #sweepExpired}, if the last time was long ago for the age that values may reach.
+   */
   void sweepIfDue() {
+    life.heal();
     upkeep.sweepIfDue();
   }
 

@@ -286,7 +286,7 @@ final class StoreGrowth {
     } finally {
       context.lock.unlock();
     }
-    file.discardAbandoned();
+    file.tidy();
   }
 
   /** Returns null if the file is not in use any more, or newer than what was made. */
@@ -339,13 +339,8 @@ final class StoreGrowth {
   /** As below, by another thread: to give a large file back takes the system a second or more. */
   void unmapLater(FileInUse file, Generation old) {
     file.leave(old);
-    Runnable unmapping =
-        () -> {
-          file.unmapReplaced();
-          file.discardAbandoned();
-        };
-    if (!context.threads.maintain(unmapping)) {
-      unmapping.run();
+    if (!context.threads.maintain(file::tidy)) {
+      file.tidy();
     }
   }
 

@@ -124,7 +124,8 @@ class UpkeepShownTest {
 
   private static ImportReport imported(String name, State state, String detail, long figure) {
     return new ImportReport(
-        name, state, detail, figure, figure, figure, figure, figure, figure, figure, figure, figure);
+        name, state, detail, figure, figure, figure, figure, figure, figure, figure, figure,
+        figure);
   }
 
   @Test

@@ -66,8 +66,6 @@ class FaultWalkTest {
   private static final long KB = 1 << 10;
   private static final long MB = 1 << 20;
 
-  /** A first file takes a part of it: 64 KB. */
-
   /** A busy machine is slow; only what never ends takes longer. */
   private static final long HANGS_SECONDS = 60;
 

@@ -65,11 +65,8 @@ public final class FileInUse {
   /** Of the generation that was named last. Guarded by the writer's lock. */
   private int lastNumber;
 
-  /** Replaced and deleted, and not unmapped yet. */
-  private final Queue<Generation> replaced = new ConcurrentLinkedQueue<>();
-
-  /** Given up, and not deleted yet. */
-  private final Queue<Generation> abandoned = new ConcurrentLinkedQueue<>();
+  /** Unmaps and deletes what is of no use any more. */
+  private final Queue<Runnable> leftovers = new ConcurrentLinkedQueue<>();
 
   /**
    * Takes a generation into use.
@@ -280,7 +277,7 @@ public final class FileInUse {
       return replaceBy(made);
     } finally {
       if (current != made) {
-        abandoned.add(made);
+        leftovers.add(() -> discard(made));
       }
     }
   }
@@ -334,12 +331,12 @@ public final class FileInUse {
     return old;
   }
 
-  /** Gives the next generation up; {@link #discardAbandoned} is to follow, without the lock. */
+  /** Gives the next generation up; {@link #tidy} is to follow, without the lock. */
   public void abandonRebuild() {
     Generation given = next;
     if (given != null) {
       endRebuild();
-      abandoned.add(given);
+      leftovers.add(() -> discard(given));
     }
   }
 
@@ -351,15 +348,15 @@ public final class FileInUse {
     }
   }
 
-  /** Leaves a generation that was replaced to {@link #unmapReplaced}. */
+  /** Leaves a generation that was replaced to {@link #tidy}. */
   public void leave(Generation old) {
-    replaced.add(old);
+    leftovers.add(() -> unmap(old));
   }
 
-  /** Unmaps the generations that were left to this: large ones take a second or more. */
-  public synchronized void unmapReplaced() {
-    for (Generation old = replaced.poll(); old != null; old = replaced.poll()) {
-      unmap(old);
+  /** Unmaps the generations that are of no use any more: large ones take a second or more. */
+  public synchronized void tidy() {
+    for (Runnable next = leftovers.poll(); next != null; next = leftovers.poll()) {
+      next.run();
     }
   }
 
@@ -369,13 +366,6 @@ public final class FileInUse {
       old.unmap();
     } catch (RuntimeException | InternalError e) {
       faults.warn(e, "cannot unmap a file that is not in use any more");
-    }
-  }
-
-  /** Unmaps and deletes the generations that were given up: large ones take a second or more. */
-  public synchronized void discardAbandoned() {
-    for (Generation given = abandoned.poll(); given != null; given = abandoned.poll()) {
-      discard(given);
     }
   }
 
@@ -424,7 +414,7 @@ public final class FileInUse {
   public void unmap() {
     abandonRebuild();
     current.unmap();
-    discardAbandoned();
+    tidy();
   }
 
   /** Closes the current generation properly; what was to be the next one is given up. */
@@ -441,7 +431,7 @@ public final class FileInUse {
   /** After the current file was closed: nothing is noted of it any more. */
   public void release() {
     // A file of the same name must not be made while one is mapped.
-    unmapReplaced();
+    tidy();
     current.release();
     maker.usage().close();
   }
