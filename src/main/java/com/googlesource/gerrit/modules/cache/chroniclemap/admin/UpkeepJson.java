@@ -59,7 +59,7 @@ final class UpkeepJson {
     return print(caches);
   }
 
-  static String ofImport(List<ImportReport> reports, List<String> otherFiles) {
+  static String ofImport(List<ImportReport> reports) {
     JsonArray caches = new JsonArray();
     for (ImportReport report : reports) {
       JsonObject out = cache(report.cache(), report.state(), report.detail());
@@ -74,11 +74,7 @@ final class UpkeepJson {
       out.addProperty("millis", report.millis());
       caches.add(out);
     }
-    JsonArray files = new JsonArray();
-    otherFiles.forEach(files::add);
-    JsonObject root = root(caches);
-    root.add("other_files", files);
-    return GSON.toJson(root);
+    return print(caches);
   }
 
   private static JsonObject cache(String name, Enum<?> result, String detail) {
@@ -90,12 +86,8 @@ final class UpkeepJson {
   }
 
   private static String print(JsonArray caches) {
-    return GSON.toJson(root(caches));
-  }
-
-  private static JsonObject root(JsonArray caches) {
     JsonObject root = new JsonObject();
     root.add("caches", caches);
-    return root;
+    return GSON.toJson(root);
   }
 }

@@ -274,16 +274,6 @@ final class ChronicleMapCacheFactory
     return all.run(name, dryRun, progress);
   }
 
-  @Override
-  public List<String> otherH2Files() throws IOException {
-    if (imports.isEmpty()) {
-      return List.of();
-    }
-    Set<String> ours =
-        caches.stream().map(ChronicleMapCache::name).collect(Collectors.toUnmodifiableSet());
-    return imports.get().filesOfOthers(ours);
-  }
-
   /** The cache of a name; the newest while a plugin is being reloaded. */
   private ChronicleMapCache<?, ?> find(String name) throws CacheUpkeepException {
     return caches.stream()

@@ -349,16 +349,6 @@ class H2ImportTest {
   }
 
   @Test
-  void cachesOfNobodyAreNamed() throws Exception {
-    withH2(def("plugin.gone"), h2 -> putMany(h2, 10));
-    withH2(def("c"), h2 -> putMany(h2, 10));
-    start(def("c"));
-    assertThat(site.inventory().otherH2Files()).containsExactly("plugin.gone-v2.mv.db");
-    assertThat(site.inventory().importFromH2("other", false, Progress.NONE).state())
-        .isEqualTo(State.NOTHING);
-  }
-
-  @Test
   void whatHasNoRoomIsWhatWasUsedLongestAgo() throws Exception {
     String large = "x".repeat(20_000);
     withH2(

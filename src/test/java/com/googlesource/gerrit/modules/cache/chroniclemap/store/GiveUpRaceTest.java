@@ -182,25 +182,4 @@ class GiveUpRaceTest {
     assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
     assertThat(store.stats().faults()).isEqualTo(1);
   }
-
-  /** A disk whose mapped files fail from some moment on. */
-  private static final class FailingDisk extends ForwardingDisk {
-    private volatile boolean failing;
-
-    FailingDisk() {
-      super(Disk.REAL);
-    }
-
-    @Override
-    public void mapping(Path file) throws IOException {
-      super.mapping(file);
-      Touches.tell(file, this::touching);
-    }
-
-    private void touching() {
-      if (failing) {
-        throw Touches.failure();
-      }
-    }
-  }
 }
