@@ -16,14 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap;
 
 import com.google.gerrit.server.config.SitePaths;
 import com.google.inject.ProvisionException;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
-import java.time.ZoneId;
-import java.time.ZonedDateTime;
-import java.time.format.DateTimeFormatter;
-import java.util.Locale;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.StartLog;
 
 /**
  * Why a server must not start. It is found while Gerrit makes its modules, when its error_log is
@@ -31,10 +24,6 @@ import java.util.Locale;
  * here.
  */
 final class Refusal {
-  /** As Gerrit writes it. */
-  private static final DateTimeFormatter TIME =
-      DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.SSSXXX", Locale.ROOT);
-
   private Refusal() {}
 
   /**
@@ -47,36 +36,13 @@ final class Refusal {
     try {
       checks.run();
     } catch (ProvisionException e) {
-      e.getErrorMessages().forEach(message -> log(site, message.getMessage()));
+      e.getErrorMessages()
+          .forEach(message -> StartLog.writeNow(site, "ERROR", message.getMessage()));
       throw e;
     } catch (RuntimeException e) {
       // A setting that makes no sense, say.
-      log(site, e.toString());
+      StartLog.writeNow(site, "ERROR", e.toString());
       throw e;
     }
-  }
-
-  private static void log(SitePaths site, String message) {
-    Path file = site.logs_dir.resolve("error_log");
-    String line =
-        "[%s] [%s] ERROR %s : %s%n"
-            .formatted(
-                TIME.format(ZonedDateTime.now(ZoneId.systemDefault())),
-                Thread.currentThread().getName(),
-                Refusal.class.getPackageName(),
-                message);
-    try {
-      // Not a new one as another user than Gerrit's, who could not write to it then.
-      if (Files.exists(file) || isOwner(site.logs_dir)) {
-        Files.writeString(file, line, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
-      }
-    } catch (IOException e) {
-      // It is printed as well.
-      System.err.print(line);
-    }
-  }
-
-  private static boolean isOwner(Path folder) throws IOException {
-    return Files.getOwner(folder).getName().equals(System.getProperty("user.name"));
   }
 }

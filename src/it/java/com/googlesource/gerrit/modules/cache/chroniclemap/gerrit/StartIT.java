@@ -20,12 +20,16 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.gson.JsonObject;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.FutureTask;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -69,23 +73,42 @@ class StartIT {
     }
   }
 
+  /** As in a restart in which the old daemon takes its time to stop. */
   @Test
-  void secondDaemonOnTheSameFolderLeavesItToTheFirst() throws Exception {
+  void aDaemonWaitsForTheOneThatHasTheFolder() throws Exception {
     try (GerritSite first = SiteTemplate.siteWithModule(tmp.resolve("first"));
         GerritSite second = SiteTemplate.siteWithModule(tmp.resolve("second"))) {
       String folder = first.cacheFolder().toString();
       second.edit(config -> config.setString("cache", null, "directory", folder));
-      try (GerritDaemon one = GerritDaemon.start(first);
-          GerritDaemon two = GerritDaemon.start(second)) {
-        workIn(two);
-        assertMemoryOnly(second, folder);
-        two.kill();
-
+      try (GerritDaemon one = GerritDaemon.start(first)) {
         workIn(one);
-        assertThat(CacheFigures.of(new Gerrit(first).ssh()).get("change_notes").entries())
-            .isGreaterThan(0);
-        assertThat(ErrorLog.of(first).errors()).isEmpty();
+        FutureTask<GerritDaemon> starting = new FutureTask<>(() -> GerritDaemon.start(second));
+        Thread starter = new Thread(starting, "starter");
+        starter.start();
+        Deadline.in(Duration.ofMinutes(1))
+            .await(
+                () -> !linesOf(second, "in use by another process").isEmpty(),
+                "the second one says that it waits");
+        one.stop();
+        try (GerritDaemon two = starting.get()) {
+          assertThat(linesOf(second, "WARN .*in use by another process \\(process \\d+\\)"))
+              .hasSize(1);
+          workIn(two);
+          assertThat(linesOf(second, "in memory only")).isEmpty();
+          assertThat(CacheFigures.of(new Gerrit(second).ssh()).get("change_notes").entries())
+              .isGreaterThan(0);
+          assertThat(ErrorLog.of(second).errors()).isEmpty();
+        }
       }
+    }
+  }
+
+  private static List<String> linesOf(GerritSite site, String pattern) {
+    Pattern wanted = Pattern.compile(pattern);
+    try {
+      return ErrorLog.of(site).lines(line -> wanted.matcher(line).find());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 

@@ -96,6 +96,10 @@ public final class ChildJvm implements AutoCloseable {
     return System.getProperty("user.name").equals("root");
   }
 
+  long pid() {
+    return process.pid();
+  }
+
   /** The next line of its standard output; null at the end. */
   public String readLine() throws IOException {
     return output.readLine();

@@ -182,7 +182,7 @@ final class SoakMain {
   private void open() throws Exception {
     closedBefore = model.wasClosed();
     model.opening();
-    directory = StoreDirectory.open(folder, plan.totalBytes(), disk, System::currentTimeMillis);
+    directory = StoreDirectory.open(folder, disk, System::currentTimeMillis);
     stores = new ArrayList<>();
     counted = new ArrayList<>();
     for (int i = 0; i < plan.stores(); i++) {

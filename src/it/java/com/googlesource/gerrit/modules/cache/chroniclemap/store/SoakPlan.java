@@ -19,18 +19,16 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Random;
 
 /**
  * The bounds of some stores.
  *
  * @param keys of each store
- * @param total bound on all of them together; 0 if there is none
  * @param limits of the stores
  * @param ages of the stores, milliseconds; 0 if there is none
  */
-record SoakPlan(int keys, long total, List<Long> limits, List<Long> ages) {
+record SoakPlan(int keys, List<Long> limits, List<Long> ages) {
   private static final int MIN_LOG = 16;
   private static final int MAX_LOG = 24;
 
@@ -43,7 +41,7 @@ record SoakPlan(int keys, long total, List<Long> limits, List<Long> ages) {
       limits.add(limit(random));
       ages.add(i == stores - 1 ? 0 : age(random));
     }
-    return new SoakPlan(32 << random.nextInt(5), total(random, limits), limits, ages);
+    return new SoakPlan(32 << random.nextInt(5), limits, ages);
   }
 
   /** For the next start of the same stores: some bounds are other ones. */
@@ -58,7 +56,7 @@ record SoakPlan(int keys, long total, List<Long> limits, List<Long> ages) {
       boolean same = isLoadedOnly(i) || random.nextBoolean();
       newAges.add(same ? ages.get(i) : Long.valueOf(age(random)));
     }
-    return new SoakPlan(keys, total(random, newLimits), newLimits, newAges);
+    return new SoakPlan(keys, newLimits, newAges);
   }
 
   private static long limit(Random random) {
@@ -68,14 +66,6 @@ record SoakPlan(int keys, long total, List<Long> limits, List<Long> ages) {
 
   private static long age(Random random) {
     return random.nextInt(3) == 0 ? 500 + random.nextInt(3000) : 0;
-  }
-
-  /** None, or from half of what all of them may take to all of it. */
-  private static long total(Random random, List<Long> limits) {
-    long sum = limits.stream().mapToLong(Long::longValue).sum();
-    return random.nextBoolean()
-        ? 0
-        : Math.max(1 << 20, sum / 2 + (long) (random.nextDouble() * sum / 2));
   }
 
   int stores() {
@@ -91,10 +81,6 @@ record SoakPlan(int keys, long total, List<Long> limits, List<Long> ages) {
     return store == stores() - 1;
   }
 
-  OptionalLong totalBytes() {
-    return total == 0 ? OptionalLong.empty() : OptionalLong.of(total);
-  }
-
   StoreSettings settings(int store) {
     long age = ages.get(store);
     return new StoreSettings(
@@ -107,7 +93,7 @@ record SoakPlan(int keys, long total, List<Long> limits, List<Long> ages) {
   /** As one word, which {@link #parse} reads. */
   @Override
   public String toString() {
-    StringBuilder out = new StringBuilder(keys + "," + total);
+    StringBuilder out = new StringBuilder(Integer.toString(keys));
     for (int i = 0; i < limits.size(); i++) {
       out.append(',').append(limits.get(i)).append(',').append(ages.get(i));
     }
@@ -118,10 +104,10 @@ record SoakPlan(int keys, long total, List<Long> limits, List<Long> ages) {
     List<Long> numbers = Splitter.on(',').splitToStream(text).map(Long::valueOf).toList();
     List<Long> limits = new ArrayList<>();
     List<Long> ages = new ArrayList<>();
-    for (int i = 2; i < numbers.size(); i += 2) {
+    for (int i = 1; i < numbers.size(); i += 2) {
       limits.add(numbers.get(i));
       ages.add(numbers.get(i + 1));
     }
-    return new SoakPlan(numbers.get(0).intValue(), numbers.get(1), limits, ages);
+    return new SoakPlan(numbers.get(0).intValue(), limits, ages);
   }
 }

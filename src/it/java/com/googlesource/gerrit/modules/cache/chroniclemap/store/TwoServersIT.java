@@ -17,7 +17,13 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.truth.Truth.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -42,6 +48,43 @@ class TwoServersIT {
       child.finish();
     }
     StoreDirectory.open(stores()).close();
+  }
+
+  /** A restart in which the old server takes its time to stop. */
+  @Test
+  void whoComesSecondWaitsForTheFirstToEnd() throws Exception {
+    try (ChildJvm child = ChildJvm.start(temp, LockMain.class, stores())) {
+      assertThat(child.readLine()).startsWith("locked");
+      List<String> told = new ArrayList<>();
+      Consumer<String> endIt =
+          who -> {
+            told.add(who);
+            try {
+              child.println("go");
+            } catch (IOException e) {
+              throw new UncheckedIOException(e);
+            }
+          };
+      StoreDirectory.openWhenFree(stores(), Duration.ofDays(1), endIt).close();
+      child.finish();
+      assertThat(told).hasSize(1);
+      assertThat(told.get(0)).contains("another process (process " + child.pid() + ")");
+      assertThat(told.get(0)).contains(stores().toString());
+    }
+  }
+
+  @Test
+  void whoWaitsLongEnoughIsRefused() throws Exception {
+    try (ChildJvm child = ChildJvm.start(temp, LockMain.class, stores())) {
+      assertThat(child.readLine()).startsWith("locked");
+      StoreUnavailableException refused =
+          assertThrows(
+              StoreUnavailableException.class,
+              () -> StoreDirectory.openWhenFree(stores(), Duration.ofMillis(1), who -> {}));
+      assertThat(refused).hasMessageThat().contains("(process " + child.pid() + ")");
+      child.println("go");
+      child.finish();
+    }
   }
 
   @Test

@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import static com.google.gerrit.common.data.GlobalCapability.MAINTAIN_SERVER;
 import static com.google.gerrit.sshd.CommandMetaData.Mode.MASTER_OR_SLAVE;
 
-import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.extensions.annotations.CapabilityScope;
 import com.google.gerrit.extensions.annotations.RequiresCapability;
 import com.google.gerrit.sshd.CommandMetaData;
@@ -27,7 +26,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheUpkeepExce
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport.State;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
-import java.io.IOException;
 import java.util.List;
 import org.kohsuke.args4j.Option;
 
@@ -38,8 +36,6 @@ import org.kohsuke.args4j.Option;
     description = "Take over what Gerrit's H2 caches hold",
     runsAt = MASTER_OR_SLAVE)
 final class ImportCommand extends UpkeepCommand<ImportReport> {
-  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
-
   @Option(name = "--dry-run", usage = "count what there is and change nothing")
   private boolean dryRun;
 
@@ -66,20 +62,10 @@ final class ImportCommand extends UpkeepCommand<ImportReport> {
 
   @Override
   void print(List<ImportReport> results) {
-    List<String> others = otherFiles();
     if (isJson()) {
-      stdout.println(UpkeepJson.ofImport(results, others));
+      stdout.println(UpkeepJson.ofImport(results));
     } else {
-      UpkeepTable.printImport(stdout, results, others, dryRun);
-    }
-  }
-
-  private List<String> otherFiles() {
-    try {
-      return inventory.otherH2Files();
-    } catch (IOException e) {
-      logger.atWarning().withCause(e).log("cannot list the files of H2");
-      return List.of();
+      UpkeepTable.printImport(stdout, results, dryRun);
     }
   }
 

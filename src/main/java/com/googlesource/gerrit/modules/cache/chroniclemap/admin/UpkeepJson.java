@@ -59,7 +59,7 @@ final class UpkeepJson {
     return print(caches);
   }
 
-  static String ofImport(List<ImportReport> reports, List<String> otherFiles) {
+  static String ofImport(List<ImportReport> reports) {
     JsonArray caches = new JsonArray();
     for (ImportReport report : reports) {
       JsonObject out = cache(report.cache(), report.state(), report.detail());
@@ -71,15 +71,10 @@ final class UpkeepJson {
       out.addProperty("other_version", report.otherVersion());
       out.addProperty("too_old", report.tooOld());
       out.addProperty("too_large", report.tooLarge());
-      out.addProperty("unreadable", report.unreadable());
       out.addProperty("millis", report.millis());
       caches.add(out);
     }
-    JsonArray files = new JsonArray();
-    otherFiles.forEach(files::add);
-    JsonObject root = root(caches);
-    root.add("other_files", files);
-    return GSON.toJson(root);
+    return print(caches);
   }
 
   private static JsonObject cache(String name, Enum<?> result, String detail) {
@@ -91,12 +86,8 @@ final class UpkeepJson {
   }
 
   private static String print(JsonArray caches) {
-    return GSON.toJson(root(caches));
-  }
-
-  private static JsonObject root(JsonArray caches) {
     JsonObject root = new JsonObject();
     root.add("caches", caches);
-    return root;
+    return GSON.toJson(root);
   }
 }

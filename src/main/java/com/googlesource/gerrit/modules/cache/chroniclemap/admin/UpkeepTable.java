@@ -80,8 +80,7 @@ final class UpkeepTable {
     };
   }
 
-  static void printImport(
-      PrintWriter out, List<ImportReport> reports, List<String> otherFiles, boolean dryRun) {
+  static void printImport(PrintWriter out, List<ImportReport> reports, boolean dryRun) {
     print(
         out,
         reports,
@@ -94,9 +93,6 @@ final class UpkeepTable {
         report -> state(report, dryRun));
     List<String> notes = new ArrayList<>();
     reports.stream().map(UpkeepTable::note).filter(note -> !note.isEmpty()).forEach(notes::add);
-    if (!otherFiles.isEmpty()) {
-      notes.add("Of no cache that is open here: " + String.join(", ", otherFiles));
-    }
     Tables.printNotes(out, notes);
   }
 

@@ -18,7 +18,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
-import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -54,13 +53,6 @@ public interface CacheInventory {
    */
   ImportReport importFromH2(String name, boolean dryRun, Progress progress)
       throws CacheUpkeepException, InterruptedException;
-
-  /**
-   * Files of H2's whose caches nobody has opened here: of plugins that are not there, say.
-   *
-   * @throws IOException if the folder can't be read
-   */
-  List<String> otherH2Files() throws IOException;
 
   /**
    * Makes the file of a cache as small as what it holds allows. Requests go on meanwhile.

@@ -26,7 +26,6 @@ import com.google.inject.Inject;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.OptionalLong;
 import org.eclipse.jgit.lib.Config;
 
 /** What {@code gerrit.config} says of the caches; the only place that reads it. */
@@ -59,6 +58,10 @@ final class CacheSettings {
     this.site = site;
   }
 
+  SitePaths site() {
+    return site;
+  }
+
   /** Whether this is no server, but a program such as {@code reindex}. */
   boolean isOfflineProgram() {
     return runtime == GerritRuntime.BATCH;
@@ -86,12 +89,6 @@ final class CacheSettings {
       byDefault = DEFAULT_DISK_LIMIT;
     }
     return config.getLong(SECTION, def.configKey(), "diskLimit", byDefault);
-  }
-
-  /** Bound on the disk of all caches together, bytes; empty if there is none. */
-  OptionalLong diskLimitTotal() {
-    long total = config.getLong(SECTION, null, "diskLimitTotal", 0);
-    return total > 0 ? OptionalLong.of(total) : OptionalLong.empty();
   }
 
   /** Age after which a value is not used any more. */

@@ -31,7 +31,6 @@ public final class CachesModule extends LifecycleModule {
         .annotatedWith(Names.named(ChronicleMapCacheFactory.READ_ONLY))
         .toInstance(new AtomicBoolean());
     bind(CacheInventory.class).to(ChronicleMapCacheFactory.class);
-    listener().to(FlagsCheck.class);
     listener().to(ChronicleMapCacheFactory.class);
     bind(ReloadPluginListener.class)
         .annotatedWith(UniqueAnnotations.create())

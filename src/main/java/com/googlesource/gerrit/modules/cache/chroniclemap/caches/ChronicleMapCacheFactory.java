@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 import com.google.common.cache.Cache;
 import com.google.common.cache.CacheLoader;
 import com.google.common.cache.LoadingCache;
-import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.gerrit.extensions.registration.DynamicMap;
@@ -28,6 +27,7 @@ import com.google.gerrit.server.cache.mem.PassthroughLoadingCache;
 import com.google.gerrit.server.plugins.Plugin;
 import com.google.gerrit.server.plugins.ReloadPluginListener;
 import com.google.inject.Inject;
+import com.google.inject.ProvisionException;
 import com.google.inject.Singleton;
 import com.google.inject.name.Named;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.H2Imports;
@@ -36,7 +36,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.ImportMode;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.JvmFlags;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.RunWithout;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
@@ -44,6 +43,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailable
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.IdentityHashMap;
@@ -62,10 +62,14 @@ import java.util.stream.Collectors;
 @Singleton
 final class ChronicleMapCacheFactory
     implements PersistentCacheFactory, CacheInventory, LifecycleListener, ReloadPluginListener {
-  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
-
   /** Name of the flag that says that nothing is to be changed on disk. */
   static final String READ_ONLY = "DiskCacheReadOnly";
+
+  /**
+   * How long a server waits for the one before it to stop: twice as long as gerrit.sh does until it
+   * kills that.
+   */
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   private final MemoryCacheFactory memory;
   private final CacheSettings settings;
@@ -84,12 +88,6 @@ final class ChronicleMapCacheFactory
   private final StartLog log = new StartLog();
   private Optional<String> memoryOnlyReason = Optional.empty();
 
-  /** Whether this server runs without the stores because another process has them. */
-  private boolean runsWithout;
-
-  /** The note of that; empty if it can't be made. */
-  private Optional<RunWithout> thisRun = Optional.empty();
-
   /** Whether the stores may be stale at the next start, and that could not be noted. */
   private boolean toBeDistrusted;
 
@@ -106,10 +104,17 @@ final class ChronicleMapCacheFactory
     this.directory = openDirectory();
   }
 
+  /**
+   * Opens the folder of the stores. A server that can't have what any server could have does not
+   * start; an offline program goes on with caches in memory: nobody minds but for the time it
+   * takes.
+   *
+   * @throws ProvisionException if a server must not start
+   */
   private Optional<StoreDirectory> openDirectory() {
     Optional<String> missingFlags = JvmFlags.missing();
     if (missingFlags.isPresent()) {
-      // No reason to start like this: FlagsCheck stops the server when all else is ready.
+      refuseToServe(missingFlags.get());
       return memoryOnly(missingFlags.get());
     }
     Optional<Path> path = settings.directory();
@@ -117,33 +122,38 @@ final class ChronicleMapCacheFactory
       return memoryOnly("cache.directory is not set in gerrit.config");
     }
     try {
-      StoreDirectory opened = StoreDirectory.open(path.get(), settings.diskLimitTotal());
+      StoreDirectory opened =
+          settings.isOfflineProgram()
+              ? StoreDirectory.open(path.get())
+              : StoreDirectory.openWhenFree(path.get(), PATIENCE, this::tellOfWait);
       opened.keepOtherVersionsOf(PureCaches.NAMES);
       return openImports(opened) ? Optional.of(opened) : Optional.empty();
     } catch (StoreUnavailableException e) {
-      Optional<StoreDirectory> none = memoryOnly(e.getMessage());
-      if (!e.isInUse()) {
-        distrust();
-      } else if (!settings.isOfflineProgram()) {
-        runsWithout = true;
-        noteThisRun(path.get());
+      if (e.isInUse()) {
+        // What this server would invalidate would stay in the stores of the other one.
+        refuseToServe(
+            e.getMessage()
+                + ". End that process, or set another cache.directory in etc/gerrit.config, and start"
+                + " Gerrit again");
+        return memoryOnly(e.getMessage());
       }
+      Optional<StoreDirectory> none = memoryOnly(e.getMessage());
+      distrust();
       return none;
     }
   }
 
-  /**
-   * Whoever has the stores may be an offline program, which ends long before this server; or
-   * another server, which owns them.
-   */
-  private void noteThisRun(Path stores) {
-    try {
-      thisRun = Optional.of(RunWithout.begin(stores));
-      log.warn(
-          "Caches that can be stale begin empty at the next start (noted in %s), unless a server has %s now and stops cleanly after this one"
-              .formatted(RunWithout.fileIn(stores), stores));
-    } catch (IOException | RuntimeException e) {
-      warnOfStale(e);
+  private void tellOfWait(String who) {
+    StartLog.writeNow(
+        settings.site(),
+        "WARN ",
+        "%s. Gerrit waits for up to %d s until it has ended".formatted(who, PATIENCE.toSeconds()));
+  }
+
+  private void refuseToServe(String reason) {
+    if (!settings.isOfflineProgram()) {
+      StartLog.writeNow(settings.site(), "ERROR", reason);
+      throw new ProvisionException(reason);
     }
   }
 
@@ -175,13 +185,6 @@ final class ChronicleMapCacheFactory
   private boolean openImports(StoreDirectory opened) {
     H2Imports made;
     try {
-      if (RunWithout.isNoted(opened.path())) {
-        log.warn(
-            "A server ran without the caches in %s while another process had them (noted in %s)"
-                .formatted(opened.path(), RunWithout.fileIn(opened.path())));
-        H2Imports.forget(settings.h2Directory().orElseThrow());
-        clearNote(opened.path());
-      }
       made =
           new H2Imports(
               settings.h2Directory().orElseThrow(),
@@ -269,16 +272,6 @@ final class ChronicleMapCacheFactory
         imports.orElseThrow(
             () -> new CacheUpkeepException("nothing can be taken over from H2, see the log"));
     return all.run(name, dryRun, progress);
-  }
-
-  @Override
-  public List<String> otherH2Files() throws IOException {
-    if (imports.isEmpty()) {
-      return List.of();
-    }
-    Set<String> ours =
-        caches.stream().map(ChronicleMapCache::name).collect(Collectors.toUnmodifiableSet());
-    return imports.get().filesOfOthers(ours);
   }
 
   /** The cache of a name; the newest while a plugin is being reloaded. */
@@ -443,43 +436,6 @@ final class ChronicleMapCacheFactory
     if (toBeDistrusted) {
       distrust();
     }
-    if (!settings.isOfflineProgram()) {
-      directory.map(StoreDirectory::path).ifPresent(this::clearNote);
-    }
     directory.ifPresent(StoreDirectory::close);
-    if (runsWithout) {
-      endThisRun(settings.directory().orElseThrow());
-    }
-  }
-
-  /**
-   * Either the stores are distrusted by now; or this server has them, and another one beside it,
-   * which has ended first, was started by mistake.
-   */
-  private void clearNote(Path stores) {
-    try {
-      if (!RunWithout.clear(stores)) {
-        log.warn(
-            "A server still runs without the caches in %s: they begin empty at each start until it is ended; it is one of the processes in %s"
-                .formatted(stores, RunWithout.fileIn(stores)));
-      }
-    } catch (IOException | RuntimeException e) {
-      log.warn(
-          "Caches that can be stale begin empty at each start until %s is deleted, which can't be done: %s"
-              .formatted(RunWithout.fileIn(stores), e));
-    }
-  }
-
-  private void endThisRun(Path stores) {
-    if (thisRun.isEmpty()) {
-      noteThisRun(stores);
-    }
-    try {
-      if (thisRun.isPresent()) {
-        thisRun.get().close();
-      }
-    } catch (IOException e) {
-      logger.atFine().withCause(e).log("%s", stores);
-    }
   }
 }

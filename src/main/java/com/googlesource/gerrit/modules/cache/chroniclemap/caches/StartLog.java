@@ -15,24 +15,70 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import com.google.common.flogger.FluentLogger;
+import com.google.gerrit.server.config.SitePaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.ZoneId;
+import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
+import java.util.Locale;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.logging.Level;
 
 /**
  * What the log has to say of the start, held back until it can be read: Gerrit opens its error_log
- * only after most caches were made, and {@code gerrit.sh start} drops what is printed.
+ * only after most caches were made, and {@code gerrit.sh start} drops what is printed. {@link
+ * #writeNow} is for what can't be held back.
  *
  * <p>Safe for any thread.
  */
-final class StartLog {
+public final class StartLog {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /** As Gerrit writes it. */
+  private static final DateTimeFormatter TIME =
+      DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.SSSXXX", Locale.ROOT);
 
   private record Message(Level level, String text) {}
 
   private final Queue<Message> waiting = new ConcurrentLinkedQueue<>();
   private volatile boolean readable;
+
+  StartLog() {}
+
+  /**
+   * Writes a line into the error_log that Gerrit has not opened yet: why it does not start, say.
+   *
+   * @param level as Gerrit writes it
+   */
+  public static void writeNow(SitePaths site, String level, String message) {
+    Path file = site.logs_dir.resolve("error_log");
+    String line =
+        "[%s] [%s] %s %s : %s%n"
+            .formatted(
+                TIME.format(ZonedDateTime.now(ZoneId.systemDefault())),
+                Thread.currentThread().getName(),
+                level,
+                StartLog.class.getPackageName(),
+                message);
+    try {
+      // Not a new one as another user than Gerrit's, who could not write to it then.
+      if (Files.exists(file) || isOwner(site.logs_dir)) {
+        Files.writeString(file, line, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+      }
+    } catch (IOException e) {
+      // It is printed as well.
+      System.err.print(line);
+    }
+  }
+
+  private static boolean isOwner(Path folder) throws IOException {
+    return Files.getOwner(folder).getName().equals(System.getProperty("user.name"));
+  }
 
   /** From here on messages are logged at once. */
   void open() {

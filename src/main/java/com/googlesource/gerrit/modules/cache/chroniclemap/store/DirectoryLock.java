@@ -74,7 +74,7 @@ final class DirectoryLock implements AutoCloseable, FilesOnDisk.LastResort {
       throws IOException, StoreUnavailableException {
     Path real = directory.toRealPath();
     if (!HELD.add(real)) {
-      throw StoreUnavailableException.inUse(
+      throw StoreUnavailableException.inUseHere(
           directory + " is in use by this process (process " + ProcessHandle.current().pid() + ")");
     }
     boolean acquired = false;
@@ -104,7 +104,7 @@ final class DirectoryLock implements AutoCloseable, FilesOnDisk.LastResort {
       List<String> last = read(channel);
       if (lock == null) {
         String owner = last.isEmpty() ? "" : " (process " + last.get(0) + ")";
-        throw StoreUnavailableException.inUse(
+        throw StoreUnavailableException.inUseElsewhere(
             directory + " is in use by another process" + owner + "; only one server may use it");
       }
       if (last.size() > 1) {

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
@@ -142,17 +143,9 @@ final class FileHolder {
     }
   }
 
-  /** As {@link #awaitOpened}; returns whether the thread was interrupted meanwhile. */
-  boolean awaitOpenForever() {
-    boolean interrupted = false;
-    while (true) {
-      try {
-        opened.await();
-        return interrupted;
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
+  /** As {@link #awaitOpened}; an interrupt is kept for later. */
+  void awaitOpenedForever() {
+    Uninterruptibles.awaitUninterruptibly(opened);
   }
 
   // ---- files that come and go

@@ -176,21 +176,14 @@ public final class Store {
     return imports.isPossible();
   }
 
-  /** Whether all stores of the folder together have a bound, which may leave this one less. */
-  public boolean sharesBound() {
-    return context.budget.isBound();
-  }
-
   /**
    * Brings in a value from before this store was made. What is there, and what was put or removed
    * since, wins; nothing leaves for it.
    *
    * @param created milliseconds since the epoch at which the value was made
-   * @param more bytes of the values that come after this one, about, so that the file grows to what
-   *     it has to be in one step; 0 if nobody knows
    */
-  public ImportResult importValue(byte[] key, byte[] value, long created, long more) {
-    return imports.put(key, value, created, more);
+  public ImportResult importValue(byte[] key, byte[] value, long created) {
+    return imports.put(key, value, created);
   }
 
   /**
@@ -235,9 +228,7 @@ public final class Store {
 
   /** As {@link #awaitOpened}; an interrupt is kept for later. */
   void awaitOpenedForever() {
-    if (holder.awaitOpenForever()) {
-      Thread.currentThread().interrupt();
-    }
+    holder.awaitOpenedForever();
   }
 
   /** Makes a new file if the last one failed or none could be made. */
@@ -259,7 +250,6 @@ public final class Store {
     life.release();
     // It may be making a file that the other one will want to make, too.
     growth.end();
-    growth.leaveDisk();
   }
 
   /** After {@link #close}: see {@link StoreLife#release}. */
@@ -307,8 +297,12 @@ public final class Store {
     return upkeep.compact(progress);
   }
 
-  /** As {@link #sweepExpired}, if the last time was long ago for the age that values may reach. */
+  /**
+   * What is to be done now and then: makes a new file where there is none, and as {@link
+   * #sweepExpired}, if the last time was long ago for the age that values may reach.
+   */
   void sweepIfDue() {
+    life.heal();
     upkeep.sweepIfDue();
   }
 

@@ -16,13 +16,12 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.OtherVersions;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.Tickets;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Usage;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 
@@ -47,11 +46,10 @@ final class StoreContext {
   /** Whether what there is must not be used; noted before anyone could ask for it in this run. */
   final boolean discarded;
 
-  /** Where files of other versions are kept; empty if they are not. */
-  final Optional<OtherVersions> otherVersions;
+  /** The files of all caches of the folder of which other versions are kept for a day. */
+  private final Set<FilesOnDisk> keeping;
 
   final StoreThreads threads;
-  final DiskBudget budget;
 
   /** Milliseconds since the epoch. */
   final LongSupplier clock;
@@ -72,16 +70,14 @@ final class StoreContext {
       StoreSettings settings,
       FilesOnDisk files,
       ImportMode importMode,
-      boolean keepsOtherVersions,
+      Set<FilesOnDisk> keeping,
       StoreThreads threads,
-      DiskBudget budget,
       LongSupplier clock) {
     this.settings = settings;
     this.files = files;
     this.discarded = files.isMarkedAtStart();
-    this.otherVersions = keepsOtherVersions ? Optional.of(files.otherVersions()) : Optional.empty();
+    this.keeping = keeping;
     this.threads = threads;
-    this.budget = budget;
     this.clock = clock;
     this.faults = new FaultLog(settings.name());
     this.maxAgeMillis = settings.maxAge().map(Duration::toMillis).orElse(Long.MAX_VALUE);
@@ -91,12 +87,15 @@ final class StoreContext {
 
   /** Deletes what is kept of other versions: all is to go. */
   void dropOtherVersions() {
-    if (otherVersions.isPresent()) {
-      try {
-        otherVersions.get().deleteAll();
-      } catch (IOException e) {
-        faults.warn(e, "cannot delete files of other versions; they go within a day");
-      }
+    boolean unused = deleteOthers(files);
+  }
+
+  private boolean deleteOthers(FilesOnDisk of) {
+    try {
+      return of.deleteOthers(FilesOnDisk.NEVER);
+    } catch (IOException e) {
+      faults.warn(e, "cannot delete files of other versions; they go within a day");
+      return false;
     }
   }
 
@@ -106,12 +105,11 @@ final class StoreContext {
    * @return whether there was any
    */
   boolean makeRoom() {
-    try {
-      return OtherVersions.deleteOld(files.disk(), files.directory(), OtherVersions.NEVER);
-    } catch (IOException e) {
-      faults.warn(e, "cannot delete files of other versions; they go within a day");
-      return false;
+    boolean any = false;
+    for (FilesOnDisk one : keeping) {
+      any |= deleteOthers(one);
     }
+    return any;
   }
 
   /** Values made before are too old; milliseconds since the epoch. */

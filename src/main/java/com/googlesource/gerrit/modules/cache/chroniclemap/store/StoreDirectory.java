@@ -22,20 +22,20 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.OtherVersions;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -56,6 +56,9 @@ public final class StoreDirectory implements AutoCloseable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final long SWEEP_SECONDS = 60;
 
+  /** How often a folder that another process has is tried again. */
+  private static final Duration LOOK_AGAIN = Duration.ofMillis(100);
+
   /** The least bound of a store, bytes. */
   public static final long LEAST_BYTES = Geometry.MIN_FILE_BYTES;
 
@@ -69,7 +72,6 @@ public final class StoreDirectory implements AutoCloseable {
   private final DirectoryLock lock;
   private final FolderDisk disk;
   private final LongSupplier clock;
-  private final DiskBudget budget;
   private final StoreThreads threads = new StoreThreads();
 
   /** Open stores, each with the number of its users. Guarded by this. */
@@ -80,6 +82,9 @@ public final class StoreDirectory implements AutoCloseable {
    * what the next store of the same files reads. Guarded by this.
    */
   private final Map<String, WeakReference<Store>> last = new HashMap<>();
+
+  /** The files of all caches of which other versions are kept. */
+  private final Set<FilesOnDisk> keeping = ConcurrentHashMap.newKeySet();
 
   /** Guarded by this. */
   private boolean closed;
@@ -96,36 +101,19 @@ public final class StoreDirectory implements AutoCloseable {
     }
   }
 
-  private StoreDirectory(
-      Path path, DirectoryLock lock, long totalBytes, FolderDisk disk, LongSupplier clock) {
+  private StoreDirectory(Path path, DirectoryLock lock, FolderDisk disk, LongSupplier clock) {
     this.path = path;
     this.lock = lock;
     this.disk = disk;
     this.clock = clock;
-    this.budget = new DiskBudget(totalBytes);
     threads.repeat(this::sweep, SWEEP_SECONDS);
   }
 
-  /** Has the files count that nobody has open: those of a plugin that was removed, say. */
-  private void countFiles() throws IOException {
-    if (budget.isBound()) {
-      budget.setFiles(FilesOnDisk.bytes(disk, path));
-    }
-  }
-
-  private void countFilesAgain() {
+  private void deleteOtherVersions() {
     try {
-      countFiles();
-    } catch (IOException e) {
-      // What was counted before still counts.
-      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
-          "Cannot see what files of caches that are not in use take in %s", path);
-    }
-  }
-
-  private void deleteOtherVersions(LongSupplier now) {
-    try {
-      OtherVersions.deleteOld(disk, path, now.getAsLong());
+      for (FilesOnDisk files : keeping) {
+        var unused = files.deleteOthers(clock.getAsLong());
+      }
     } catch (IOException | RuntimeException | Error e) {
       // The stores are swept even so.
       logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
@@ -135,8 +123,7 @@ public final class StoreDirectory implements AutoCloseable {
 
   /** Takes what is too old out of all stores. */
   void sweep() {
-    countFilesAgain();
-    deleteOtherVersions(clock);
+    deleteOtherVersions();
     for (Store store : snapshot()) {
       try {
         store.sweepIfDue();
@@ -150,25 +137,45 @@ public final class StoreDirectory implements AutoCloseable {
   /**
    * Makes the folder where needed and locks it.
    *
-   * @param totalBytes bound on the files of all stores together; empty for no other than their own
    * @throws StoreUnavailableException if it can't be made or written, or another process uses it
    */
-  public static StoreDirectory open(Path path, OptionalLong totalBytes)
-      throws StoreUnavailableException {
-    return open(path, totalBytes, Disk.REAL, System::currentTimeMillis);
-  }
-
-  /** Opens as above, without a bound on all stores together. */
   public static StoreDirectory open(Path path) throws StoreUnavailableException {
-    return open(path, OptionalLong.empty());
+    return open(path, Disk.REAL, System::currentTimeMillis);
   }
 
-  static StoreDirectory open(Path path, OptionalLong totalBytes, Disk disk, LongSupplier clock)
+  /**
+   * Opens as above. Where another process has the folder it is waited for: an older server may be
+   * about to stop.
+   *
+   * @param patience how long it is waited for at most
+   * @param waiting told at once, and once, that it is waited for, and for whom
+   */
+  public static StoreDirectory openWhenFree(Path path, Duration patience, Consumer<String> waiting)
+      throws StoreUnavailableException {
+    long begun = System.nanoTime();
+    boolean told = false;
+    while (true) {
+      try {
+        return open(path);
+      } catch (StoreUnavailableException e) {
+        if (!e.isInUseElsewhere() || System.nanoTime() - begun >= patience.toNanos()) {
+          throw e;
+        }
+        if (!told) {
+          waiting.accept(e.getMessage());
+          told = true;
+        }
+        Uninterruptibles.sleepUninterruptibly(LOOK_AGAIN);
+      }
+    }
+  }
+
+  static StoreDirectory open(Path path, Disk disk, LongSupplier clock)
       throws StoreUnavailableException {
     try {
       createPrivate(path);
-      return open(
-          path, DirectoryLock.acquire(path, disk), totalBytes.orElse(Long.MAX_VALUE), disk, clock);
+      return new StoreDirectory(
+          path, DirectoryLock.acquire(path, disk), new FolderDisk(disk), clock);
     } catch (IOException | UnsupportedOperationException e) {
       throw new StoreUnavailableException(
           "cannot use "
@@ -179,20 +186,6 @@ public final class StoreDirectory implements AutoCloseable {
               + e.getMessage()
               + "; check that its owner may write to it and that the disk has room",
           e);
-    }
-  }
-
-  private static StoreDirectory open(
-      Path path, DirectoryLock lock, long totalBytes, Disk disk, LongSupplier clock)
-      throws IOException {
-    StoreDirectory directory =
-        new StoreDirectory(path, lock, totalBytes, new FolderDisk(disk), clock);
-    try {
-      directory.countFiles();
-      return directory;
-    } catch (IOException | RuntimeException | Error e) {
-      directory.close();
-      throw e;
     }
   }
 
@@ -230,7 +223,7 @@ public final class StoreDirectory implements AutoCloseable {
    * @throws IOException if that can't be done
    */
   public synchronized void discard(String name, int version) throws IOException {
-    FilesOnDisk files = new FilesOnDisk(disk, path, lock, name, version);
+    FilesOnDisk files = files(name, version);
     if (stores.keySet().stream().anyMatch(open -> open.name().equals(name))) {
       // That of a plugin that is being replaced. Its file stays until it is closed.
       files.markForDiscard();
@@ -245,25 +238,18 @@ public final class StoreDirectory implements AutoCloseable {
    * @param name of the cache
    * @param version of its keys and values
    */
-  public boolean mayResumeImport(String name, int version) {
-    return new FilesOnDisk(disk, path, lock, name, version).isMarkedForImport();
+  public synchronized boolean mayResumeImport(String name, int version) {
+    return files(name, version).isMarkedForImport();
   }
 
   /**
-   * Has the files of other versions kept for a day, for stores that are opened from now on; not
-   * where all stores together have a bound.
+   * Has the files of other versions kept for a day, for stores that are opened from now on.
    *
    * @param names of caches whose values depend on their keys alone: what is removed from the one
    *     version is not removed from the other
    */
-  public void keepOtherVersionsOf(Set<String> names) {
-    synchronized (this) {
-      othersKept = ImmutableSet.copyOf(names);
-    }
-    if (budget.isBound()) {
-      // Those from before there was a bound.
-      deleteOtherVersions(() -> OtherVersions.NEVER);
-    }
+  public synchronized void keepOtherVersionsOf(Set<String> names) {
+    othersKept = ImmutableSet.copyOf(names);
   }
 
   /** The folder. */
@@ -311,15 +297,20 @@ public final class StoreDirectory implements AutoCloseable {
     return shared.store;
   }
 
+  private synchronized FilesOnDisk files(String name, int version) {
+    return new FilesOnDisk(disk, path, lock, name, version, othersKept.contains(name));
+  }
+
   private Store begin(
       StoreSettings settings, ImportMode importMode, Consumer<StartReport> onOpened) {
     Optional<Store> other = takeOther(settings);
     // What waits for the other one to be opened may be marked for being discarded until then.
     other.ifPresent(Store::awaitOpenedForever);
-    FilesOnDisk files = new FilesOnDisk(disk, path, lock, settings.name(), settings.version());
-    boolean keeps = othersKept.contains(settings.name()) && !budget.isBound();
-    Store store =
-        new Store(new StoreContext(settings, files, importMode, keeps, threads, budget, clock));
+    FilesOnDisk files = files(settings.name(), settings.version());
+    if (othersKept.contains(settings.name())) {
+      keeping.add(files);
+    }
+    Store store = new Store(new StoreContext(settings, files, importMode, keeping, threads, clock));
     other.ifPresent(old -> old.closeFor(store));
     WeakReference<Store> before = last.put(filesOf(settings), new WeakReference<>(store));
     Store closedOne = before == null ? null : before.get();
@@ -414,7 +405,6 @@ public final class StoreDirectory implements AutoCloseable {
     try {
       synchronized (this) {
         closed = true;
-        budget.closing();
         List<Store> all = snapshot();
         stores.clear();
         closeAll(all);

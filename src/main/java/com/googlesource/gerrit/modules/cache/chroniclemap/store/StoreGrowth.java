@@ -17,15 +17,12 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 
 import com.google.common.util.concurrent.Uninterruptibles;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk.GenerationName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Rebuild;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Rebuild;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
@@ -40,17 +37,12 @@ import java.util.concurrent.atomic.AtomicReference;
  * the background: {@link FileInUse} tells how. The writer's lock is taken for one segment at a
  * time, so that others wait for it for milliseconds at most.
  */
-final class StoreGrowth implements DiskBudget.Owner {
+final class StoreGrowth {
   /** After a growth failed, the next one is tried no earlier. */
   private static final long RETRY_NANOS = TimeUnit.MINUTES.toNanos(1);
 
   /** How long a store that is closed waits for a growth, which is about done where it is small. */
   private static final long BRIEF_MILLIS = 300;
-
-  /**
-   * What is expected counts up to so many times the file: it may be a bad guess, from few values.
-   */
-  private static final int MOST_EXPECTED = 8;
 
   private final StoreContext context;
   private final FileHolder holder;
@@ -75,13 +67,7 @@ final class StoreGrowth implements DiskBudget.Owner {
   /** Done unless a growth is running or about to. */
   private final AtomicReference<Run> run = new AtomicReference<>(Run.ended());
 
-  /** The most that the file may be; only while it is more. */
-  private volatile long fitting = Long.MAX_VALUE;
-
   private volatile long refusedUntil = System.nanoTime();
-
-  /** Bytes that a step of more than doubling may lead to: there was no room for more. */
-  private volatile long mostInOneStep = Long.MAX_VALUE;
 
   /**
    * Begins with nothing to do.
@@ -135,29 +121,13 @@ final class StoreGrowth implements DiskBudget.Owner {
    * @return whether there will be more room soon
    */
   boolean request(FileInUse file, int valueLength) {
-    return request(file, valueLength, 0);
-  }
-
-  /**
-   * As above.
-   *
-   * @param expected bytes of all values that the file is known to get soon, in one step then
-   */
-  boolean request(FileInUse file, int valueLength, long expected) {
     if (file.isRebuilding() && isRunning()) {
       // The value did not fit the next file either; that one may grow in its turn.
       return plan.next(file.nextBytes(), valueLength, 0).isPresent();
     }
     long current = file.bytes();
     OptionalLong bytes =
-        plan.next(
-            current,
-            valueLength,
-            Math.min(
-                mostInOneStep / 2,
-                Math.max(
-                    Math.min(expected, current * MOST_EXPECTED),
-                    file.liveBytes() + context.pending.bytes())));
+        plan.next(current, valueLength, file.liveBytes() + context.pending.bytes());
     if (bytes.isEmpty() && file.isShortOfSlots()) {
       // Values are far smaller than when the file was made: it has room but no slots for them. At
       // its limit it can only be made anew by way of a smaller one.
@@ -179,28 +149,6 @@ final class StoreGrowth implements DiskBudget.Owner {
     return begin(file, bytes, progress, mine) ? Optional.of(mine.done) : Optional.empty();
   }
 
-  @Override
-  public String cache() {
-    return FilesOnDisk.escape(context.settings.name());
-  }
-
-  @Override
-  public long maxBytes() {
-    return context.settings.maxBytes();
-  }
-
-  /** Gives half of the file back if it can; another store has a better right to it. */
-  @Override
-  public void shrink() {
-    FileInUse file = holder.file();
-    if (file != null) {
-      long half = file.bytes() / 2;
-      if (half >= Geometry.MIN_FILE_BYTES) {
-        var unused = rebuild(file, half, Progress.NONE);
-      }
-    }
-  }
-
   /**
    * Puts an empty file in the place of what there is. Under the writer's lock.
    *
@@ -208,13 +156,10 @@ final class StoreGrowth implements DiskBudget.Owner {
    * @throws IOException if none can be made
    */
   Generation clear(FileInUse file) throws IOException {
-    // Nor larger than it may be by now: what was to make it smaller finds another file.
-    long bytes = emptyBytes(Math.min(file.bytes(), fitting));
     // An interrupt would close the channel through which the file is made.
     boolean interrupted = Thread.interrupted();
     try {
-      Generation old = holder.clear(file, bytes);
-      var unused = resize(bytes);
+      Generation old = holder.clear(file, emptyBytes(file));
       // Less room belongs to it now.
       context.threads.settle(file::saveUsage);
       return old;
@@ -225,42 +170,19 @@ final class StoreGrowth implements DiskBudget.Owner {
     }
   }
 
-  /** Bytes of an empty file that takes the place of what there is, at most so many. */
-  long emptyBytes(long most) {
-    return Math.min(plan.first(), most);
+  /** Bytes of an empty file that takes the place of what there is. */
+  long emptyBytes(FileInUse file) {
+    return Math.min(plan.first(), file.bytes());
   }
 
   /**
-   * A file was taken into use: begins to make it smaller if it is larger than the store may be by
-   * now. Under the writer's lock.
-   *
-   * @param bytes that it may be, which was taken of the disk of all
+   * Makes the file smaller if it is larger than the store may be by now. To be called again now and
+   * then: the disk may have been full.
    */
-  void opened(FileInUse file, long bytes) {
-    if (file.bytes() > bytes) {
-      fitting = bytes;
-      fitIfDue(file);
-    } else if (file.bytes() < bytes) {
-      // All was removed while it was being opened.
-      var unused = resize(file.bytes());
-    }
-  }
-
-  /** Makes the file smaller if it has to be, and is not yet: the disk may have been full. */
   void fitIfDue(FileInUse file) {
-    if (file.bytes() > fitting) {
-      var unused = rebuild(file, fitting, Progress.NONE);
+    if (file.bytes() > plan.maxBytes()) {
+      var unused = rebuild(file, plan.maxBytes(), Progress.NONE);
     }
-  }
-
-  /** Leaves the disk to the other stores: there is no file. */
-  void releaseDisk() {
-    context.budget.release(this);
-  }
-
-  /** Says that the file stays, though it is in use no more. */
-  void leaveDisk() {
-    context.budget.leave(this);
   }
 
   /** Returns false if another rebuild is running or the background threads were stopped. */
@@ -283,63 +205,34 @@ final class StoreGrowth implements DiskBudget.Owner {
     boolean done = false;
     try {
       done = rebuildNow(file, bytes, progress);
+      if (done) {
+        // Elsewhere: the disk may need long for it.
+        context.threads.settle(
+            () -> {
+              file.saveUsage();
+              file.base();
+            });
+      }
     } finally {
       mine.done.complete(done);
       grown.run();
     }
-    if (bytes != fitting && holder.uses(file)) {
-      fitIfDue(file);
-    }
-    if (done) {
-      mostInOneStep = Long.MAX_VALUE;
-      // Only now and elsewhere: the disk may need long for it.
-      context.threads.settle(
-          () -> {
-            file.saveUsage();
-            file.base();
-          });
-    }
   }
 
   private boolean rebuildNow(FileInUse file, long bytes, Progress progress) {
-    long before = file.bytes();
-    if (bytes > 2 * before && !hasRoom(bytes) && mayDoWithLess(before, bytes)) {
-      return false;
-    }
     GenerationName name;
     context.lock.lock();
     try {
       if (!holder.uses(file)) {
         return false;
       }
-      // All values may have been removed since this was asked for.
-      if (bytes > file.bytes()) {
-        if (!resize(bytes)) {
-          if (!mayDoWithLess(file.bytes(), bytes)) {
-            // As at its own limit: nothing is wrong.
-            refusedUntil = System.nanoTime() + RETRY_NANOS;
-          }
-          return false;
-        }
-        fitting = Long.MAX_VALUE;
-      }
-      // Together with that: if they are removed from here on, the empty file is a newer one, and
+      // Under the lock: if all values are removed from here on, the empty file is a newer one, and
       // what is made here is given up.
       name = file.nextName(bytes);
     } finally {
       context.lock.unlock();
     }
-    try {
-      return fillNext(file, name, progress);
-    } finally {
-      context.lock.lock();
-      try {
-        // Not to the size that was wanted: that may not have been done.
-        var unused = resize(file.bytes());
-      } finally {
-        context.lock.unlock();
-      }
-    }
+    return fillNext(file, name, progress);
   }
 
   /** Makes a file of another size, and copies all into it; returns whether it is in use now. */
@@ -351,13 +244,7 @@ final class StoreGrowth implements DiskBudget.Owner {
     } catch (IOException | RuntimeException | Error e) {
       // The file in use is not concerned; if it failed meanwhile, that was said.
       if (holder.stillUses(file) && !madeRoom(e)) {
-        if (mayDoWithLess(file.bytes(), name.bytes())) {
-          context.faults.warn(
-              e,
-              "cannot be given a file of %d bytes; a smaller one is tried".formatted(name.bytes()));
-        } else {
-          refuse(e);
-        }
+        refuse(e);
       }
     }
     try {
@@ -375,40 +262,6 @@ final class StoreGrowth implements DiskBudget.Owner {
       abandon(file);
     }
     return false;
-  }
-
-  /**
-   * Whether a growth that there was no room for may be tried at half its size: what is expected
-   * need not come in at once. Then the next request asks for no more.
-   */
-  private boolean mayDoWithLess(long before, long bytes) {
-    if (bytes / 2 < before * 2 || bytes / 2 >= mostInOneStep) {
-      return false;
-    }
-    mostInOneStep = bytes / 2;
-    return true;
-  }
-
-  /**
-   * Whether the disk has room for a file and for what else is written there; true if that can't be
-   * told. To try all the same would take all that is left for a moment.
-   */
-  private boolean hasRoom(long bytes) {
-    try {
-      long usable = Files.getFileStore(context.files.directory()).getUsableSpace();
-      return usable - bytes > bytes / 4;
-    } catch (IOException e) {
-      return true;
-    }
-  }
-
-  /**
-   * Changes what the store takes of the disk of all; returns false if there is too little. Under
-   * the writer's lock, as the file may be given up.
-   */
-  private boolean resize(long bytes) {
-    // A growth may end after the file it was for, when nothing is taken any more.
-    return !holder.isOver() && context.budget.resize(this, bytes);
   }
 
   private boolean copyAll(FileInUse file, Rebuild rebuild, Progress progress) throws IOException {
@@ -433,7 +286,7 @@ final class StoreGrowth implements DiskBudget.Owner {
     } finally {
       context.lock.unlock();
     }
-    file.discardAbandoned();
+    file.tidy();
   }
 
   /** Returns null if the file is not in use any more, or newer than what was made. */
@@ -486,13 +339,8 @@ final class StoreGrowth implements DiskBudget.Owner {
   /** As below, by another thread: to give a large file back takes the system a second or more. */
   void unmapLater(FileInUse file, Generation old) {
     file.leave(old);
-    Runnable unmapping =
-        () -> {
-          file.unmapReplaced();
-          file.discardAbandoned();
-        };
-    if (!context.threads.maintain(unmapping)) {
-      unmapping.run();
+    if (!context.threads.maintain(file::tidy)) {
+      file.tidy();
     }
   }
 

@@ -52,12 +52,8 @@ final class StoreImport {
     }
   }
 
-  /**
-   * Brings a value in unless the store knows better; see {@link ImportResult}.
-   *
-   * @param more bytes of the values that come after this one, about
-   */
-  ImportResult put(byte[] keyBytes, byte[] value, long created, long more) {
+  /** Brings a value in unless the store knows better; see {@link ImportResult}. */
+  ImportResult put(byte[] keyBytes, byte[] value, long created) {
     if (created < context.minCreated()) {
       return ImportResult.TOO_OLD;
     }
@@ -74,7 +70,7 @@ final class StoreImport {
         context.pending.change(
             key,
             (k, before) -> {
-              result[0] = before != null ? ImportResult.KNOWN : put(file, k, value, created, more);
+              result[0] = before != null ? ImportResult.KNOWN : put(file, k, value, created);
               return before;
             });
       }
@@ -84,7 +80,7 @@ final class StoreImport {
     return result[0];
   }
 
-  private ImportResult put(FileInUse file, HashedKey key, byte[] value, long created, long more) {
+  private ImportResult put(FileInUse file, HashedKey key, byte[] value, long created) {
     if (context.importGuard.wasChanged(key.bytes)) {
       return ImportResult.KNOWN;
     }
@@ -92,15 +88,13 @@ final class StoreImport {
       if (isThere(file, key)) {
         return ImportResult.KNOWN;
       }
-      // Grown step by step, all of it would be copied as often as it was brought in.
-      long expected = file.liveBytes() + value.length + more;
       if (file.put(key.bytes, value, created, /* evict= */ false)) {
-        if (file.isFilling() && !growth.request(file, 0, expected)) {
+        if (file.isFilling() && !growth.request(file, 0)) {
           file.expectEviction();
         }
         return ImportResult.STORED;
       }
-      boolean grows = growth.request(file, value.length, expected);
+      boolean grows = growth.request(file, value.length);
       // Where it is not as large as it may be, there may be disk for that later.
       return grows || file.bytes() <= context.settings.maxBytes() / 2
           ? ImportResult.LATER

@@ -18,7 +18,6 @@ import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import java.io.IOException;
-import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -54,9 +53,6 @@ final class StoreLife {
    */
   private final Object healing = new Object();
 
-  /** Guarded by {@link #healing}. */
-  private final HealTimes times = new HealTimes();
-
   /** Whether the store was closed. Guarded by {@link #healing}. */
   private boolean closed;
 
@@ -76,8 +72,7 @@ final class StoreLife {
   /** Opens the file; returns how it was found when that is done or has failed. */
   StartReport open() {
     try {
-      takeOver(new StoreOpener(context, growth).open());
-      noteOpened();
+      takeOver(new StoreOpener(context).open());
     } catch (IOException | RuntimeException | Error e) {
       giveUp(e);
     } finally {
@@ -86,19 +81,12 @@ final class StoreLife {
     return holder.report();
   }
 
-  private void noteOpened() {
-    synchronized (healing) {
-      times.opened(context.clock.getAsLong());
-    }
-  }
-
   private void takeOver(StoreOpener.Opened result) throws IOException {
     boolean cleared;
     context.lock.lock();
     try {
-      cleared = holder.use(result.file(), result.report(), growth.emptyBytes(result.bytes()));
-      // Before what waits is written: the file may have to grow for that.
-      growth.opened(result.file(), result.bytes());
+      cleared = holder.use(result.file(), result.report(), growth.emptyBytes(result.file()));
+      growth.fitIfDue(result.file());
       // Applied before anyone else writes: after that the marker is not needed any more.
       boolean all = writer.writeAllNow();
       if (all && holder.state() == StoreState.READY) {
@@ -132,8 +120,6 @@ final class StoreLife {
     } finally {
       context.lock.unlock();
     }
-    releaseDisk();
-    healLater();
   }
 
   /** Nobody knows what was in the file that could not be opened. */
@@ -147,25 +133,10 @@ final class StoreLife {
 
   // ---- a file that failed
 
-  /** Unmaps a file that is not in use any more, and sees to another one. */
+  /** Unmaps a file that is not in use any more; {@link #heal} sees to another one. */
   void replaceLater(FileInUse failed) {
     // Not here: the caller may be a reader inside the gate, or in the middle of a change.
-    var unused = context.threads.write(() -> unmapAndHeal(failed));
-  }
-
-  private void unmapAndHeal(FileInUse file) {
-    unmap(file);
-    releaseDisk();
-    healLater();
-  }
-
-  /** Leaves the disk to the other stores until there is a file again. */
-  private void releaseDisk() {
-    synchronized (healing) {
-      if (holder.state() == StoreState.FAILED) {
-        growth.releaseDisk();
-      }
-    }
+    var unused = context.threads.write(() -> unmap(failed));
   }
 
   private void unmap(FileInUse file) {
@@ -185,17 +156,7 @@ final class StoreLife {
     }
   }
 
-  private void healLater() {
-    synchronized (healing) {
-      if (!closed) {
-        times
-            .failed(context.clock.getAsLong())
-            .ifPresent(seconds -> context.threads.later(this::heal, seconds));
-      }
-    }
-  }
-
-  /** Makes a new file if the last one failed or none could be made. */
+  /** Makes a new file if the last one failed or none could be made; to be called now and then. */
   void heal() {
     synchronized (healing) {
       if (closed || holder.state() != StoreState.FAILED) {
@@ -210,15 +171,11 @@ final class StoreLife {
           unmap(holder.givenUp());
         }
         takeOver(
-            new StoreOpener(context, growth)
-                .openEmpty("its file failed: " + holder.report().detail()));
-        times.opened(context.clock.getAsLong());
+            new StoreOpener(context).openEmpty("its file failed: " + holder.report().detail()));
         logger.atInfo().log("Cache %s has a file again", context.settings.name());
       } catch (IOException | RuntimeException | Error e) {
         // Of any kind: whatever keeps this one from being made, there is a next time.
         context.faults.count(e);
-        releaseDisk();
-        healLater();
       }
     }
   }
@@ -230,7 +187,8 @@ final class StoreLife {
    * a moment is dropped, with what found room in the larger file only.
    */
   void close() {
-    boolean interrupted = holder.awaitOpenForever();
+    holder.awaitOpenedForever();
+    boolean interrupted = Thread.interrupted();
     synchronized (healing) {
       closed = true;
     }
@@ -265,7 +223,6 @@ final class StoreLife {
       context.lock.unlock();
       // The threads are stopped next, perhaps before one came to it.
       growth.giveUp();
-      growth.leaveDisk();
     }
   }
 
@@ -316,52 +273,6 @@ final class StoreLife {
               e, "cannot make sure that its file is on disk; it is used again if it is");
         }
       }
-    }
-  }
-
-  // ---- when to try again
-
-  /**
-   * When a new file is tried after one failed: after a minute, then after twice as long each time.
-   * A disk that is gone is let alone in the end; one whose files work for a day is trusted again.
-   *
-   * <p>For one thread at a time.
-   */
-  static final class HealTimes {
-    private static final long FIRST_SECONDS = 60;
-
-    /** How often a new file is tried: twelve times take nearly three days. */
-    private static final int MOST = 12;
-
-    private static final long TRUSTED_MILLIS = TimeUnit.DAYS.toMillis(1);
-
-    private int tried;
-
-    /** When there was a file last; milliseconds since the epoch. */
-    private long since = Long.MAX_VALUE;
-
-    /**
-     * There is a file.
-     *
-     * @param now milliseconds since the epoch
-     */
-    void opened(long now) {
-      since = now;
-    }
-
-    /**
-     * The file failed, or none could be made.
-     *
-     * @param now milliseconds since the epoch
-     * @return seconds after which a new one should be tried; empty for never
-     */
-    OptionalLong failed(long now) {
-      if (since != Long.MAX_VALUE && now - since >= TRUSTED_MILLIS) {
-        tried = 0;
-      }
-      // What follows up to the next file is a try that failed, however late it was made.
-      since = Long.MAX_VALUE;
-      return tried < MOST ? OptionalLong.of(FIRST_SECONDS << tried++) : OptionalLong.empty();
     }
   }
 }

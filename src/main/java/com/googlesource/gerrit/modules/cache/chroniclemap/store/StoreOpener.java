@@ -16,17 +16,14 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Holes;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk.GenerationName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.GenerationMaker;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.OtherVersions;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Optional;
 
 /**
@@ -37,25 +34,19 @@ import java.util.Optional;
 final class StoreOpener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /**
-   * An open file and how it was found.
-   *
-   * @param bytes that it may take; less than it does if it has to be made smaller
-   */
-  record Opened(FileInUse file, StartReport report, long bytes) {}
+  /** An open file and how it was found. */
+  record Opened(FileInUse file, StartReport report) {}
 
   private final StoreContext context;
   private final StoreSettings settings;
   private final FilesOnDisk files;
-  private final DiskBudget.Owner owner;
   private final GenerationMaker maker;
   private final long begun = System.nanoTime();
 
-  StoreOpener(StoreContext context, DiskBudget.Owner owner) {
+  StoreOpener(StoreContext context) {
     this.context = context;
     this.settings = context.settings;
     this.files = context.files;
-    this.owner = owner;
     StoreContext.Counters counters = context.counters;
     this.maker =
         new GenerationMaker(
@@ -70,9 +61,17 @@ final class StoreOpener {
    */
   Opened open() throws IOException {
     Opened opened = openOrReplace();
+    StartReport.Kind kind = opened.report().kind();
     try {
-      context.importGuard.opened(
-          opened.report().kind() == StartReport.Kind.NEW, opened.file().wasChanged());
+      files.noteUse(
+          opened.file().current().name(),
+          kind == StartReport.Kind.NEW || kind == StartReport.Kind.REPLACED,
+          context.clock.getAsLong());
+    } catch (IOException e) {
+      context.faults.warn(e, "cannot note which of its versions is in use");
+    }
+    try {
+      context.importGuard.opened(kind == StartReport.Kind.NEW, opened.file().wasChanged());
     } catch (IOException e) {
       context.faults.warn(e, "cannot mark its file; nothing is imported into it");
     }
@@ -80,26 +79,17 @@ final class StoreOpener {
   }
 
   private Opened openOrReplace() throws IOException {
-    Optional<OtherVersions> others = context.otherVersions;
     if (context.discarded) {
-      if (others.isPresent()) {
-        keep(others.get(), /* ofThisVersion= */ false);
-      }
       return replace(
           "it may hold entries that were invalidated just before a crash or a stop of the machine");
     }
     Optional<GenerationName> newest = files.newest();
-    if (others.isPresent()) {
-      keep(others.get(), newest.isEmpty());
-      newest = files.newest();
-    }
     if (newest.isEmpty()) {
       files.deleteAll();
       return create(StartReport.Kind.NEW, "");
     }
     GenerationName found = newest.get();
     deleteAllBut(found);
-    long bytes = take(Math.min(found.bytes(), settings.maxBytes()));
     try {
       Optional<FileState> state =
           FileState.open(files.disk(), found.statePath(), found.geometry().segments());
@@ -112,39 +102,14 @@ final class StoreOpener {
       if (state.isEmpty()) {
         return replace("nothing is known of it: there is no " + found.statePath().getFileName());
       }
-      return open(found, state.get(), bytes);
+      return open(found, state.get());
     } catch (IOException | RuntimeException | InternalError e) {
       context.faults.count(e);
       return replace(reasonOf(e));
     }
   }
 
-  /**
-   * Puts other versions' files aside.
-   *
-   * @param ofThisVersion whether to take those that were put aside of this version, or delete them
-   */
-  private void keep(OtherVersions others, boolean ofThisVersion) {
-    try {
-      long now = context.clock.getAsLong();
-      if (!ofThisVersion) {
-        others.deleteThisVersion();
-      }
-      List<Path> parked = others.park(now);
-      if (!parked.isEmpty()) {
-        logger.atInfo().log(
-            "Cache %s: kept for a day, for who goes back to another version: %s",
-            settings.name(), parked);
-      }
-      if (ofThisVersion) {
-        others.unpark(now);
-      }
-    } catch (IOException e) {
-      context.faults.warn(e, "cannot keep files of another version, or take those that were kept");
-    }
-  }
-
-  private Opened open(GenerationName found, FileState state, long bytes) throws IOException {
+  private Opened open(GenerationName found, FileState state) throws IOException {
     FileState.Verdict verdict;
     Generation generation;
     try {
@@ -166,15 +131,13 @@ final class StoreOpener {
     }
     FileInUse file = use(generation);
     long entries = file.entries();
-    if (bytes < found.bytes()) {
+    if (settings.maxBytes() < found.bytes()) {
       return new Opened(
           file,
           report(
               StartReport.Kind.SHRUNK,
-              "cache.%s.diskLimit or cache.diskLimitTotal is less than it was"
-                  .formatted(settings.name()),
-              entries),
-          bytes);
+              "cache.%s.diskLimit is less than it was".formatted(settings.name()),
+              entries));
     }
     return new Opened(
         file,
@@ -188,8 +151,7 @@ final class StoreOpener {
                       + " checked when it is first used",
                   entries);
           case LOST -> throw new AssertionError();
-        },
-        bytes);
+        });
   }
 
   /**
@@ -208,7 +170,7 @@ final class StoreOpener {
   }
 
   private Opened create(StartReport.Kind kind, String detail) throws IOException {
-    long bytes = take(context.budget.first(new GrowthPlan(settings.maxBytes()).first()));
+    long bytes = new GrowthPlan(settings.maxBytes()).first();
     Generation first;
     try {
       first = maker.first(bytes);
@@ -219,16 +181,7 @@ final class StoreOpener {
       files.deleteThisVersion();
       first = maker.first(bytes);
     }
-    return new Opened(use(first), report(kind, detail, 0), bytes);
-  }
-
-  /** Takes a share of the disk of all stores: this much, or what there is. */
-  private long take(long bytes) throws IOException {
-    long taken = context.budget.take(owner, bytes, Geometry.MIN_FILE_BYTES);
-    if (taken == 0) {
-      throw new IOException("the other caches take all that cache.diskLimitTotal allows");
-    }
-    return taken;
+    return new Opened(use(first), report(kind, detail, 0));
   }
 
   private FileInUse use(Generation generation) {
@@ -239,7 +192,6 @@ final class StoreOpener {
     return new StartReport(kind, detail, entries, (System.nanoTime() - begun) / 1_000_000);
   }
 
-  /** What was to be kept of other versions was put aside before. */
   private void deleteAllBut(GenerationName found) {
     try {
       for (Path deleted : files.deleteAllBut(found)) {

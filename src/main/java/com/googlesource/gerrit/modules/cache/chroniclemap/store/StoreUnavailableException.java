@@ -18,29 +18,44 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 public final class StoreUnavailableException extends Exception {
   private static final long serialVersionUID = 1L;
 
-  private final boolean inUse;
+  /** Who uses the folder. */
+  private enum User {
+    NOBODY,
+    THIS_PROCESS,
+    ANOTHER_PROCESS
+  }
+
+  private final User user;
 
   StoreUnavailableException(String message) {
-    super(message);
-    this.inUse = false;
+    this(message, User.NOBODY);
   }
 
   StoreUnavailableException(String message, Throwable cause) {
     super(message, cause);
-    this.inUse = false;
+    this.user = User.NOBODY;
   }
 
-  private StoreUnavailableException(String message, boolean inUse) {
+  private StoreUnavailableException(String message, User user) {
     super(message);
-    this.inUse = inUse;
+    this.user = user;
   }
 
-  static StoreUnavailableException inUse(String message) {
-    return new StoreUnavailableException(message, true);
+  static StoreUnavailableException inUseHere(String message) {
+    return new StoreUnavailableException(message, User.THIS_PROCESS);
   }
 
-  /** Whether somebody else uses it. */
+  static StoreUnavailableException inUseElsewhere(String message) {
+    return new StoreUnavailableException(message, User.ANOTHER_PROCESS);
+  }
+
+  /** Whether somebody uses it. */
   public boolean isInUse() {
-    return inUse;
+    return user != User.NOBODY;
+  }
+
+  /** Whether another process uses it, which may end. */
+  boolean isInUseElsewhere() {
+    return user == User.ANOTHER_PROCESS;
   }
 }

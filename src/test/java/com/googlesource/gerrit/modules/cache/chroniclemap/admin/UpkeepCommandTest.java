@@ -90,11 +90,6 @@ class UpkeepCommandTest {
     }
 
     @Override
-    public List<String> otherH2Files() {
-      throw new AssertionError();
-    }
-
-    @Override
     public CompactReport compact(String name, Progress progress) {
       throw new AssertionError();
     }

@@ -27,12 +27,12 @@ import com.google.common.hash.HashCode;
 import com.google.common.hash.Hashing;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
+import com.google.inject.ProvisionException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.TestSite.Backend;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.H2Imports;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport.State;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -349,16 +349,6 @@ class H2ImportTest {
   }
 
   @Test
-  void cachesOfNobodyAreNamed() throws Exception {
-    withH2(def("plugin.gone"), h2 -> putMany(h2, 10));
-    withH2(def("c"), h2 -> putMany(h2, 10));
-    start(def("c"));
-    assertThat(site.inventory().otherH2Files()).containsExactly("plugin.gone-v2.mv.db");
-    assertThat(site.inventory().importFromH2("other", false, Progress.NONE).state())
-        .isEqualTo(State.NOTHING);
-  }
-
-  @Test
   void whatHasNoRoomIsWhatWasUsedLongestAgo() throws Exception {
     String large = "x".repeat(20_000);
     withH2(
@@ -394,7 +384,7 @@ class H2ImportTest {
   }
 
   @Test
-  void ofADamagedFileThereIsWhatCanBeRead() throws Exception {
+  void ofADamagedFileThereIsWhatStandsBeforeTheDamage() throws Exception {
     withH2(def("c"), h2 -> putMany(h2, 5000));
     spoilPagesWith("value2500");
     Map<String, HashCode> before = h2Files();
@@ -403,11 +393,9 @@ class H2ImportTest {
     assertThat(report.detail()).contains(h2File("c").toString());
 
     assertThat(h2Files()).isEqualTo(before);
-    assertThat(report.state()).isEqualTo(State.DONE);
-    assertThat(report.unreadable()).isGreaterThan(0);
-    assertThat(report.imported()).isIn(Range.closed(3000L, 4999L));
+    assertThat(report.state()).isEqualTo(State.FAILED);
+    assertThat(report.imported()).isIn(Range.closed(1L, 4999L));
     assertThat(cache.getIfPresent("key0")).isEqualTo("value0");
-    assertThat(cache.getIfPresent("key4999")).isEqualTo("value4999");
   }
 
   /** Overwrites the pages of H2's file in which a text stands. */
@@ -611,66 +599,39 @@ class H2ImportTest {
 
   /** A second server that is started by mistake: the first one has the stores. */
   @Test
-  void aServerThatFindsTheFolderInUseChangesNothing() throws Exception {
+  void aServerThatFindsTheFolderInUseDoesNotStart() throws Exception {
     withH2(def(SESSIONS), h2 -> putMany(h2, 10));
     start(def(SESSIONS));
-    try (TestSite second = new TestSite(temp, Backend.CHRONICLE)) {
-      assertThat(second.inventory().memoryOnlyReason()).isPresent();
-    }
+    Path log = Files.createDirectories(temp.resolve("logs")).resolve("error_log");
+    ProvisionException refused =
+        assertThrows(ProvisionException.class, () -> new TestSite(temp, Backend.CHRONICLE));
+    String reason =
+        "%s is in use by this process (process %d)"
+            .formatted(temp.resolve("cache/cache-chroniclemap"), ProcessHandle.current().pid());
+    assertThat(refused).hasMessageThat().contains(reason);
+    assertThat(Files.readString(log)).contains("ERROR");
+    assertThat(Files.readString(log)).contains(reason);
+    assertThat(Files.readString(log)).contains("End that process");
     start(def(SESSIONS));
     assertHasAll(10);
   }
 
-  /** An offline program, say, that had ended a minute later. */
+  /** It invalidates nothing that the server has on disk, so there is nothing to distrust. */
   @Test
-  void whoRanWhileTheFolderWasInUseForAMomentLeavesNothingStale() throws Exception {
+  void anOfflineProgramBesideAServerChangesNothing() throws Exception {
     withH2(def(SESSIONS), h2 -> putMany(h2, 10));
     start(def(SESSIONS));
-    close();
-    try (StoreDirectory program = StoreDirectory.open(temp.resolve("cache/cache-chroniclemap"))) {
-      start(def(SESSIONS));
-      assertThat(site.inventory().memoryOnlyReason().get()).contains(program.path().toString());
+    cache.put("ours", "session");
+    try (TestSite program = TestSite.ofProgram(temp)) {
+      assertThat(program.inventory().memoryOnlyReason().get()).contains("is in use");
+      Cache<String, String> beside = program.build(def(SESSIONS));
+      assertThat(beside.getIfPresent("ours")).isNull();
+      beside.put("theirs", "session");
     }
     start(def(SESSIONS));
-    assertThat(cache.getIfPresent("key1")).isNull();
-    cache.put("ours", "session");
-    start(def(SESSIONS));
+    assertHasAll(10);
     assertThat(cache.getIfPresent("ours")).isEqualTo("session");
-  }
-
-  /** A server that runs without its folder can be killed too; then nothing of its stop is done. */
-  @Test
-  void whoIsKilledAfterItRanWithoutTheFolderLeavesNothingStale() throws Exception {
-    start(def(SESSIONS));
-    cache.put("ours", "session");
-    close();
-    StoreDirectory program = StoreDirectory.open(temp.resolve("cache/cache-chroniclemap"));
-    try (TestSite without = new TestSite(temp, Backend.CHRONICLE)) {
-      assertThat(without.inventory().memoryOnlyReason().get()).contains(program.path().toString());
-      program.close();
-      // It runs on, for all that can be known.
-      start(def(SESSIONS));
-      assertThat(cache.getIfPresent("ours")).isNull();
-      cache.put("ours", "session");
-      start(def(SESSIONS));
-      assertThat(cache.getIfPresent("ours")).isNull();
-      cache.put("ours", "session");
-    }
-    start(def(SESSIONS));
-    assertThat(cache.getIfPresent("ours")).isEqualTo("session");
-  }
-
-  /** The old server took its time to stop, and the new one runs without the folder since. */
-  @Test
-  void whoStartedWhileTheOldServerStoppedLeavesNothingStale() throws Exception {
-    start(def(SESSIONS));
-    cache.put("ours", "session");
-    try (TestSite without = new TestSite(temp, Backend.CHRONICLE)) {
-      assertThat(without.inventory().memoryOnlyReason()).isPresent();
-      // It runs on, for all that the next one can know.
-      start(def(SESSIONS));
-      assertThat(cache.getIfPresent("ours")).isNull();
-    }
+    assertThat(cache.getIfPresent("theirs")).isNull();
   }
 
   @Test

@@ -26,6 +26,7 @@ import com.google.gerrit.server.cache.CacheRemovalListener;
 import com.google.gerrit.server.cache.PersistentCacheFactory;
 import com.google.gerrit.server.cache.h2.H2CacheModule;
 import com.google.gerrit.server.cache.mem.DefaultMemoryCacheModule;
+import com.google.gerrit.server.config.GerritRuntime;
 import com.google.gerrit.server.config.GerritServerConfig;
 import com.google.gerrit.server.config.SitePath;
 import com.google.gerrit.server.git.WorkQueue;
@@ -52,6 +53,7 @@ final class TestSite implements AutoCloseable {
   private final Path folder;
   private final Backend backend;
   private final Config config;
+  private final GerritRuntime runtime;
   private Injector injector;
   private LifecycleManager lifecycle;
 
@@ -60,7 +62,17 @@ final class TestSite implements AutoCloseable {
   }
 
   TestSite(Path folder, Backend backend, Config config) {
+    this(folder, backend, config, GerritRuntime.DAEMON);
+  }
+
+  /** The caches of an offline program. */
+  static TestSite ofProgram(Path folder) {
+    return new TestSite(folder, Backend.CHRONICLE, new Config(), GerritRuntime.BATCH);
+  }
+
+  private TestSite(Path folder, Backend backend, Config config, GerritRuntime runtime) {
     this.config = config;
+    this.runtime = runtime;
     this.folder = folder;
     this.backend = backend;
     config.setString("cache", null, "directory", "cache");
@@ -85,6 +97,7 @@ final class TestSite implements AutoCloseable {
               @Override
               protected void configure() {
                 bind(Path.class).annotatedWith(SitePath.class).toInstance(folder);
+                bind(GerritRuntime.class).toInstance(runtime);
                 bind(Config.class).annotatedWith(GerritServerConfig.class).toInstance(config);
                 bind(MetricMaker.class).to(DisabledMetricMaker.class);
                 DynamicMap.mapOf(binder(), new TypeLiteral<Cache<?, ?>>() {});

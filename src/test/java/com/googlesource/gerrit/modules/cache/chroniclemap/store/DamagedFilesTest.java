@@ -37,7 +37,6 @@ import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -192,10 +191,7 @@ class DamagedFilesTest {
     Files.setLastModifiedTime(file, time);
     open =
         StoreDirectory.open(
-            folder,
-            OptionalLong.empty(),
-            sameBoot ? Disk.REAL : TestStores.anotherBoot(),
-            System::currentTimeMillis);
+            folder, sameBoot ? Disk.REAL : TestStores.anotherBoot(), System::currentTimeMillis);
     Store store = TestStores.open(open, settings(1));
     assertThat(start()).isEqualTo(StartReport.Kind.CLEAN);
     assertThat(store.read(key(50))).isNull();
@@ -447,7 +443,7 @@ class DamagedFilesTest {
             return super.open(path, options);
           }
         };
-    open = StoreDirectory.open(folder, OptionalLong.empty(), disk, System::currentTimeMillis);
+    open = StoreDirectory.open(folder, disk, System::currentTimeMillis);
     Store store = TestStores.open(open, settings(1));
     long begun = System.nanoTime();
     var unused = store.remove(key(1));

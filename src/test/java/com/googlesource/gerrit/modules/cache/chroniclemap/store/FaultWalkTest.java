@@ -34,7 +34,6 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
@@ -66,9 +65,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 class FaultWalkTest {
   private static final long KB = 1 << 10;
   private static final long MB = 1 << 20;
-
-  /** A first file takes a part of it: 64 KB. */
-  private static final long SMALL_TOTAL = 4 * MB;
 
   /** A busy machine is slow; only what never ends takes longer. */
   private static final long HANGS_SECONDS = 60;
@@ -123,7 +119,6 @@ class FaultWalkTest {
   private enum Scenario {
     OPEN_NEW(
         512 * KB,
-        SMALL_TOTAL,
         script -> {},
         script -> {
           script.open();
@@ -131,7 +126,6 @@ class FaultWalkTest {
         }),
     PUT(
         512 * KB,
-        SMALL_TOTAL,
         script -> {},
         script -> {
           script.open();
@@ -144,7 +138,6 @@ class FaultWalkTest {
         }),
     CHANGE(
         512 * KB,
-        SMALL_TOTAL,
         script -> {
           script.open();
           script.fill(0, 12, 700);
@@ -167,7 +160,6 @@ class FaultWalkTest {
         }),
     CLEAR(
         512 * KB,
-        SMALL_TOTAL,
         script -> {
           script.open();
           script.fill(0, 10, 700);
@@ -181,10 +173,13 @@ class FaultWalkTest {
           script.put(4, 700);
         }),
     GROW(
-        256 * KB,
-        SMALL_TOTAL,
-        script -> {},
+        64 * KB,
         script -> {
+          script.open();
+          script.close();
+        },
+        script -> {
+          script.limit = 256 * KB;
           script.open();
           script.fill(0, 30, 1200);
           script.put(100, 9000);
@@ -201,7 +196,6 @@ class FaultWalkTest {
         }),
     EVICT(
         64 * KB,
-        SMALL_TOTAL,
         script -> {},
         script -> {
           script.open();
@@ -215,7 +209,6 @@ class FaultWalkTest {
         }),
     RECOVER(
         512 * KB,
-        SMALL_TOTAL,
         script -> {
           script.open();
           script.fill(0, 15, 1000);
@@ -232,7 +225,6 @@ class FaultWalkTest {
         }),
     SHRINK(
         512 * KB,
-        SMALL_TOTAL,
         script -> {
           script.open();
           script.fill(0, 80, 1200);
@@ -247,7 +239,6 @@ class FaultWalkTest {
         }),
     COMPACT(
         8 * MB,
-        1 << 30,
         script -> {
           script.open();
           script.fill(0, 10, 16_000);
@@ -266,7 +257,6 @@ class FaultWalkTest {
         }),
     REPAIR(
         512 * KB,
-        SMALL_TOTAL,
         script -> {
           script.open();
           script.fill(0, 12, 700);
@@ -282,7 +272,6 @@ class FaultWalkTest {
         }),
     EXPIRE(
         512 * KB,
-        SMALL_TOTAL,
         script -> {
           script.maxAge = Optional.of(Duration.ofHours(1));
           script.open();
@@ -303,7 +292,6 @@ class FaultWalkTest {
         }),
     RESTART(
         512 * KB,
-        SMALL_TOTAL,
         script -> {},
         script -> {
           script.open();
@@ -320,7 +308,6 @@ class FaultWalkTest {
         }),
     IMPORT_NEW(
         512 * KB,
-        SMALL_TOTAL,
         script -> script.importMode = ImportMode.BEGIN,
         script -> {
           script.open();
@@ -332,7 +319,6 @@ class FaultWalkTest {
         }),
     IMPORT_AND_CHANGE(
         512 * KB,
-        SMALL_TOTAL,
         Script::importSome,
         script -> {
           script.open();
@@ -346,7 +332,6 @@ class FaultWalkTest {
         }),
     IMPORT_AND_CLEAR(
         512 * KB,
-        SMALL_TOTAL,
         Script::importSome,
         script -> {
           script.open();
@@ -358,7 +343,6 @@ class FaultWalkTest {
         }),
     IMPORT_AND_END(
         512 * KB,
-        SMALL_TOTAL,
         Script::importSome,
         script -> {
           script.open();
@@ -372,13 +356,11 @@ class FaultWalkTest {
         });
 
     final long limit;
-    final long total;
     final Step before;
     final Step steps;
 
-    Scenario(long limit, long total, Step before, Step steps) {
+    Scenario(long limit, Step before, Step steps) {
       this.limit = limit;
-      this.total = total;
       this.before = before;
       this.steps = steps;
     }
@@ -405,7 +387,6 @@ class FaultWalkTest {
     final AtomicLong clock;
     final Path folder;
     private final Disk disk;
-    private final long total;
     private final Map<Integer, byte[]> newest = new TreeMap<>();
     long limit;
     Optional<Duration> maxAge = Optional.empty();
@@ -424,7 +405,6 @@ class FaultWalkTest {
     Script(Scenario scenario, Path folder, Disk disk) {
       this.folder = folder;
       this.disk = disk;
-      this.total = scenario.total;
       this.limit = scenario.limit;
       this.clock = new AtomicLong(1_700_000_000_000L);
     }
@@ -444,7 +424,7 @@ class FaultWalkTest {
     void open() throws Exception {
       opened++;
       try {
-        directory = StoreDirectory.open(folder, OptionalLong.of(total), disk, clock::get);
+        directory = StoreDirectory.open(folder, disk, clock::get);
       } catch (StoreUnavailableException e) {
         // The caches are kept in memory only.
         assertThat(e).hasMessageThat().contains(folder.toString());
@@ -533,7 +513,7 @@ class FaultWalkTest {
     void bringIn(int from, int to) {
       for (int i = from; store != null && i < to; i++) {
         byte[] value = value(i, -1, 400);
-        if (store.importValue(key(i), value, clock.get(), 0) == ImportResult.STORED) {
+        if (store.importValue(key(i), value, clock.get()) == ImportResult.STORED) {
           assertWithMessage("key %s", i).that(changed).doesNotContain(i);
           newest.put(i, value);
         }

@@ -27,7 +27,6 @@ import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -107,9 +106,7 @@ class GiveUpRaceTest {
   @Test
   void aValueRemovedAfterThatDoesNotComeBack() throws Exception {
     Path folder = temp.resolve("stores");
-    directory =
-        StoreDirectory.open(
-            folder, OptionalLong.empty(), new RacingDisk(), System::currentTimeMillis);
+    directory = StoreDirectory.open(folder, new RacingDisk(), System::currentTimeMillis);
     store = TestStores.open(directory, SETTINGS);
     for (int i = 0; i < 6000; i++) {
       var unused = store.put(key(i), new byte[1000], System.currentTimeMillis());
@@ -175,11 +172,7 @@ class GiveUpRaceTest {
   @Test
   void aGrowthThatMeetsTheDeletedFilesSaysNothingOfItsOwn() throws Exception {
     directory =
-        StoreDirectory.open(
-            temp.resolve("stores"),
-            OptionalLong.empty(),
-            new DeletingDisk(),
-            System::currentTimeMillis);
+        StoreDirectory.open(temp.resolve("stores"), new DeletingDisk(), System::currentTimeMillis);
     store = TestStores.open(directory, SETTINGS);
     for (int i = 0; i < 6000; i++) {
       var unused = store.put(key(i), new byte[1000], System.currentTimeMillis());
@@ -188,46 +181,5 @@ class GiveUpRaceTest {
     reader.join();
     assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
     assertThat(store.stats().faults()).isEqualTo(1);
-  }
-
-  /** A disk whose mapped files fail from some moment on. */
-  private static final class FailingDisk extends ForwardingDisk {
-    private volatile boolean failing;
-
-    FailingDisk() {
-      super(Disk.REAL);
-    }
-
-    @Override
-    public void mapping(Path file) throws IOException {
-      super.mapping(file);
-      Touches.tell(file, this::touching);
-    }
-
-    private void touching() {
-      if (failing) {
-        throw Touches.failure();
-      }
-    }
-  }
-
-  @Test
-  void aStoreWithoutAFileLeavesTheDiskOfAllToTheOthers() throws Exception {
-    FailingDisk disk = new FailingDisk();
-    directory =
-        StoreDirectory.open(
-            temp.resolve("stores"), OptionalLong.of(8 << 20), disk, System::currentTimeMillis);
-    store = TestStores.open(directory, new StoreSettings("failing", 1, 8 << 20, Optional.empty()));
-    for (int i = 0; i < 6000; i++) {
-      var unused = store.put(key(i), new byte[1000], System.currentTimeMillis());
-    }
-    store.flush();
-    assertThat(store.stats().diskBytes()).isGreaterThan(7 << 20);
-    disk.failing = true;
-    assertThat(store.read(key(1))).isNull();
-    disk.failing = false;
-    assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
-    Store other = TestStores.open(directory, SETTINGS);
-    assertThat(other.stats().state()).isEqualTo(StoreState.READY);
   }
 }

@@ -23,7 +23,6 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntSupplier;
@@ -85,7 +84,7 @@ class HitRatioTest {
     int hits = 0;
     long entries;
     try (StoreDirectory directory =
-        StoreDirectory.open(temp.resolve("stores"), OptionalLong.empty(), Disk.REAL, clock::get)) {
+        StoreDirectory.open(temp.resolve("stores"), Disk.REAL, clock::get)) {
       Store store =
           TestStores.open(directory, new StoreSettings(name, 1, 4 << 20, Optional.empty()));
       byte[] value = new byte[1000];

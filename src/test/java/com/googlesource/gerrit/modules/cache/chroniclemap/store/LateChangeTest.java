@@ -23,7 +23,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -71,9 +70,7 @@ class LateChangeTest {
   @BeforeEach
   void closeAStore() throws Exception {
     folder = temp.resolve("stores");
-    directory =
-        StoreDirectory.open(
-            folder, OptionalLong.empty(), new HeldDisk(), System::currentTimeMillis);
+    directory = StoreDirectory.open(folder, new HeldDisk(), System::currentTimeMillis);
     closed = TestStores.open(directory, SETTINGS);
     closed.put(KEY, "old".getBytes(UTF_8), 1);
     directory.closeStore(closed);

@@ -24,7 +24,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Touches;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -91,11 +90,7 @@ class LoadedTwiceTest {
   @BeforeEach
   void open() throws Exception {
     directory =
-        StoreDirectory.open(
-            temp.resolve("stores"),
-            OptionalLong.empty(),
-            new SlowDisk(),
-            System::currentTimeMillis);
+        StoreDirectory.open(temp.resolve("stores"), new SlowDisk(), System::currentTimeMillis);
     store = TestStores.open(directory, SETTINGS);
     long ticket = store.ticket(KEY);
     for (int i = 0; store.isCurrent(ticket); i++) {

@@ -23,7 +23,6 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -56,7 +55,7 @@ class MachineCrashTest {
   }
 
   private static StoreDirectory open(Path folder, Disk disk) throws Exception {
-    return StoreDirectory.open(folder, OptionalLong.empty(), disk, System::currentTimeMillis);
+    return StoreDirectory.open(folder, disk, System::currentTimeMillis);
   }
 
   /** The values of a cache that is keyed by content: they are kept, but for what was lost. */

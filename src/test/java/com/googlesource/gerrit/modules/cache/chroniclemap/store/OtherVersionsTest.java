@@ -18,7 +18,6 @@ import static com.google.common.truth.Truth.assertThat;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
@@ -26,10 +25,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -45,7 +42,21 @@ class OtherVersionsTest {
 
   @TempDir Path temp;
   private final AtomicLong clock = new AtomicLong(1_000_000_000_000L);
-  private OptionalLong total = OptionalLong.empty();
+
+  /** Whether there is no room on the disk for the next file. */
+  private final AtomicBoolean full = new AtomicBoolean();
+
+  private final Disk disk =
+      new ForwardingDisk(Disk.REAL) {
+        @Override
+        public void mapping(Path file) throws IOException {
+          if (full.getAndSet(false)) {
+            throw new IOException("No space left on device (a test)");
+          }
+          super.mapping(file);
+        }
+      };
+
   private StoreDirectory directory;
   private Store store;
 
@@ -60,7 +71,7 @@ class OtherVersionsTest {
     if (directory != null) {
       directory.close();
     }
-    directory = StoreDirectory.open(temp.resolve("stores"), total, Disk.REAL, clock::get);
+    directory = StoreDirectory.open(temp.resolve("stores"), disk, clock::get);
     directory.keepOtherVersionsOf(Set.of(PURE));
     store = directory.openStore(new StoreSettings(cache, version, 16 << 20, Optional.empty()));
     store.awaitOpened();
@@ -75,11 +86,12 @@ class OtherVersionsTest {
     return TestValues.numberOf(store.read(KEY));
   }
 
-  private List<String> parked() throws Exception {
+  /** Files of a version of a cache. */
+  private List<String> files(String cache, int version) throws Exception {
     try (Stream<Path> files = Files.list(temp.resolve("stores"))) {
       return files
           .map(file -> file.getFileName().toString())
-          .filter(name -> name.contains(".chm") && name.contains(".parked-"))
+          .filter(name -> name.startsWith(cache + "-v" + version + "-g"))
           .sorted()
           .toList();
     }
@@ -91,7 +103,7 @@ class OtherVersionsTest {
     put(1);
     start(PURE, 2);
     assertThat(read()).isEqualTo(KeyHistory.NONE);
-    assertThat(parked()).hasSize(2);
+    assertThat(files(PURE, 1)).hasSize(2);
     put(2);
     start(PURE, 1);
     assertThat(read()).isEqualTo(1);
@@ -100,7 +112,7 @@ class OtherVersionsTest {
     assertThat(read()).isEqualTo(2);
     start(PURE, 2);
     assertThat(read()).isEqualTo(2);
-    assertThat(parked()).hasSize(2);
+    assertThat(files(PURE, 1)).hasSize(2);
   }
 
   @Test
@@ -110,23 +122,35 @@ class OtherVersionsTest {
     start(PURE, 2);
     clock.addAndGet(Duration.ofHours(23).toMillis());
     directory.sweep();
-    assertThat(parked()).hasSize(2);
+    // As often as the server is started again.
+    start(PURE, 2);
+    directory.sweep();
+    assertThat(files(PURE, 1)).hasSize(2);
     clock.addAndGet(Duration.ofHours(1).toMillis());
     directory.sweep();
-    assertThat(parked()).isEmpty();
+    assertThat(files(PURE, 1)).isEmpty();
     start(PURE, 1);
     assertThat(read()).isEqualTo(KeyHistory.NONE);
   }
 
+  /** From the change of versions on, however long ago the older one was written to. */
   @Test
-  void whatIsTooOldAtTheStartIsNotTaken() throws Exception {
+  void theDayBeginsWithTheUpgrade() throws Exception {
     start(PURE, 1);
     put(1);
-    start(PURE, 2);
-    directory.close();
-    clock.addAndGet(Duration.ofHours(24).toMillis());
+    clock.addAndGet(Duration.ofDays(3).toMillis());
     start(PURE, 1);
-    assertThat(read()).isEqualTo(KeyHistory.NONE);
+    directory.close();
+    clock.addAndGet(Duration.ofDays(3).toMillis());
+    start(PURE, 2);
+    directory.sweep();
+    assertThat(files(PURE, 1)).hasSize(2);
+    start(PURE, 1);
+    assertThat(read()).isEqualTo(1);
+    clock.addAndGet(Duration.ofDays(1).toMillis());
+    directory.sweep();
+    assertThat(files(PURE, 2)).isEmpty();
+    assertThat(read()).isEqualTo(1);
   }
 
   /** An administrator who empties a cache means all of it. */
@@ -136,7 +160,7 @@ class OtherVersionsTest {
     put(1);
     start(PURE, 2);
     store.clear();
-    assertThat(parked()).isEmpty();
+    assertThat(files(PURE, 1)).isEmpty();
     start(PURE, 1);
     assertThat(read()).isEqualTo(KeyHistory.NONE);
   }
@@ -147,30 +171,20 @@ class OtherVersionsTest {
     start("sessions", 1);
     put(1);
     start("sessions", 2);
-    assertThat(parked()).isEmpty();
+    assertThat(files("sessions", 1)).isEmpty();
     start("sessions", 1);
     assertThat(read()).isEqualTo(KeyHistory.NONE);
   }
 
   @Test
-  void whatMayHoldRemovedValuesIsNotKept() throws Exception {
+  void whatMayHoldRemovedValuesIsNotTaken() throws Exception {
     start(PURE, 1);
     put(1);
     directory.close();
     Files.createFile(temp.resolve("stores/pure-v1.discard"));
     start(PURE, 2);
-    assertThat(parked()).isEmpty();
     start(PURE, 1);
     assertThat(read()).isEqualTo(KeyHistory.NONE);
-  }
-
-  @Test
-  void aBoundOnAllCachesIsKept() throws Exception {
-    total = OptionalLong.of(64 << 20);
-    start(PURE, 1);
-    put(1);
-    start(PURE, 2);
-    assertThat(parked()).isEmpty();
   }
 
   @Test
@@ -182,9 +196,9 @@ class OtherVersionsTest {
     directory = StoreDirectory.open(temp.resolve("stores"));
     assertThat(directory.hasStores()).isTrue();
     directory.deleteAllBut(Set.of(PURE));
-    assertThat(parked()).isNotEmpty();
+    assertThat(files(PURE, 1)).isNotEmpty();
     directory.deleteAllBut(Set.of());
-    assertThat(parked()).isEmpty();
+    assertThat(files(PURE, 1)).isEmpty();
   }
 
   /** They may be what the disk is full of. */
@@ -192,9 +206,12 @@ class OtherVersionsTest {
   void theyGoWhereTheDiskHasNoRoom() throws Exception {
     start(PURE, 1);
     put(1);
-    openOnAFullDisk(PURE, 2);
+    directory.close();
+    full.set(true);
+    start(PURE, 2);
+    assertThat(full.get()).isFalse();
     assertThat(store.stats().state()).isEqualTo(StoreState.READY);
-    assertThat(parked()).isEmpty();
+    assertThat(files(PURE, 1)).isEmpty();
   }
 
   @Test
@@ -202,39 +219,12 @@ class OtherVersionsTest {
     start(PURE, 1);
     put(1);
     start(PURE, 2);
-    openOnAFullDisk("web_sessions", 1);
-    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
-    assertThat(parked()).isEmpty();
-  }
-
-  private void openOnAFullDisk(String cache, int version) throws Exception {
-    directory.close();
-    AtomicBoolean full = new AtomicBoolean(true);
-    Disk disk =
-        new ForwardingDisk(Disk.REAL) {
-          @Override
-          public void mapping(Path file) throws IOException {
-            if (full.getAndSet(false)) {
-              throw new IOException("No space left on device (a test)");
-            }
-            super.mapping(file);
-          }
-        };
-    directory = StoreDirectory.open(temp.resolve("stores"), total, disk, clock::get);
-    directory.keepOtherVersionsOf(Set.of(PURE));
-    store = directory.openStore(new StoreSettings(cache, version, 16 << 20, Optional.empty()));
+    full.set(true);
+    store = directory.openStore(new StoreSettings("web_sessions", 1, 16 << 20, Optional.empty()));
     store.awaitOpened();
-  }
-
-  @Test
-  void aBoundTakesAlsoWhatWasKeptBefore() throws Exception {
-    start(PURE, 1);
-    put(1);
-    start(PURE, 2);
-    assertThat(parked()).hasSize(2);
-    total = OptionalLong.of(64 << 20);
-    start(PURE, 2);
-    assertThat(parked()).isEmpty();
+    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+    assertThat(full.get()).isFalse();
+    assertThat(files(PURE, 1)).isEmpty();
   }
 
   /** A process that is killed while it opens its store has not told which values were removed. */
@@ -247,68 +237,5 @@ class OtherVersionsTest {
     start(PURE, 2);
     start(PURE, 1);
     assertThat(read()).isEqualTo(1);
-  }
-
-  /** Each step of putting aside and taking back may be the last one before a kill. */
-  @Test
-  void aKillAtAnyStepLosesNothing() throws Exception {
-    Path folder = Files.createDirectories(temp.resolve("names"));
-    List<String> files =
-        List.of(
-            "c-v1-g3-2097152-128-00000001.chm",
-            "c-v1-g3-2097152-128-00000001.chm.state",
-            "c-v1.use");
-    for (int killed = 0; killed <= 2 * files.size(); killed++) {
-      for (String file : files) {
-        Files.writeString(folder.resolve(file), file);
-      }
-      AtomicInteger left = new AtomicInteger(killed);
-      Disk dying =
-          new ForwardingDisk(Disk.REAL) {
-            @Override
-            public void move(Path from, Path to) throws IOException {
-              if (left.getAndDecrement() <= 0) {
-                throw new IOException("killed (a test)");
-              }
-              super.move(from, to);
-            }
-          };
-      try {
-        var unused = new FilesOnDisk(dying, folder, null, "c", 2).otherVersions().park(1000);
-        new FilesOnDisk(dying, folder, null, "c", 1).otherVersions().unpark(2000);
-      } catch (IOException e) {
-        assertThat(e).hasMessageThat().contains("killed");
-      }
-      FilesOnDisk back = new FilesOnDisk(Disk.REAL, folder, null, "c", 1);
-      if (Files.exists(folder.resolve(files.get(0)))) {
-        back.otherVersions().deleteThisVersion();
-      } else {
-        back.otherVersions().unpark(3000);
-      }
-      for (String file : files.subList(0, 2)) {
-        assertThat(Files.readString(folder.resolve(file))).isEqualTo(file);
-      }
-      try (Stream<Path> all = Files.list(folder)) {
-        assertThat(all.filter(path -> path.toString().contains("parked")).toList()).isEmpty();
-      }
-    }
-  }
-
-  @Test
-  void theNewestOfTwoSetsIsTaken() throws Exception {
-    Path folder = Files.createDirectories(temp.resolve("names"));
-    String file = "c-v1-g3-2097152-128-00000001.chm";
-    for (String since : List.of("1000", "2000")) {
-      Files.writeString(folder.resolve(file + ".parked-" + since), since);
-      Files.writeString(folder.resolve(file + ".state.parked-" + since), since);
-    }
-    // A later generation of an earlier time.
-    Files.writeString(folder.resolve(file.replace("g3", "g5") + ".parked-1500"), "1500");
-    new FilesOnDisk(Disk.REAL, folder, null, "c", 1).otherVersions().unpark(3000);
-    assertThat(Files.readString(folder.resolve(file))).isEqualTo("2000");
-    assertThat(Files.readString(folder.resolve(file + ".state"))).isEqualTo("2000");
-    try (Stream<Path> all = Files.list(folder)) {
-      assertThat(all.toList()).hasSize(2);
-    }
   }
 }

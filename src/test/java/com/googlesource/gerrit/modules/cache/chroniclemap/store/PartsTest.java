@@ -36,11 +36,8 @@ import java.nio.file.Files;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.time.Duration;
-import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import net.openhft.posix.PosixAPI;
 import net.openhft.posix.internal.PosixAPIHolder;
 import org.junit.jupiter.api.Test;
@@ -297,42 +294,5 @@ class PartsTest {
     assertThat(Files.exists(path)).isFalse();
     assertThat(Files.readString(Path.of("/proc/self/maps")).replaceAll("\\S+\\.state\\b", ""))
         .doesNotContain(path.toString());
-  }
-
-  // ---- HealTimes
-
-  @Test
-  void aDiskThatIsGoneIsLetAloneInTheEnd() {
-    StoreLife.HealTimes times = new StoreLife.HealTimes();
-    long now = 1_700_000_000_000L;
-    times.opened(now);
-    long seconds = 0;
-    for (int i = 0; i < 12; i++) {
-      long wait = times.failed(now).getAsLong();
-      assertThat(wait).isEqualTo(60L << i);
-      now += TimeUnit.SECONDS.toMillis(wait);
-      seconds += wait;
-    }
-    assertThat(Duration.ofSeconds(seconds)).isGreaterThan(Duration.ofDays(2));
-    assertThat(times.failed(now)).isEqualTo(OptionalLong.empty());
-    // No file was made since, so the time that went by says nothing for the disk.
-    now += TimeUnit.DAYS.toMillis(100);
-    assertThat(times.failed(now)).isEqualTo(OptionalLong.empty());
-  }
-
-  @Test
-  void aFileThatWorksForADayTakesTheFailuresBack() {
-    StoreLife.HealTimes times = new StoreLife.HealTimes();
-    long now = 1_700_000_000_000L;
-    for (int i = 0; i < 12; i++) {
-      times.opened(now);
-      now += TimeUnit.HOURS.toMillis(23);
-      assertThat(times.failed(now)).isEqualTo(OptionalLong.of(60L << i));
-    }
-    times.opened(now);
-    assertThat(times.failed(now)).isEqualTo(OptionalLong.empty());
-    times.opened(now);
-    now += TimeUnit.HOURS.toMillis(24);
-    assertThat(times.failed(now)).isEqualTo(OptionalLong.of(60));
   }
 }

@@ -24,7 +24,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -60,8 +59,7 @@ class SlowOpeningTest {
       filled.flush();
       copy(before, folder);
     }
-    directory =
-        StoreDirectory.open(folder, OptionalLong.empty(), slow(), System::currentTimeMillis);
+    directory = StoreDirectory.open(folder, slow(), System::currentTimeMillis);
     store = directory.openStore(SETTINGS);
   }
 

@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
 import java.nio.file.Path;
-import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
@@ -29,8 +28,7 @@ public final class SlowStores {
 
   /** Opens a folder of stores on such a disk. */
   public static StoreDirectory open(Path folder) throws StoreUnavailableException {
-    return StoreDirectory.open(
-        folder, OptionalLong.empty(), new SlowDisk(), System::currentTimeMillis);
+    return StoreDirectory.open(folder, new SlowDisk(), System::currentTimeMillis);
   }
 
   private static final class SlowDisk extends ForwardingDisk {

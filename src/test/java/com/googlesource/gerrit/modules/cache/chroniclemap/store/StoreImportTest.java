@@ -26,7 +26,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -87,7 +86,7 @@ class StoreImportTest {
   }
 
   private ImportResult bringIn(int key, int value) {
-    return store.importValue(key(key), TestValues.of(value), 1, 0);
+    return store.importValue(key(key), TestValues.of(value), 1);
   }
 
   private int read(int key) {
@@ -143,7 +142,7 @@ class StoreImportTest {
     store = directory.openStore(aged, ImportMode.BEGIN, report -> {});
     store.awaitOpened();
     assertThat(bringIn(1, 11)).isEqualTo(ImportResult.TOO_OLD);
-    assertThat(store.importValue(key(2), TestValues.of(12), System.currentTimeMillis(), 0))
+    assertThat(store.importValue(key(2), TestValues.of(12), System.currentTimeMillis()))
         .isEqualTo(ImportResult.STORED);
   }
 
@@ -242,10 +241,10 @@ class StoreImportTest {
   void theFileGrowsForIt() throws Exception {
     int brought = 0;
     for (int i = 0; i < 4000; i++) {
-      ImportResult result = store.importValue(key(i), new byte[5000], 1, 0);
+      ImportResult result = store.importValue(key(i), new byte[5000], 1);
       while (result == ImportResult.LATER) {
         TestStores.awaitRebuilt(store);
-        result = store.importValue(key(i), new byte[5000], 1, 0);
+        result = store.importValue(key(i), new byte[5000], 1);
       }
       brought += result == ImportResult.STORED ? 1 : 0;
     }
@@ -261,7 +260,7 @@ class StoreImportTest {
     ImportResult last = ImportResult.STORED;
     int brought = 0;
     for (int i = 0; last != ImportResult.NO_ROOM; i++) {
-      last = store.importValue(key(i), new byte[50_000], 1, 0);
+      last = store.importValue(key(i), new byte[50_000], 1);
       if (last == ImportResult.LATER) {
         TestStores.awaitRebuilt(store);
       }
@@ -269,8 +268,7 @@ class StoreImportTest {
     }
     assertThat(brought).isGreaterThan(500);
     assertThat(store.stats().evictions()).isEqualTo(0);
-    assertThat(store.importValue(key(-1), new byte[48 << 20], 1, 0))
-        .isEqualTo(ImportResult.TOO_LARGE);
+    assertThat(store.importValue(key(-1), new byte[48 << 20], 1)).isEqualTo(ImportResult.TOO_LARGE);
   }
 
   @Test
@@ -331,7 +329,7 @@ class StoreImportTest {
           }
         };
     directory.close();
-    directory = StoreDirectory.open(folder, OptionalLong.empty(), disk, System::currentTimeMillis);
+    directory = StoreDirectory.open(folder, disk, System::currentTimeMillis);
     store = open(ImportMode.RESUME);
     stuck.set(true);
     var unused = store.remove(key(1));
@@ -362,7 +360,7 @@ class StoreImportTest {
             return super.list(listed);
           }
         };
-    directory = StoreDirectory.open(folder, OptionalLong.empty(), disk, System::currentTimeMillis);
+    directory = StoreDirectory.open(folder, disk, System::currentTimeMillis);
     store = open(ImportMode.BEGIN);
     assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
     full.set(false);
@@ -432,33 +430,6 @@ class StoreImportTest {
     assertThat(brought).isGreaterThan(keys / 4);
   }
 
-  /** Each step would copy all that was brought in before. */
-  @Test
-  void growsOnceToWhatIsExpected() throws Exception {
-    int values = 2000;
-    for (int i = 0; i < values; i++) {
-      ImportResult result;
-      do {
-        result = store.importValue(key(i), new byte[10_000], 1, (values - i - 1) * 10_000L);
-      } while (result == ImportResult.LATER);
-      assertThat(result).isEqualTo(ImportResult.STORED);
-    }
-    store.flush();
-    assertThat(store.stats().growths()).isEqualTo(1);
-    assertThat(store.stats().entries()).isEqualTo(values);
-  }
-
-  /** Where all stores together may not take as much as is expected, it gets what there is. */
-  @Test
-  void takesWhatRoomThereIs() throws Exception {
-    directory.close();
-    directory =
-        StoreDirectory.open(
-            temp.resolve("bound"), OptionalLong.of(40 << 20), Disk.REAL, System::currentTimeMillis);
-    store = open(ImportMode.BEGIN);
-    assertGetsItsRoom(1500, 16 << 20);
-  }
-
   /** A disk that has room for some doublings, and none for what is expected. */
   @Test
   void takesWhatRoomTheDiskHas() throws Exception {
@@ -474,9 +445,7 @@ class StoreImportTest {
             super.mapping(file);
           }
         };
-    directory =
-        StoreDirectory.open(
-            temp.resolve("small"), OptionalLong.empty(), small, System::currentTimeMillis);
+    directory = StoreDirectory.open(temp.resolve("small"), small, System::currentTimeMillis);
     store = open(ImportMode.BEGIN);
     assertGetsItsRoom(1200, 12 << 20);
   }
@@ -487,7 +456,7 @@ class StoreImportTest {
     for (int i = 0; i < values; i++) {
       ImportResult result;
       do {
-        result = store.importValue(key(i), new byte[10_000], 1, 60L << 20);
+        result = store.importValue(key(i), new byte[10_000], 1);
       } while (result == ImportResult.LATER && store.stats().diskBytes() < bytes);
       stored += result == ImportResult.STORED ? 1 : 0;
     }

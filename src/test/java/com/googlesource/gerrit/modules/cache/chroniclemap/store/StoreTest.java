@@ -31,7 +31,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -211,9 +210,7 @@ class StoreTest {
     store.flush();
     directory.close();
     TestStores.leaveOpen(temp.resolve("stores"));
-    directory =
-        StoreDirectory.open(
-            temp.resolve("stores"), OptionalLong.empty(), TestStores.anotherBoot(), () -> 1);
+    directory = StoreDirectory.open(temp.resolve("stores"), TestStores.anotherBoot(), () -> 1);
     store = TestStores.open(directory, settings(1));
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.RECOVERED);
     assertThat(store.read(bytes("k")).bytes()).isEqualTo(large);
@@ -495,9 +492,7 @@ class StoreTest {
             return super.size(file);
           }
         };
-    directory =
-        StoreDirectory.open(
-            temp.resolve("stores"), OptionalLong.empty(), disk, System::currentTimeMillis);
+    directory = StoreDirectory.open(temp.resolve("stores"), disk, System::currentTimeMillis);
     List<Store> stores = new ArrayList<>();
     for (int i = 0; i < 8; i++) {
       Store each =
@@ -649,9 +644,7 @@ class StoreTest {
             super.mapping(file);
           }
         };
-    directory =
-        StoreDirectory.open(
-            temp.resolve("stores"), OptionalLong.empty(), disk, System::currentTimeMillis);
+    directory = StoreDirectory.open(temp.resolve("stores"), disk, System::currentTimeMillis);
     Store old = TestStores.open(directory, settings(1));
     old.put(bytes("k"), bytes("v"), now());
     old.put(bytes("l"), bytes("v"), now());

@@ -28,9 +28,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -51,11 +49,7 @@ class UpkeepTest {
 
   @BeforeEach
   void open() throws Exception {
-    open(OptionalLong.empty());
-  }
-
-  private void open(OptionalLong total) throws Exception {
-    directory = StoreDirectory.open(temp.resolve("stores"), total, Disk.REAL, clock::get);
+    directory = StoreDirectory.open(temp.resolve("stores"), Disk.REAL, clock::get);
   }
 
   @AfterEach
@@ -154,7 +148,7 @@ class UpkeepTest {
   void whileItGrowsAStoreTakesHalfMoreThanItsLimitAtMost() throws Exception {
     directory.close();
     Watched disk = new Watched();
-    directory = StoreDirectory.open(temp.resolve("stores"), OptionalLong.empty(), disk, clock::get);
+    directory = StoreDirectory.open(temp.resolve("stores"), disk, clock::get);
     Store store = store("grow", 32 * MB);
     for (int i = 0; i < 40_000; i++) {
       put(store, i, 1000);
@@ -294,6 +288,8 @@ class UpkeepTest {
     assertThat(stats.start().kind()).isEqualTo(StartReport.Kind.SHRUNK);
     assertThat(stats.entries()).isAtLeast(2500);
     assertThat(stats.diskBytes()).isAtMost(4 * MB);
+    // What is known of the use is there twice while it is saved.
+    directory.awaitSettled();
     assertThat(blocks()).isAtMost(4 * MB);
     int kept = 0;
     for (int i = 0; i < 1000; i++) {
@@ -336,8 +332,8 @@ class UpkeepTest {
     directory.close();
 
     WaitingForOthers disk = new WaitingForOthers();
-    directory = StoreDirectory.open(temp.resolve("stores"), OptionalLong.of(MB), disk, clock::get);
-    store = store("cleared", 4 * MB);
+    directory = StoreDirectory.open(temp.resolve("stores"), disk, clock::get);
+    store = store("cleared", MB);
     try {
       disk.made.await();
       store.clear();
@@ -378,167 +374,6 @@ class UpkeepTest {
     VerifyReport report = store.verify(false, Progress.NONE);
     assertThat(report.damaged()).isEqualTo(0);
     assertThat(report.values()).isEqualTo(stats.entries());
-  }
-
-  @Test
-  void allStoresTogetherKeepTheTotal() throws Exception {
-    directory.close();
-    open(OptionalLong.of(20 * MB));
-    List<Store> stores = List.of(store("a", 16 * MB), store("b", 16 * MB), store("c", 16 * MB));
-    Store first = stores.get(0);
-    for (int i = 0; i < 30_000; i++) {
-      put(first, i, 1000);
-    }
-    first.flush();
-    // Nobody else wants it.
-    assertThat(first.stats().diskBytes()).isGreaterThan(6 * MB);
-    assertThat(blocks()).isAtMost(20 * MB);
-    for (Store store : stores) {
-      for (int i = 0; i < 20_000; i++) {
-        put(store, i, 1000);
-      }
-      store.flush();
-      assertThat(store.stats().state()).isEqualTo(StoreState.READY);
-      assertThat(store.stats().notStored()).isEqualTo(0);
-    }
-    directory.close();
-    assertThat(blocks()).isAtMost(20 * MB);
-
-    open(OptionalLong.of(6 * MB));
-    for (String name : List.of("a", "b", "c")) {
-      Store store = store(name, 16 * MB);
-      assertThat(store.stats().state()).isEqualTo(StoreState.READY);
-      put(store, 1, 1000);
-      store.flush();
-      assertThat(store.read(key(1))).isNotNull();
-    }
-    // They make room for each other.
-    directory.sweep();
-    for (String name : List.of("a", "b", "c")) {
-      TestStores.awaitRebuilt(store(name, 16 * MB));
-    }
-    directory.close();
-    assertThat(blocks()).isAtMost(6 * MB);
-  }
-
-  @Test
-  void filesOfCachesThatNobodyUsesCountInTheTotal() throws Exception {
-    directory.close();
-    open(OptionalLong.of(20 * MB));
-    Store gone = store("gone", 16 * MB);
-    for (int i = 0; i < 12_000; i++) {
-      put(gone, i, 1000);
-      if (i % 100 == 0) {
-        // Or else values leave for those that come faster than the file can grow.
-        gone.flush();
-      }
-    }
-    gone.flush();
-    TestStores.awaitRebuilt(gone);
-    directory.closeStore(gone);
-    long left = blocks();
-    assertThat(left).isGreaterThan(10 * MB);
-    fill(store("a", 16 * MB));
-    assertThat(blocks()).isAtMost(20 * MB);
-
-    // After a restart as well, before anyone has asked for it.
-    directory.close();
-    open(OptionalLong.of(20 * MB));
-    fill(store("a", 16 * MB));
-    assertThat(blocks()).isAtMost(20 * MB);
-
-    // It has its own room again.
-    gone = store("gone", 16 * MB);
-    assertThat(gone.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
-    assertThat(gone.read(key(11_999))).isNotNull();
-    assertThat(blocks()).isAtMost(20 * MB);
-  }
-
-  private void fill(Store store) throws Exception {
-    for (int i = 0; i < 20_000; i++) {
-      put(store, i, 1000);
-    }
-    store.flush();
-    assertThat(store.stats().notStored()).isEqualTo(0);
-  }
-
-  @Test
-  void aStoreAboveItsShareGivesWay() throws Exception {
-    DiskBudget budget = new DiskBudget(100);
-    int[] asked = new int[1];
-    DiskBudget.Owner large = owner(100, () -> asked[0]++);
-    DiskBudget.Owner small = owner(100, () -> {});
-    assertThat(budget.resize(large, 80)).isTrue();
-    assertThat(budget.resize(small, 20)).isTrue();
-    // More than half of it all is more than the share of one of two.
-    assertThat(budget.resize(small, 60)).isFalse();
-    assertThat(asked[0]).isEqualTo(0);
-    assertThat(budget.resize(small, 40)).isFalse();
-    assertThat(asked[0]).isEqualTo(1);
-    assertThat(budget.resize(large, 40)).isTrue();
-    assertThat(budget.resize(small, 40)).isTrue();
-    assertThat(budget.take(owner(100, () -> {}), 64, 10)).isEqualTo(16);
-    budget.release(large);
-    assertThat(budget.resize(small, 80)).isTrue();
-  }
-
-  @Test
-  void aBoundThatWasLoweredHoldsForAFileThatIsThere() {
-    DiskBudget budget = new DiskBudget(100);
-    budget.setFiles(Map.of("cache", 160L));
-    DiskBudget.Owner owner = owner(100, () -> {});
-    assertThat(budget.take(owner, 160, 10)).isEqualTo(80);
-    assertThat(budget.resize(owner, 101)).isFalse();
-    assertThat(budget.resize(owner, 100)).isTrue();
-  }
-
-  @Test
-  void whatNobodyUsesIsCountedOnce() {
-    DiskBudget budget = new DiskBudget(100);
-    budget.setFiles(Map.of("cache", 60L, "gone", 30L));
-    DiskBudget.Owner owner = owner(100, () -> {});
-    // The opener has the file's own room, whatever others take.
-    assertThat(budget.take(owner, 60, 10)).isEqualTo(60);
-    assertThat(budget.resize(owner, 71)).isFalse();
-    assertThat(budget.resize(owner, 70)).isTrue();
-    budget.setFiles(Map.of("cache", 130L, "gone", 20L));
-    assertThat(budget.resize(owner, 80)).isTrue();
-    budget.leave(owner);
-    DiskBudget.Owner next = owner(100, () -> {});
-    assertThat(budget.take(next, 80, 10)).isEqualTo(80);
-    assertThat(budget.resize(next, 81)).isFalse();
-    budget.release(next);
-    assertThat(budget.resize(next, 80)).isTrue();
-  }
-
-  /** Halves of what is asked for may all be more than that or less than is of use. */
-  @Test
-  void whoHasAShareThatIsOfUseGetsIt() {
-    DiskBudget budget = new DiskBudget(100);
-    DiskBudget.Owner[] large = new DiskBudget.Owner[1];
-    large[0] = owner(150, () -> assertThat(budget.resize(large[0], 50)).isTrue());
-    assertThat(budget.take(large[0], 100, 1)).isEqualTo(100);
-    // Its share is 21.
-    assertThat(budget.take(owner(40, () -> {}), 39, 20)).isEqualTo(39);
-  }
-
-  private static DiskBudget.Owner owner(long maxBytes, Runnable shrink) {
-    return new DiskBudget.Owner() {
-      @Override
-      public String cache() {
-        return "cache";
-      }
-
-      @Override
-      public long maxBytes() {
-        return maxBytes;
-      }
-
-      @Override
-      public void shrink() {
-        shrink.run();
-      }
-    };
   }
 
   @Test
@@ -687,7 +522,6 @@ class UpkeepTest {
     directory =
         StoreDirectory.open(
             temp.resolve("stores"),
-            OptionalLong.empty(),
             Disk.REAL,
             () -> {
               if (failing.get()) {
@@ -710,21 +544,6 @@ class UpkeepTest {
   }
 
   @Test
-  void aStoreDoesNotGrowIntoWhatTheOthersGiveBackWhenAllAreClosed() {
-    DiskBudget budget = new DiskBudget(100);
-    DiskBudget.Owner first = owner();
-    DiskBudget.Owner second = owner();
-    assertThat(budget.take(first, 50, 1)).isEqualTo(50);
-    assertThat(budget.take(second, 40, 1)).isEqualTo(40);
-    budget.closing();
-    budget.release(first);
-    assertThat(budget.resize(second, 80)).isFalse();
-    assertThat(budget.resize(second, 20)).isTrue();
-    // One that is still being opened has a file to keep.
-    assertThat(budget.take(owner(), 50, 1)).isEqualTo(50);
-  }
-
-  @Test
   void compactionAfterACrashOfTheMachineKeepsAll() throws Exception {
     Store store = store("crashed", 64 * MB);
     int keys = 6000;
@@ -740,9 +559,7 @@ class UpkeepTest {
     directory.close();
     TestStores.leaveOpen(temp.resolve("stores"));
 
-    directory =
-        StoreDirectory.open(
-            temp.resolve("stores"), OptionalLong.empty(), TestStores.anotherBoot(), clock::get);
+    directory = StoreDirectory.open(temp.resolve("stores"), TestStores.anotherBoot(), clock::get);
     store = store("crashed", 64 * MB);
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.RECOVERED);
     CompactReport unused = store.compact(Progress.NONE);
@@ -809,22 +626,5 @@ class UpkeepTest {
       caller.join(30_000);
       assertThat(caller.isAlive()).isFalse();
     }
-  }
-
-  private static DiskBudget.Owner owner() {
-    return new DiskBudget.Owner() {
-      @Override
-      public String cache() {
-        return "cache";
-      }
-
-      @Override
-      public long maxBytes() {
-        return 100;
-      }
-
-      @Override
-      public void shrink() {}
-    };
   }
 }

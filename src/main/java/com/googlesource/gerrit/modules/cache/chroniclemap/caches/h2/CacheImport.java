@@ -30,17 +30,12 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Takes over one cache from H2: reads its rows and brings each into the store, unless that knows
- * better. Goes on behind a row that can't be read. Broken off, it begins at the first row again:
- * what is in the store already is passed over quickly.
+ * better. Broken off, it begins at the first row again: what is in the store already is passed over
+ * quickly. Of a damaged file there is what was read before the damage.
  *
  * <p>Safe for any thread; one at a time reads the file, others wait for it.
  */
 final class CacheImport {
-  /**
-   * How often it is gone on behind what H2 can't read; each time twice as many rows are skipped.
-   */
-  private static final int MOST_GAPS = 48;
-
   /** So many values in a row that have no room, each in its segment, say that the store is full. */
   private static final int MOST_WITHOUT_ROOM = 256;
 
@@ -184,12 +179,8 @@ final class CacheImport {
     private final SharedPace pace;
     private final Progress progress;
     private final long begun = System.nanoTime();
-    private final long fileBytes = fileBytes();
     private long rows;
     private long read;
-
-    /** As above, but for all readings of the file together. */
-    private long looked;
 
     private long imported;
     private long bytes;
@@ -200,14 +191,11 @@ final class CacheImport {
     private long withoutRoom;
     private int withoutRoomInARow;
 
+    /** What to know of the end of it, for people. */
+    private String detail = "";
+
     /** Whether it was waited in vain for the store to grow. */
     private boolean impatient;
-
-    private int gaps;
-    private String gap = "";
-
-    /** Id of the last row that was read. */
-    private long last;
 
     Run(boolean dryRun, SharedPace pace, Progress progress) {
       this.dryRun = dryRun;
@@ -219,51 +207,25 @@ final class CacheImport {
       tell(State.RUNNING, "");
       pace.begin();
       // What may not all have room comes by its use, though that takes longer to read.
-      boolean byUse = fileBytes > store.stats().maxBytes() / 2;
-      long skip = 0;
-      while (true) {
-        long before = last;
-        // Opened anew after each error: H2 gives up a file in which it finds one.
-        try (H2File h2 = H2File.open(file)) {
-          rows = h2.count();
-          if (rows == 0) {
-            return tell(State.DONE, gap);
-          }
-          try {
-            State end = read(h2, byUse, skip);
-            return tell(end, gap);
-          } catch (H2Exception e) {
-            gap = "H2 could not read all of %s: %s".formatted(file, e.getMessage());
-          }
-        } catch (H2Exception e) {
-          return tell(State.FAILED, e.getMessage());
-        }
-        if (gaps++ == MOST_GAPS) {
-          return tell(last == 0 ? State.FAILED : State.DONE, gap);
-        }
-        if (!pace.await(LOOK_NANOS, progress)) {
-          return tell(State.INTERRUPTED, gap);
-        }
-        if (byUse) {
-          byUse = false;
-          last = 0;
-          read = 0;
-        } else {
-          // The first time the same again: it may have been a passing error.
-          skip = last > before ? 0 : Math.max(1, 2 * skip);
-        }
+      boolean byUse = fileBytes() > store.stats().maxBytes() / 2;
+      try (H2File h2 = H2File.open(file)) {
+        rows = h2.count();
+        return tell(rows == 0 ? State.DONE : read(h2, byUse), detail);
+      } catch (H2Exception e) {
+        return tell(
+            State.FAILED,
+            read == 0
+                ? e.getMessage()
+                : "H2 could not read all of %s: %s".formatted(file, e.getMessage()));
       }
     }
 
-    private State read(H2File h2, boolean byUse, long skip)
-        throws H2Exception, InterruptedException {
+    private State read(H2File h2, boolean byUse) throws H2Exception, InterruptedException {
       if (!byUse || !h2.readLastUsedFirst()) {
-        h2.readAfter(last + skip);
+        h2.readAll();
       }
       for (H2File.Row row = h2.next(); row != null; row = h2.next()) {
-        last = row.id();
         read++;
-        looked++;
         State end = take(row);
         if (end != State.RUNNING) {
           return end;
@@ -273,18 +235,18 @@ final class CacheImport {
           return State.INTERRUPTED;
         }
         if (read % ROWS_TOLD == 0) {
-          tell(State.RUNNING, gap);
+          tell(State.RUNNING, "");
         }
       }
       return withoutRoom > 0 ? full() : State.DONE;
     }
 
-    /** The store is full, as it may be by its bound or that of all; or the disk, for a while. */
+    /** The store is full, as it may be by its bound; or the disk, for a while. */
     private State full() {
-      if (!impatient || store.sharesBound()) {
+      if (!impatient) {
         return State.FULL;
       }
-      gap = "its file could not grow for minutes, and the rest of what H2 has needs that";
+      detail = "its file could not grow for minutes, and the rest of what H2 has needs that";
       return State.INTERRUPTED;
     }
 
@@ -319,23 +281,18 @@ final class CacheImport {
     }
 
     private ImportResult bringIn(byte[] key, H2File.Row row) throws InterruptedException {
-      // The others will be like those that were read; but there are no more than the file has.
-      long more =
-          Math.min(
-              (long) ((double) bytes / looked * Math.max(0, rows - read)),
-              Math.max(0, fileBytes - bytes));
-      ImportResult result = store.importValue(key, row.value(), row.created(), more);
+      ImportResult result = store.importValue(key, row.value(), row.created());
       long waiting = System.nanoTime();
       while (result == ImportResult.LATER) {
         impatient |= System.nanoTime() - waiting > LONGEST_GROWTH_NANOS;
         if (impatient) {
-          // The disk of all caches may be taken: what has room even so is taken over.
+          // The disk may be full: what has room even so is taken over.
           return ImportResult.NO_ROOM;
         }
         if (!pace.await(GROWTH_NANOS, progress)) {
           return result;
         }
-        result = store.importValue(key, row.value(), row.created(), more);
+        result = store.importValue(key, row.value(), row.created());
       }
       return result;
     }
@@ -353,12 +310,12 @@ final class CacheImport {
       }
     }
 
-    private ImportReport tell(State state, String detail) {
+    private ImportReport tell(State state, String why) {
       ImportReport now =
           new ImportReport(
               cache,
               state,
-              detail,
+              why,
               rows,
               read,
               imported,
@@ -367,7 +324,6 @@ final class CacheImport {
               otherVersion,
               tooOld,
               tooLarge,
-              gaps,
               (System.nanoTime() - begun) / 1_000_000);
       if (!dryRun) {
         report = now;

@@ -50,11 +50,10 @@ final class H2File implements AutoCloseable {
   /**
    * One row.
    *
-   * @param id by which rows are in the order in which they were made
    * @param key a String or a byte[]
    * @param created milliseconds since the epoch
    */
-  record Row(long id, int version, Object key, byte[] value, long created) {}
+  record Row(int version, Object key, byte[] value, long created) {}
 
   private final Connection connection;
   @Nullable private ResultSet rows;
@@ -137,11 +136,9 @@ final class H2File implements AutoCloseable {
     }
   }
 
-  /** Once: from here on {@link #next} answers the rows with a larger id, in their order. */
-  void readAfter(long id) throws H2Exception {
-    query(
-        "SELECT _ROWID_, version, k, v, created FROM data WHERE _ROWID_ > %d ORDER BY _ROWID_"
-            .formatted(id));
+  /** Once: from here on {@link #next} answers all rows, in the order in which they were made. */
+  void readAll() throws H2Exception {
+    query("SELECT version, k, v, created FROM data ORDER BY _ROWID_");
   }
 
   /**
@@ -150,7 +147,7 @@ final class H2File implements AutoCloseable {
    * @return false if H2 has no index for that, and so would have to sort all of them in memory
    */
   boolean readLastUsedFirst() throws H2Exception {
-    String sql = "SELECT _ROWID_, version, k, v, created FROM data ORDER BY accessed DESC";
+    String sql = "SELECT version, k, v, created FROM data ORDER BY accessed DESC";
     try (Statement asking = connection.createStatement();
         ResultSet plan = asking.executeQuery("EXPLAIN " + sql)) {
       if (!plan.next() || !plan.getString(1).contains("index sorted")) {
@@ -167,7 +164,7 @@ final class H2File implements AutoCloseable {
     try {
       // Open until the database is shut down.
       rows = connection.createStatement().executeQuery(sql);
-      hasTextKeys = rows.getMetaData().getColumnType(3) == Types.VARCHAR;
+      hasTextKeys = rows.getMetaData().getColumnType(2) == Types.VARCHAR;
     } catch (SQLException | RuntimeException e) {
       throw new H2Exception(firstLine(e), e);
     }
@@ -181,11 +178,10 @@ final class H2File implements AutoCloseable {
         return null;
       }
       return new Row(
-          rows.getLong(1),
-          rows.getInt(2),
-          hasTextKeys ? rows.getString(3) : rows.getBytes(3),
-          rows.getBytes(4),
-          rows.getTimestamp(5).getTime());
+          rows.getInt(1),
+          hasTextKeys ? rows.getString(2) : rows.getBytes(2),
+          rows.getBytes(3),
+          rows.getTimestamp(4).getTime());
     } catch (SQLException | RuntimeException | LinkageError e) {
       throw new H2Exception(firstLine(e), e);
     }

@@ -150,19 +150,15 @@ public final class H2Imports {
     }
   }
 
-  private List<Path> h2Files() throws IOException {
+  private Set<String> h2Caches() throws IOException {
     if (!Files.isDirectory(folder)) {
-      return List.of();
+      return Set.of();
     }
     try (Stream<Path> files = Files.list(folder)) {
-      return files.filter(H2File::isOne).sorted().toList();
+      return files.filter(H2File::isOne).map(H2File::cacheOf).collect(toImmutableSet());
     } catch (UncheckedIOException e) {
       throw e.getCause();
     }
-  }
-
-  private Set<String> h2Caches() throws IOException {
-    return h2Files().stream().map(H2File::cacheOf).collect(toImmutableSet());
   }
 
   /**
@@ -443,17 +439,5 @@ public final class H2Imports {
       }
     }
     return report;
-  }
-
-  /**
-   * Names of H2's files whose caches are not among these: of plugins that are not there, say.
-   *
-   * @throws IOException if the folder can't be read
-   */
-  public List<String> filesOfOthers(Set<String> caches) throws IOException {
-    return h2Files().stream()
-        .filter(file -> !caches.contains(H2File.cacheOf(file)))
-        .map(file -> file.getFileName().toString())
-        .toList();
   }
 }

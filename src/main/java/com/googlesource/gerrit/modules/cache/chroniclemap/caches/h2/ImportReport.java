@@ -28,7 +28,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2;
  * @param otherVersion values that were left because another version of the cache made them
  * @param tooOld values that were left because of the cache's maxAge
  * @param tooLarge values that were left because no file of the store has room for one of that size
- * @param unreadable how often H2 could not read on; rows were lost there
  * @param millis how long it took
  */
 public record ImportReport(
@@ -43,7 +42,6 @@ public record ImportReport(
     long otherVersion,
     long tooOld,
     long tooLarge,
-    long unreadable,
     long millis) {
   /** How far an import is. */
   public enum State {
@@ -67,6 +65,6 @@ public record ImportReport(
 
   /** The report of an import of which nothing was read. */
   public static ImportReport of(String cache, State state, String detail) {
-    return new ImportReport(cache, state, detail, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    return new ImportReport(cache, state, detail, 0, 0, 0, 0, 0, 0, 0, 0, 0);
   }
 }

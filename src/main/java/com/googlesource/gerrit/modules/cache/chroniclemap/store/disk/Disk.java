@@ -84,6 +84,9 @@ public interface Disk {
   /** When what a file holds was last changed; nanoseconds since the epoch. */
   long modified(Path file) throws IOException;
 
+  /** Sets what {@link #modified} answers; milliseconds since the epoch. */
+  void touch(Path file, long millis) throws IOException;
+
   /**
    * Names the time between two starts of the machine, and the device of a file in it; empty if it
    * can't be told. At most 64 characters of ASCII.

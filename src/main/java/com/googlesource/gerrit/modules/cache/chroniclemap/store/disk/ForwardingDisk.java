@@ -121,6 +121,12 @@ public abstract class ForwardingDisk implements Disk {
   }
 
   @Override
+  public void touch(Path file, long millis) throws IOException {
+    called();
+    disk.touch(file, millis);
+  }
+
+  @Override
   public String boot(Path file) throws IOException {
     return disk.boot(file);
   }

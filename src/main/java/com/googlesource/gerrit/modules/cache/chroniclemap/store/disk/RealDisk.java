@@ -29,6 +29,7 @@ import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
@@ -183,6 +184,11 @@ final class RealDisk implements Disk {
   @Override
   public long modified(Path file) throws IOException {
     return Files.getLastModifiedTime(file).to(TimeUnit.NANOSECONDS);
+  }
+
+  @Override
+  public void touch(Path file, long millis) throws IOException {
+    Files.setLastModifiedTime(file, FileTime.fromMillis(millis));
   }
 
   @Override

@@ -156,6 +156,11 @@ public final class FileState {
     return store.resolveSibling(store.getFileName() + ".state");
   }
 
+  /** Whether a file is one of these. */
+  public static boolean isOne(Path file) {
+    return file.toString().endsWith(".state");
+  }
+
   /** Makes that of an empty file of so many segments, in place of any other. */
   static FileState create(Disk disk, Path path, int segments) throws IOException {
     byte[] zeros = new byte[TABLE_AT + ROW_BYTES * segments];

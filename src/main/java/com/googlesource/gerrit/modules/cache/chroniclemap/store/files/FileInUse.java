@@ -22,7 +22,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk.GenerationName;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueCopy;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Rebuild;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable.VerifyCounts;
 import java.io.IOException;
 import java.util.Queue;
@@ -51,22 +51,22 @@ public final class FileInUse {
   private final FaultLog faults;
 
   /**
-   * Set before {@link #rebuild} is when the next generation takes the old one's place, and read
-   * before it: who has the old one and finds no rebuild sees in the end that it was replaced.
+   * Set before {@link #next} is when the next generation takes the old one's place, and read before
+   * it: who has the old one and finds no next one sees in the end that it was replaced.
    */
   private volatile Generation current;
 
   /** Null unless one is running. */
-  private volatile Rebuild rebuild;
+  private volatile Generation next;
+
+  /** What fills the next generation. Guarded by the writer's lock. */
+  private Rebuild rebuild;
 
   /** Of the generation that was named last. Guarded by the writer's lock. */
   private int lastNumber;
 
-  /** Replaced and deleted, and not unmapped yet. */
-  private final Queue<Generation> replaced = new ConcurrentLinkedQueue<>();
-
-  /** Given up, and not deleted yet. */
-  private final Queue<Generation> abandoned = new ConcurrentLinkedQueue<>();
+  /** Unmaps and deletes what is of no use any more. */
+  private final Queue<Runnable> leftovers = new ConcurrentLinkedQueue<>();
 
   /**
    * Takes a generation into use.
@@ -102,17 +102,17 @@ public final class FileInUse {
   }
 
   public boolean isRebuilding() {
-    return rebuild != null;
+    return next != null;
   }
 
   /** Most bytes the next generation may take; only while there is one. */
   public long nextBytes() {
-    return rebuild.next().bytes();
+    return next.bytes();
   }
 
   /** Whether the file that is written last is so full that a larger one should be made. */
   public boolean isFilling() {
-    Generation after = next();
+    Generation after = next;
     return (after == null ? current : after).values().isFilling();
   }
 
@@ -126,18 +126,13 @@ public final class FileInUse {
     return current.values().isShortOfSlots();
   }
 
-  private Generation next() {
-    Rebuild running = rebuild;
-    return running == null ? null : running.next();
-  }
-
   // ---- values
 
   /** Returns null if there is no value; of one that is void no more is known than that. */
   public StoredValue read(byte[] key) throws DamagedEntryException {
     while (true) {
       Generation generation = current;
-      Generation after = next();
+      Generation after = next;
       StoredValue value;
       try {
         value = generation.read(key);
@@ -165,12 +160,12 @@ public final class FileInUse {
   /**
    * Makes a value void in whatever file holds it or comes to hold it by being copied.
    *
-   * <p>The old file goes first: {@link ValueCopy} looks into it again after each copy.
+   * <p>The old file goes first: {@link Rebuild} looks into it again after each copy.
    */
   public void markVoid(byte[] key) {
     while (true) {
       Generation generation = current;
-      Generation after = next();
+      Generation after = next;
       try {
         generation.markVoid(key);
       } catch (IllegalStateException e) {
@@ -179,7 +174,7 @@ public final class FileInUse {
       if (after != null) {
         after.markVoid(key);
       }
-      if (generation == current && after == next()) {
+      if (generation == current && after == next) {
         return;
       }
     }
@@ -282,7 +277,7 @@ public final class FileInUse {
       return replaceBy(made);
     } finally {
       if (current != made) {
-        abandoned.add(made);
+        leftovers.add(() -> discard(made));
       }
     }
   }
@@ -307,14 +302,14 @@ public final class FileInUse {
 
   /** From here on each write goes to both. */
   public Rebuild beginRebuild(Generation made) {
-    Rebuild begun = new Rebuild(current, made, maker.damaged());
-    rebuild = begun;
-    return begun;
+    rebuild = new Rebuild(current.values(), current.name().path(), made.values(), maker.damaged());
+    next = made;
+    return rebuild;
   }
 
   /** Puts the next generation in the old one's place. Readers of the old one finish. */
   public Generation finishRebuild() throws IOException {
-    return replaceBy(rebuild.next());
+    return replaceBy(next);
   }
 
   private Generation replaceBy(Generation made) throws IOException {
@@ -336,32 +331,32 @@ public final class FileInUse {
     return old;
   }
 
-  /** Gives the next generation up; {@link #discardAbandoned} is to follow, without the lock. */
+  /** Gives the next generation up; {@link #tidy} is to follow, without the lock. */
   public void abandonRebuild() {
-    Rebuild given = rebuild;
+    Generation given = next;
     if (given != null) {
       endRebuild();
-      abandoned.add(given.next());
+      leftovers.add(() -> discard(given));
     }
   }
 
   private void endRebuild() {
-    Rebuild ended = rebuild;
-    rebuild = null;
-    if (ended != null) {
-      ended.end();
+    next = null;
+    if (rebuild != null) {
+      rebuild.close();
+      rebuild = null;
     }
   }
 
-  /** Leaves a generation that was replaced to {@link #unmapReplaced}. */
+  /** Leaves a generation that was replaced to {@link #tidy}. */
   public void leave(Generation old) {
-    replaced.add(old);
+    leftovers.add(() -> unmap(old));
   }
 
-  /** Unmaps the generations that were left to this: large ones take a second or more. */
-  public synchronized void unmapReplaced() {
-    for (Generation old = replaced.poll(); old != null; old = replaced.poll()) {
-      unmap(old);
+  /** Unmaps the generations that are of no use any more: large ones take a second or more. */
+  public synchronized void tidy() {
+    for (Runnable next = leftovers.poll(); next != null; next = leftovers.poll()) {
+      next.run();
     }
   }
 
@@ -371,13 +366,6 @@ public final class FileInUse {
       old.unmap();
     } catch (RuntimeException | InternalError e) {
       faults.warn(e, "cannot unmap a file that is not in use any more");
-    }
-  }
-
-  /** Unmaps and deletes the generations that were given up: large ones take a second or more. */
-  public synchronized void discardAbandoned() {
-    for (Generation given = abandoned.poll(); given != null; given = abandoned.poll()) {
-      discard(given);
     }
   }
 
@@ -426,7 +414,7 @@ public final class FileInUse {
   public void unmap() {
     abandonRebuild();
     current.unmap();
-    discardAbandoned();
+    tidy();
   }
 
   /** Closes the current generation properly; what was to be the next one is given up. */
@@ -443,7 +431,7 @@ public final class FileInUse {
   /** After the current file was closed: nothing is noted of it any more. */
   public void release() {
     // A file of the same name must not be made while one is mapped.
-    unmapReplaced();
+    tidy();
     current.release();
     maker.usage().close();
   }
@@ -460,7 +448,7 @@ public final class FileInUse {
 
   /** Bytes on disk. */
   public long diskBytes() {
-    Generation after = next();
+    Generation after = next;
     return current.values().map().fileBytes()
         + (after == null ? 0 : after.values().map().fileBytes());
   }

@@ -22,18 +22,18 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Usage;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -46,7 +46,6 @@ import java.util.zip.CRC32C;
  *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm           a generation
  *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.state     what is known of it: {@link FileState}
  *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.N.growing it is being filled, and means nothing
- *   *.chm.parked-MILLIS, *.chm.state.parked-MILLIS             of another version: {@link OtherVersions}
  *   NAME-vVERSION.use                                          how often keys were asked for: {@link Usage}
  *   NAME-vVERSION.import                                       see {@link #importMarker}
  *   NAME-vVERSION.discard                                      see {@link #discardMarker}
@@ -56,6 +55,11 @@ import java.util.zip.CRC32C;
  * <p>BYTES and SLOT (bytes per slot) fix the geometry. The fingerprint is 8 hexadecimal digits over
  * all that decides how the bytes of the file are read: Chronicle-Map lets the settings within a
  * file win over those it is opened with, so a file of other settings must never be opened at all.
+ *
+ * <p>The files of another version of a cache may be kept for a day: who upgrades a server and goes
+ * back, or the other way round, finds them as they were left. That is for caches whose values
+ * depend on their keys alone: nobody tells them what is removed meanwhile. When a version was last
+ * in use stands in the time of its state file.
  */
 public final class FilesOnDisk {
   /** Counts up when the layout of keys, envelopes or parts changes. */
@@ -64,13 +68,15 @@ public final class FilesOnDisk {
   private static final Pattern GENERATION =
       Pattern.compile("-g(\\d{1,9})-(\\d{1,15})-(\\d{1,6})-([0-9a-f]{8})\\.chm");
 
-  private static final Pattern CACHE =
-      Pattern.compile("([-_.%0-9A-Za-z]+)-v-?\\d{1,10}-g[-0-9a-f]+\\.chm(\\.\\d+\\.growing)?");
-
-  /** A file of any store. */
+  /** A file of any store: cache and version. */
   private static final Pattern ANY =
       Pattern.compile(
-          "([-_.%0-9A-Za-z]+)-v-?\\d{1,10}(-g[-0-9a-f]+)?\\.(chm|use|import|discard).*");
+          "(([-_.%0-9A-Za-z]+)-v-?\\d{1,10})(-g[-0-9a-f]+)?\\.(chm|use|import|discard).*");
+
+  /** A time at which nothing of another version is kept any more. */
+  public static final long NEVER = Long.MAX_VALUE;
+
+  private static final long KEPT_MILLIS = TimeUnit.DAYS.toMillis(1);
 
   private static final Pattern STORE = Pattern.compile("[-_.%0-9A-Za-z]+-v-?\\d{1,10}");
 
@@ -86,6 +92,7 @@ public final class FilesOnDisk {
   private final String prefix;
   private final String versioned;
   private final int version;
+  private final boolean keepsOthers;
 
   /** Markers of which this store has made sure that they stay if the machine stops. */
   private final Set<Path> onDisk = ConcurrentHashMap.newKeySet();
@@ -110,13 +117,21 @@ public final class FilesOnDisk {
    *
    * @param cache its name
    * @param version of its keys and values
+   * @param keepsOthers whether the files of other versions are kept for a day
    */
-  public FilesOnDisk(Disk disk, Path directory, LastResort lastResort, String cache, int version) {
+  public FilesOnDisk(
+      Disk disk,
+      Path directory,
+      LastResort lastResort,
+      String cache,
+      int version,
+      boolean keepsOthers) {
     this.disk = disk;
     this.lastResort = lastResort;
     this.directory = directory;
     this.prefix = escape(cache);
     this.version = version;
+    this.keepsOthers = keepsOthers;
     this.versioned = prefix + "-v" + version;
   }
 
@@ -203,11 +218,7 @@ public final class FilesOnDisk {
 
   /** As above, for a user who was changing something before it had opened the files. */
   public Path earlyMarker() {
-    return early(discardMarker());
-  }
-
-  static Path early(Path discardMarker) {
-    return discardMarker.resolveSibling(discardMarker.getFileName() + ".early");
+    return directory.resolve(versioned + FolderDisk.MARKER + ".early");
   }
 
   /** Whether what the store holds must not be used. */
@@ -248,17 +259,12 @@ public final class FilesOnDisk {
     }
   }
 
-  /** What is kept of the cache's other versions. */
-  public OtherVersions otherVersions() {
-    return new OtherVersions(disk, directory, prefix, version);
-  }
-
   /** What is known of the use of the store's values. */
   public Path usage() {
     return directory.resolve(versioned + ".use");
   }
 
-  static Path discardMarker(Path directory, String store) {
+  private static Path discardMarker(Path directory, String store) {
     return directory.resolve(store + FolderDisk.MARKER);
   }
 
@@ -352,7 +358,8 @@ public final class FilesOnDisk {
       return;
     }
     try {
-      deleteAll();
+      deleteEach(list());
+      unmarkAfterDeletion();
       disk.sync(directory);
     } catch (IOException e) {
       markForDiscard();
@@ -387,30 +394,102 @@ public final class FilesOnDisk {
     return generation.path().equals(file) ? Optional.of(generation) : Optional.empty();
   }
 
-  /**
-   * All files of the cache, of any version, markers and what a crash left included; but for those
-   * that are put aside.
-   */
-  private List<Path> list() throws IOException {
-    Pattern ours =
-        Pattern.compile(
-            Pattern.quote(prefix) + "-v-?\\d+(-g[-0-9a-f]+)?\\.(chm|use|import|discard).*");
+  /** Of a file of a store the cache, and the cache with its version; empty if it is another one. */
+  private static Optional<Matcher> names(Path file) {
+    Matcher matcher = ANY.matcher(file.getFileName().toString());
+    return matcher.matches() ? Optional.of(matcher) : Optional.empty();
+  }
+
+  private static String cacheOf(Matcher names) {
+    return names.group(2);
+  }
+
+  private static String storeOf(Path file) {
+    return names(file).orElseThrow().group(1);
+  }
+
+  /** All files of some caches, of any version, markers and what a crash left included. */
+  private static List<Path> list(Disk disk, Path directory, Predicate<String> cache)
+      throws IOException {
     return disk.list(directory).stream()
-        .filter(file -> ours.matcher(file.getFileName().toString()).matches())
-        .filter(file -> !OtherVersions.isParked(file))
+        .filter(file -> names(file).filter(names -> cache.test(cacheOf(names))).isPresent())
         .sorted(MARKERS_LAST)
         .toList();
   }
 
+  private List<Path> list() throws IOException {
+    return list(disk, directory, prefix::equals);
+  }
+
+  /** Those of this version, and of others that are not kept. */
+  private List<Path> listOwn() throws IOException {
+    return list().stream().filter(file -> !keepsOthers || storeOf(file).equals(versioned)).toList();
+  }
+
+  // ---- other versions
+
   /**
-   * Deletes all files of the cache but those of one generation; returns the generations deleted.
+   * Says that this version is in use from now on: what another one left that was in use until now
+   * is kept for a day.
+   *
+   * @param opened its generation
+   * @param isNew whether there was none before
+   * @param now milliseconds since the epoch
+   */
+  public void noteUse(GenerationName opened, boolean isNew, long now) throws IOException {
+    if (!keepsOthers) {
+      return;
+    }
+    long lastUse = isNew ? Long.MIN_VALUE : disk.modified(opened.statePath());
+    for (Path file : list()) {
+      if (FileState.isOne(file)
+          && !storeOf(file).equals(versioned)
+          && disk.modified(file) > lastUse) {
+        disk.touch(file, now);
+      }
+    }
+    disk.touch(opened.statePath(), now);
+  }
+
+  /**
+   * Deletes the files of other versions that were in use more than a day ago, so that no crash of
+   * the machine undoes that.
+   *
+   * @param now milliseconds since the epoch
+   * @return whether there were any
+   */
+  public boolean deleteOthers(long now) throws IOException {
+    if (!keepsOthers) {
+      return false;
+    }
+    List<Path> others = list().stream().filter(file -> !storeOf(file).equals(versioned)).toList();
+    Set<String> kept = new HashSet<>();
+    for (Path file : others) {
+      if (FileState.isOne(file)
+          && Math.abs(now - TimeUnit.NANOSECONDS.toMillis(disk.modified(file))) < KEPT_MILLIS) {
+        kept.add(storeOf(file));
+      }
+    }
+    List<Path> doomed = others.stream().filter(file -> !kept.contains(storeOf(file))).toList();
+    for (Path file : doomed) {
+      disk.delete(file);
+    }
+    if (!doomed.isEmpty()) {
+      disk.sync(directory);
+    }
+    return !doomed.isEmpty();
+  }
+
+  /**
+   * Deletes all files of the cache but those of one generation, and those of versions that are
+   * kept; returns the generations deleted.
    */
   public List<Path> deleteAllBut(GenerationName kept) throws IOException {
     List<Path> generations = new ArrayList<>();
     List<Path> others = new ArrayList<>();
     String name = kept.path().getFileName().toString();
     String state = kept.statePath().getFileName().toString();
-    for (Path file : list()) {
+    for (Path file : listOwn()) {
       String other = file.getFileName().toString();
       if (other.equals(name)
           || other.equals(state)
@@ -428,26 +507,9 @@ public final class FilesOnDisk {
     return generations;
   }
 
-  /** Bytes that the files of each cache in a folder take, by its name in names of files. */
-  public static Map<String, Long> bytes(Disk disk, Path directory) throws IOException {
-    Map<String, Long> bytes = new HashMap<>();
-    for (Path file : disk.list(directory)) {
-      Matcher name = CACHE.matcher(file.getFileName().toString());
-      if (name.matches()) {
-        try {
-          bytes.merge(name.group(1), disk.size(file), Long::sum);
-        } catch (NoSuchFileException e) {
-          // Deleted since, or a link that leads nowhere.
-        }
-      }
-    }
-    return bytes;
-  }
-
   /** Whether there are files of any cache in a folder. */
   public static boolean hasAny(Disk disk, Path directory) throws IOException {
-    return disk.list(directory).stream()
-        .anyMatch(file -> ANY.matcher(file.getFileName().toString()).matches());
+    return !list(disk, directory, cache -> true).isEmpty();
   }
 
   /**
@@ -456,16 +518,7 @@ public final class FilesOnDisk {
    */
   public static void deleteAllBut(Disk disk, Path directory, Set<String> kept) throws IOException {
     Set<String> names = kept.stream().map(FilesOnDisk::escape).collect(Collectors.toSet());
-    List<Path> doomed =
-        disk.list(directory).stream()
-            .filter(
-                file -> {
-                  Matcher name = ANY.matcher(file.getFileName().toString());
-                  return name.matches() && !names.contains(name.group(1));
-                })
-            .sorted(MARKERS_LAST)
-            .toList();
-    for (Path file : doomed) {
+    for (Path file : list(disk, directory, cache -> !names.contains(cache))) {
       disk.delete(file);
     }
     disk.sync(directory);
@@ -486,9 +539,9 @@ public final class FilesOnDisk {
     return file.equals(discardMarker()) || file.equals(earlyMarker());
   }
 
-  /** Deletes all files of the cache. */
+  /** Deletes all files of the cache, but for those of versions that are kept. */
   public void deleteAll() throws IOException {
-    deleteEach(list());
+    deleteEach(listOwn());
     unmarkAfterDeletion();
   }
 

@@ -46,7 +46,7 @@ public final class Generation {
     this.values = values;
   }
 
-  GenerationName name() {
+  public GenerationName name() {
     return name;
   }
 

@@ -95,7 +95,7 @@ class FilesOnDiskTest {
   @Test
   void aMarkForDiscardStaysIfTheMachineStops() throws Exception {
     NotingDisk disk = new NotingDisk();
-    FilesOnDisk files = new FilesOnDisk(disk, temp, NO_LAST_RESORT, "cache", 1);
+    FilesOnDisk files = new FilesOnDisk(disk, temp, NO_LAST_RESORT, "cache", 1, false);
     files.markForDiscard();
     files.markForDiscard();
     assertThat(disk.calls).containsExactly("create", "sync", "create").inOrder();

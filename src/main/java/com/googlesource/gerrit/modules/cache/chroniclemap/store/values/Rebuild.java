@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.values;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
@@ -26,25 +27,64 @@ import java.util.List;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Copies the values of a file into the one that is to take its place, while both are read and
- * written. Under the writer's lock.
+ * The step from one file to the one that takes its place: each segment is copied, while both are
+ * read and each write goes to both.
+ *
+ * <p>For the holder of the store's writer lock.
  */
-public final class ValueCopy implements AutoCloseable {
+public final class Rebuild implements AutoCloseable {
   private final ValueTable source;
   private final ValueTable target;
   private final SegmentReader reader;
   private final LongAdder damaged;
 
+  /** What is still to be copied, about. */
+  private long bytesToCopy;
+
   /**
    * Begins to copy.
    *
    * @param sourcePath the name that the source's file has by now
+   * @param damaged counts records that are found damaged
    */
-  public ValueCopy(ValueTable source, Path sourcePath, ValueTable target, LongAdder damaged) {
+  public Rebuild(ValueTable source, Path sourcePath, ValueTable target, LongAdder damaged) {
     this.source = source;
     this.target = target;
     this.reader = source.map().reader(sourcePath);
     this.damaged = damaged;
+    this.bytesToCopy = source.liveBytes();
+  }
+
+  /**
+   * Stores a value in both files; returns false if there was no room in the new one.
+   *
+   * @param evict whether values of less use may go to make room
+   */
+  public boolean put(byte[] key, byte[] value, long created, boolean evict) {
+    if (!evict && !target.hasRoomFor(bytesToCopy + value.length)) {
+      // Or else what is still to be copied would have to go for it.
+      if (source.contains(key) || target.contains(key)) {
+        source.markVoid(key);
+        target.markVoid(key);
+        drop(key);
+      }
+      return false;
+    }
+    // The old file may be full; whether the value is in the next one is what counts.
+    var unused = source.put(key, value, created, /* evict= */ false);
+    return target.put(key, value, created, evict);
+  }
+
+  /** As {@link FileState#noteChange}, in both files. */
+  public void noteChange() throws IOException {
+    source.map().state().noteChange();
+    target.map().state().noteChange();
+  }
+
+  /** Removes a value from both files. */
+  public void drop(byte[] key) {
+    source.remove(key);
+    target.remove(key);
   }
 
   /**
@@ -57,6 +97,8 @@ public final class ValueCopy implements AutoCloseable {
    */
   public long copySegment(int segment, long minCreated) throws IOException {
     source.map().check(segment);
+    int segments = source.map().segments();
+    bytesToCopy = source.liveBytes() * (segments - segment - 1) / segments;
     if (source.map().state().records(segment) == 0) {
       return 0;
     }
@@ -85,7 +127,7 @@ public final class ValueCopy implements AutoCloseable {
     return lost[0];
   }
 
-  /** As {@link SegmentReader#giveBack}. */
+  /** After each segment; without the lock. See {@link SegmentReader#giveBack}. */
   public void giveBack() {
     reader.giveBack();
   }
