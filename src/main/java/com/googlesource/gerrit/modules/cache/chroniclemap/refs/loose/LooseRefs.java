@@ -38,18 +38,18 @@ import org.eclipse.jgit.revwalk.RevTag;
 import org.eclipse.jgit.revwalk.RevWalk;
 
 /**
- * The loose refs of a repository. A ref that is not loose, as nearly all are, costs one stat, and so
- * does one that is loose and was read before. Answers as JGit's RefDirectory does.
+ * The loose refs of a repository. A ref that is not loose, as nearly all are, costs one stat, and
+ * so does one that is loose and was read before. Answers as JGit's RefDirectory does.
  *
- * <p>{@code core.trustLooseRefStat} says when a file is read again, as in JGit: under {@code always}
- * and {@code never}, when its attributes have changed; under {@code after_open}, each time. (JGit
- * 7.4 opens the folders above and then trusts the attributes, JGit 7.7 means to open the file too;
- * to read it costs no more.) HEAD is read each time too.
+ * <p>{@code core.trustLooseRefStat} says when a file is read again, as in JGit: under {@code
+ * always} and {@code never}, when its attributes have changed; under {@code after_open}, each time.
+ * (JGit 7.4 opens the folders above and then trusts the attributes, JGit 7.7 means to open the file
+ * too; to read it costs no more.) HEAD is read each time too.
  *
  * <p>Under {@code after_open} and {@code never} the folders above a ref are opened first: a client
  * of NFS else goes on for up to a minute to say of a name that was missing that it is missing. That
- * costs some 3 microseconds for each folder of a local disk, and a question to the server for each on
- * NFS. JGit does so under {@code after_open} alone.
+ * costs some 3 microseconds for each folder of a local disk, and a question to the server for each
+ * on NFS. JGit does so under {@code after_open} alone.
  *
  * <p>What a ref was peeled to is remembered in any case, as it depends on its id alone. Symbolic
  * refs are not resolved here. Any thread may call.

@@ -141,8 +141,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
     this(file, tiers, remember, Opener.OF_SYSTEM);
   }
 
-  PackedRefsFile(
-      File file, ListTiers tiers, Consumer<PackedRefsFile> remember, Opener opener) {
+  PackedRefsFile(File file, ListTiers tiers, Consumer<PackedRefsFile> remember, Opener opener) {
     this.opener = opener;
     this.file = file;
     this.tiers = tiers;
