@@ -54,13 +54,23 @@ import org.eclipse.jgit.util.RefList;
 import org.eclipse.jgit.util.RefMap;
 
 /**
- * The refs of a repository that keeps them in files, for all who ask and all who change them.
+ * JGit's interface to the refs of one repository that keeps them in files.
  *
- * <p>Questions go to a {@link RefReader}, changes to a {@link RefWriter}. Where the content of
- * {@code packed-refs} is not parsed, or this package fails, JGit's own RefDirectory does both: so
- * nothing fails that would not fail with JGit alone.
+ * <p>It answers no question itself: a {@link RefReader} answers, or JGit's own RefDirectory where
+ * the content of {@code packed-refs} is not parsed or this package fails. Updates are made by a
+ * {@link RefWriter} or, likewise, by RefDirectory. So nothing fails that would not fail with JGit
+ * alone. What this class adds are JGit's events, and who answers.
  *
- * <p>With a {@link RequestPin} it is the database of one request. Any thread may call.
+ * <p>There are three kinds of instances, which share all but the way in which they read {@code
+ * packed-refs}:
+ *
+ * <ul>
+ *   <li>the database of everybody, which reads it as {@code core.trustPackedRefsStat} says;
+ *   <li>one for each request, which reads its content less often ({@link RequestPin});
+ *   <li>one for what an update reads before it takes locks ({@link #earlyDatabase}).
+ * </ul>
+ *
+ * <p>Any thread may call.
  */
 final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
   private final FileRepository repository;
@@ -72,6 +82,8 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
   private final Failures failures;
   private final FileCounts counts;
   private final RefReader reader;
+  private final RefReader lockedReader;
+  private final RefReader earlyReader;
   private final RefWriter writer;
 
   /** Null but for a request. */
@@ -112,6 +124,8 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
     this.reader =
         new RefReader(
             loose, () -> packedFile.current(trustPacked), writes.transactions(), writes::counted);
+    this.lockedReader = reader.with(() -> lockedList(trustPacked == TrustStat.NEVER));
+    this.earlyReader = reader.with(this::earlyList);
     this.writer = new RefWriter(this, paths, writes, updates);
     this.pin = null;
     this.shared = this;
@@ -134,6 +148,8 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
     this.paths = shared.paths;
     this.loose = shared.loose;
     this.reader = shared.reader.with(current);
+    this.lockedReader = shared.lockedReader;
+    this.earlyReader = shared.earlyReader;
     this.writer = shared.writer;
     this.pin = pin;
     this.shared = shared;
@@ -166,7 +182,22 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
 
   @Override
   public RefReader reader() {
-    return reader;
+    return lockedReader;
+  }
+
+  @Override
+  public RefReader earlyReader() {
+    return earlyReader;
+  }
+
+  @Override
+  public RefDatabase earlyDatabase() {
+    return new FileRefDatabase(this, this::earlyList, null);
+  }
+
+  @Nullable
+  private ParsedRefs earlyList() throws IOException {
+    return packedFile.current(trustPacked == TrustStat.NEVER ? TrustStat.AFTER_OPEN : trustPacked);
   }
 
   @Override
@@ -388,7 +419,13 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
 
   @Override
   public boolean isNameConflicting(String name) throws IOException {
-    return ask(refs -> refs.isNameConflicting(name), refs -> refs.isNameConflicting(name));
+    boolean isConflicting =
+        ask(refs -> refs.isNameConflicting(name), refs -> refs.isNameConflicting(name));
+    return isConflicting && isEarly() ? shared.isNameConflicting(name) : isConflicting;
+  }
+
+  private boolean isEarly() {
+    return shared != this && pin == null;
   }
 
   @Override

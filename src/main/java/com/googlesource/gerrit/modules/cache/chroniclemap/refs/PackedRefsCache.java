@@ -216,9 +216,10 @@ public final class PackedRefsCache implements AutoCloseable {
     }
 
     /**
-     * The same, but where each look would read the whole of {@code packed-refs} (trust {@code
-     * never}) sees it as it is when it is first asked for, until the caller begins an update. For
-     * one request, and not to be kept.
+     * A database for one request, not to be kept. Under trust {@code never}, where each question
+     * would read the whole of {@code packed-refs}, it reads that for the first question and for the
+     * first one after an update was begun; in between it reads it again only if its attributes have
+     * changed. So it sees what others have changed with its next question, as every database does.
      */
     public RefDatabase forRequest() {
       return database.forRequest();

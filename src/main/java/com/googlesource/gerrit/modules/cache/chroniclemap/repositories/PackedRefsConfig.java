@@ -71,7 +71,7 @@ final class PackedRefsConfig {
     return repository.getBoolean(REPOSITORY_SECTION, null, SECTION, true);
   }
 
-  /** Whether a request sees one state of packed refs until it changes refs itself. */
+  /** Whether each request has a database of its own, which reads {@code packed-refs} less often. */
   boolean isPerRequest() {
     return config.getBoolean("core", null, "usePerRequestRefCache", true);
   }

@@ -91,7 +91,8 @@ class JGitAnswersTest {
     return refs.getRefsByPrefix("refs/").stream().map(ref -> ref.getName()).toList();
   }
 
-  private void assertAnswersLikeJGit(RefReader.CurrentList current, long expectedFailures) throws Exception {
+  private void assertAnswersLikeJGit(RefReader.CurrentList current, long expectedFailures)
+      throws Exception {
     pack("refs/heads/a", "refs/heads/b");
     RefDatabase refs = new FileRefDatabase(own, current, null);
     assertThat(refs.exactRef("refs/heads/a").getObjectId().name()).isEqualTo(ID);

@@ -260,8 +260,7 @@ public final class ListMemory {
     replaced.holders = shared.holders;
     lists.put(list.digest(), replaced);
     // What both have stays in the index.
-    List<Slab> kept =
-        Arrays.stream(copy.held().slabs()).filter(slab -> slab.users > 0).toList();
+    List<Slab> kept = Arrays.stream(copy.held().slabs()).filter(slab -> slab.users > 0).toList();
     kept.forEach(slab -> slab.users++);
     exit(list.held());
     enter(copy.held());

@@ -38,18 +38,21 @@ import org.eclipse.jgit.revwalk.RevTag;
 import org.eclipse.jgit.revwalk.RevWalk;
 
 /**
- * The loose refs of a repository: one look at the file system for a ref that is not loose, as
- * nearly all are, and for one that is loose and was read before. Answers as JGit's RefDirectory
- * does.
+ * The loose refs of a repository. A ref that is not loose, as nearly all are, costs one stat, and
+ * so does one that is loose and was read before. Answers as JGit's RefDirectory does.
  *
- * <p>When a file is read again is for {@code core.trustLooseRefStat} to say, as JGit understands
- * it: when its attributes have changed, under {@code always} and, of loose refs, under {@code
- * never} as well. Under {@code after_open} JGit 7.4 opens the folders above before it trusts the
- * attributes, and JGit 7.7 means to open the file too. Here it is opened and read each time, which
- * is the safer: it costs no more than opening it and asking for its attributes. HEAD is read each
- * time too. What a ref was peeled to is remembered in any case, as it depends on its id alone.
+ * <p>{@code core.trustLooseRefStat} says when a file is read again, as in JGit: under {@code
+ * always} and {@code never}, when its attributes have changed; under {@code after_open}, each time.
+ * (JGit 7.4 opens the folders above and then trusts the attributes, JGit 7.7 means to open the file
+ * too; to read it costs no more.) HEAD is read each time too.
  *
- * <p>Symbolic refs are not resolved here. Any thread may call.
+ * <p>Under {@code after_open} and {@code never} the folders above a ref are opened first: a client
+ * of NFS else goes on for up to a minute to say of a name that was missing that it is missing. That
+ * costs some 3 microseconds for each folder of a local disk, and a question to the server for each
+ * on NFS. JGit does so under {@code after_open} alone.
+ *
+ * <p>What a ref was peeled to is remembered in any case, as it depends on its id alone. Symbolic
+ * refs are not resolved here. Any thread may call.
  */
 public final class LooseRefs {
   /** In the order of names: those of folders end with a slash, as the names in them do not. */
@@ -60,6 +63,7 @@ public final class LooseRefs {
   private final boolean trustAttributes;
   private final boolean refreshFolders;
   private final LooseMemory memory;
+  private final Opener opener;
 
   /**
    * Makes those of a repository.
@@ -67,11 +71,21 @@ public final class LooseRefs {
    * @param memory one for all instances of the repository
    */
   public LooseRefs(FileRepository repository, RefPaths paths, TrustStat trust, LooseMemory memory) {
+    this(repository, paths, trust, memory, Opener.OF_SYSTEM);
+  }
+
+  LooseRefs(
+      FileRepository repository,
+      RefPaths paths,
+      TrustStat trust,
+      LooseMemory memory,
+      Opener opener) {
     this.repository = repository;
+    this.opener = opener;
     this.memory = memory;
     this.paths = paths;
     trustAttributes = trust != TrustStat.AFTER_OPEN;
-    refreshFolders = trust == TrustStat.AFTER_OPEN;
+    refreshFolders = trust != TrustStat.ALWAYS;
   }
 
   /** Returns the loose ref of that name, or null. */
@@ -243,7 +257,7 @@ public final class LooseRefs {
         if (!refs && !expected && !Files.isDirectory(folder)) {
           return false;
         }
-        Files.newInputStream(folder).close();
+        opener.open(folder);
       }
     } catch (IOException | InvalidPathException e) {
       return true; // it may be one that can't be listed, which does not hide what is in it

@@ -20,6 +20,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Draft;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseMemory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.Opener;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.EditedText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.FileText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.NotParsableException;
@@ -30,9 +31,7 @@ import java.io.File;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
-import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.text.MessageFormat;
 import java.util.ArrayList;
 import java.util.List;
@@ -69,12 +68,6 @@ public final class PackedRefsFile implements ListMemory.Holder {
   private final ListTiers tiers;
   private final Consumer<PackedRefsFile> remember;
   private final Opener opener;
-
-  /** Opens a file or folder and closes it. */
-  @FunctionalInterface
-  interface Opener {
-    void open(Path path) throws IOException;
-  }
 
   /** What was read last; replaced under this object's lock. */
   private volatile State state;
@@ -145,11 +138,10 @@ public final class PackedRefsFile implements ListMemory.Holder {
    * @param remember told when it is used after it was {@link #forgotten}
    */
   public PackedRefsFile(File file, ListTiers tiers, Consumer<PackedRefsFile> remember) {
-    this(file, tiers, remember, path -> Files.newInputStream(path).close());
+    this(file, tiers, remember, Opener.OF_SYSTEM);
   }
 
-  public PackedRefsFile(
-      File file, ListTiers tiers, Consumer<PackedRefsFile> remember, Opener opener) {
+  PackedRefsFile(File file, ListTiers tiers, Consumer<PackedRefsFile> remember, Opener opener) {
     this.opener = opener;
     this.file = file;
     this.tiers = tiers;

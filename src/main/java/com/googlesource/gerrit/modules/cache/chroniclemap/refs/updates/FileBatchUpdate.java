@@ -103,7 +103,10 @@ final class FileBatchUpdate extends BatchRefUpdate {
     try {
       // JGit lists all refs for this, HEAD among them.
       refs.sawRefs();
-      ReceiveCommand conflict = NameConflicts.first(refs.reader(), pending);
+      ReceiveCommand conflict = NameConflicts.first(refs.earlyReader(), pending);
+      if (conflict != null) {
+        conflict = NameConflicts.first(refs.reader(), pending);
+      }
       if (conflict != null) {
         lockFailure(conflict);
         return true;

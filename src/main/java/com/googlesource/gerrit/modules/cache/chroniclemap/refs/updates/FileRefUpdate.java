@@ -32,6 +32,7 @@ import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.lib.ReflogEntry;
 import org.eclipse.jgit.lib.Repository;
 import org.eclipse.jgit.lib.StoredConfig;
+import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
  * Changes one ref. The ref's lock is taken, its value read from the files under the lock, and the
@@ -58,7 +59,7 @@ final class FileRefUpdate extends RefUpdate {
 
   @Override
   protected RefDatabase getRefDatabase() {
-    return refs.database();
+    return refs.earlyDatabase();
   }
 
   @Override
@@ -76,23 +77,31 @@ final class FileRefUpdate extends RefUpdate {
     } catch (RefLocks.Refused e) {
       return false;
     }
-    found = read(name);
+    RefReader.ToWrite read = read(name);
+    found = read.ref();
+    if (found == null && read.packed() != null && !newId.equals(ObjectId.zeroId())) {
+      // Others may have packed a ref above or below since that was looked for, without a lock.
+      ReceiveCommand create = new ReceiveCommand(ObjectId.zeroId(), newId, name);
+      if (NameConflicts.firstPacked(read.packed(), List.of(create)) != null) {
+        unlock();
+        return false;
+      }
+    }
     setOldObjectId(found == null ? null : found.getObjectId());
     return true;
   }
 
-  @Nullable
-  private Ref read(String name) throws IOException {
-    Ref ref;
+  private RefReader.ToWrite read(String name) throws IOException {
+    RefReader.ToWrite read;
     try {
-      ref = refs.reader().refToWrite(name).ref();
+      read = refs.reader().refToWrite(name);
     } catch (RefReader.LeftToJGit e) {
-      ref = refs.jgit().exactRef(name);
+      read = new RefReader.ToWrite(refs.jgit().exactRef(name), null);
     }
-    if (ref != null) {
+    if (read.ref() != null) {
       refs.sawRefs();
     }
-    return ref;
+    return read;
   }
 
   @Override

@@ -194,7 +194,7 @@ public final class RefWriter {
     }
     Ref ref;
     try {
-      ref = refs.reader().refToWrite(name).ref();
+      ref = refs.earlyReader().refToWrite(name).ref();
     } catch (RefReader.LeftToJGit e) {
       return null;
     }

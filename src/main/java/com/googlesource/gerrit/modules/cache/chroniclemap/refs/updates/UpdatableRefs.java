@@ -31,7 +31,20 @@ public interface UpdatableRefs {
   /** JGit's own database, for what is left to it. */
   RefDirectory jgit();
 
+  /**
+   * Reads for whoever has locked what he asks for, after he has: {@code packed-refs} by its content
+   * where attributes are not trusted.
+   */
   RefReader reader();
+
+  /**
+   * Reads what is read again under the locks, or is verified there: {@code packed-refs} by its
+   * attributes, whatever they are trusted for.
+   */
+  RefReader earlyReader();
+
+  /** A database that reads so, but confirms a conflict of names by the content. */
+  RefDatabase earlyDatabase();
 
   /**
    * The list of {@code packed-refs}, which the caller has locked.

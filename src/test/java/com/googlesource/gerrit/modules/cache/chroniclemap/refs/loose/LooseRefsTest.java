@@ -120,6 +120,40 @@ class LooseRefsTest {
     return loose.scan(prefix).stream().map(Ref::getObjectId).toList();
   }
 
+  /**
+   * As NFS has it of a name that was missing: it is missing until its folder is opened, and a new
+   * folder until the one above is.
+   */
+  @ParameterizedTest
+  @EnumSource(names = {"AFTER_OPEN", "NEVER"})
+  void seesARefThatIsNotSeenBeforeItsFoldersAreOpened(TrustStat trust) throws Exception {
+    List<Path> unseen = new ArrayList<>();
+    loose =
+        new LooseRefs(
+            testRefs.repository(),
+            new RefPaths(testRefs.repository(), file("packed-refs").toFile()),
+            trust,
+            memory,
+            opened -> {
+              for (Path hidden : List.copyOf(unseen)) {
+                Path place = hidden.resolveSibling(hidden.getFileName().toString().substring(7));
+                if (place.getParent().equals(opened)) {
+                  Files.move(hidden, place, StandardCopyOption.ATOMIC_MOVE);
+                  unseen.remove(hidden);
+                }
+              }
+            });
+    assertThat(id(A)).isNull();
+    assertThat(id(CHANGE)).isNull();
+    write("refs/heads/hidden-a", one);
+    unseen.add(file("refs/heads/hidden-a"));
+    write("refs/hidden-changes/01/1/meta", two);
+    unseen.add(file("refs/hidden-changes"));
+    assertThat(id(A)).isEqualTo(one);
+    assertThat(loose.readFile(CHANGE).getObjectId()).isEqualTo(two);
+    assertThat(unseen).isEmpty();
+  }
+
   @ParameterizedTest
   @EnumSource(names = {"ALWAYS", "NEVER"})
   void aFileWithTheSameAttributesIsNotReadAgainAsByJGit(TrustStat trust) throws Exception {

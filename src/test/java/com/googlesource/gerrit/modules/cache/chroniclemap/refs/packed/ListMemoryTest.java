@@ -228,7 +228,8 @@ class ListMemoryTest {
   @Test
   void anIterationGoesOnWhenItsListLeaves() {
     // There is room for one of them.
-    memory = new ListMemory(emptyBytes() + bytes(new Repo().read(Lists.text(1, REFS)).list) * 3 / 2);
+    memory =
+        new ListMemory(emptyBytes() + bytes(new Repo().read(Lists.text(1, REFS)).list) * 3 / 2);
     Repo a = new Repo().read(Lists.text(1, REFS));
     List<String> expected =
         Lists.all(a.list).stream().map(line -> line.substring(0, line.indexOf(" "))).toList();

@@ -1,0 +1,164 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import static com.google.common.truth.Truth.assertThat;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedRefsText;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Instant;
+import java.util.List;
+import org.eclipse.jgit.lib.BatchRefUpdate;
+import org.eclipse.jgit.lib.NullProgressMonitor;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.RefDatabase;
+import org.eclipse.jgit.lib.RefUpdate;
+import org.eclipse.jgit.revwalk.RevWalk;
+import org.eclipse.jgit.transport.ReceiveCommand;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Updates under {@code core.trustStat = never}: how often they read the content of {@code
+ * packed-refs}, and that what they do is right where its attributes hide that it has changed.
+ */
+class UpdatesUnderNeverTest {
+  private static final FileTime OLD = FileTime.from(Instant.parse("2020-01-01T00:00:00Z"));
+
+  @TempDir Path folder;
+  private TestRefs test;
+  private PackedRefsFile file;
+  private FileRefDatabase refs;
+  private List<ObjectId> commits;
+
+  @BeforeEach
+  void open() throws IOException {
+    test = TestRefs.create(folder.resolve("r.git"), "never");
+    commits = test.commits();
+    file =
+        new PackedRefsFile(
+            test.folder().resolve("packed-refs").toFile(),
+            new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
+    refs = test.database(file, TestRefs.writes(file), UpdateSettings.DEFAULT);
+    pack("refs/heads/z/b", 0);
+    // From here on the attributes that are noted are those of the file.
+    assertThat(refs.forRequest().getRefs()).hasSize(1);
+  }
+
+  @AfterEach
+  void close() {
+    test.close();
+  }
+
+  /** Has the file hold one ref; it has the same attributes each time. */
+  private void pack(String name, int commit) throws IOException {
+    Files.writeString(
+        file.file().toPath(),
+        PackedRefsText.HEADER + commits.get(commit).name() + " " + name + "\n");
+    Files.setLastModifiedTime(file.file().toPath(), OLD);
+  }
+
+  private long readings() {
+    return file.counts().readings.sum();
+  }
+
+  private static RefUpdate.Result create(RefDatabase refs, String name, ObjectId id)
+      throws IOException {
+    RefUpdate update = refs.newUpdate(name, false);
+    update.setExpectedOldObjectId(ObjectId.zeroId());
+    update.setNewObjectId(id);
+    return update.update();
+  }
+
+  private ReceiveCommand.Result batch(RefDatabase refs, ReceiveCommand... commands)
+      throws IOException {
+    BatchRefUpdate batch = refs.newBatchUpdate();
+    batch.setAtomic(true);
+    batch.setAllowNonFastForwards(true);
+    batch.addCommand(commands);
+    try (RevWalk walk = new RevWalk(test.repository())) {
+      batch.execute(walk, NullProgressMonitor.INSTANCE);
+    }
+    return commands[0].getResult();
+  }
+
+  private ReceiveCommand creates(String name) {
+    return new ReceiveCommand(ObjectId.zeroId(), commits.get(1), name);
+  }
+
+  @Test
+  void anUpdateReadsTheContentOnce() throws Exception {
+    for (RefDatabase asked : List.of(refs, refs.forRequest())) {
+      String name = "refs/heads/" + (asked == refs);
+      long before = readings();
+      assertThat(create(asked, name + "/1", commits.get(0))).isEqualTo(RefUpdate.Result.NEW);
+      assertThat(readings()).isEqualTo(before + 1);
+      assertThat(batch(asked, creates(name + "/2"), creates(name + "/3")))
+          .isEqualTo(ReceiveCommand.Result.OK);
+      assertThat(readings()).isEqualTo(before + 2);
+    }
+  }
+
+  @Test
+  void aConflictThatTheAttributesHideIsFound() throws Exception {
+    pack("refs/heads/a/b", 0);
+    assertThat(create(refs, "refs/heads/a", commits.get(1)))
+        .isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+    pack("refs/heads/c/b", 0);
+    assertThat(batch(refs, creates("refs/heads/c"), creates("refs/heads/d")))
+        .isEqualTo(ReceiveCommand.Result.LOCK_FAILURE);
+    assertThat(test.peer().getRefsByPrefix("refs/heads/a")).isEmpty();
+    assertThat(refs.getRefs()).hasSize(1);
+  }
+
+  @Test
+  void aConflictThatIsOverRefusesNothing() throws Exception {
+    pack("refs/heads/a/b", 0);
+    assertThat(create(refs, "refs/heads/z", commits.get(1))).isEqualTo(RefUpdate.Result.NEW);
+    // What was read last is a/b.
+    pack("refs/heads/c/b", 0);
+    assertThat(batch(refs, creates("refs/heads/a"), creates("refs/heads/d")))
+        .isEqualTo(ReceiveCommand.Result.OK);
+  }
+
+  @Test
+  void aValueThatTheAttributesHideIsCompared() throws Exception {
+    pack("refs/heads/z/b", 2);
+    RefUpdate update = refs.newUpdate("refs/heads/z/b", false);
+    update.setExpectedOldObjectId(commits.get(0));
+    update.setNewObjectId(commits.get(1));
+    update.setForceUpdate(true);
+    assertThat(update.update()).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+    assertThat(update.getOldObjectId()).isEqualTo(commits.get(2));
+    pack("refs/heads/z/b", 3);
+    assertThat(
+            batch(
+                refs,
+                new ReceiveCommand(commits.get(2), commits.get(1), "refs/heads/z/b"),
+                creates("refs/heads/d")))
+        .isEqualTo(ReceiveCommand.Result.LOCK_FAILURE);
+    assertThat(refs.exactRef("refs/heads/z/b").getObjectId()).isEqualTo(commits.get(3));
+  }
+}
