@@ -196,11 +196,7 @@ class UpkeepShownTest {
     }
     List<String> all = new ArrayList<>(lines(out -> UpkeepTable.printVerify(out, verified)));
     all.addAll(lines(out -> UpkeepTable.printCompact(out, compacted)));
-    all.addAll(
-        lines(
-            out ->
-                UpkeepTable.printImport(
-                    out, imported, List.of("x".repeat(60), "y".repeat(60)), false)));
+    all.addAll(lines(out -> UpkeepTable.printImport(out, imported, false)));
     for (String line : all) {
       assertWithMessage(line).that(line.length()).isAtMost(Tables.WIDTH);
     }
