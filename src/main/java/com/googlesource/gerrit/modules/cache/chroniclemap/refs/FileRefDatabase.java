@@ -389,12 +389,12 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
 
   @Override
   public boolean isNameConflicting(String name) throws IOException {
-    for (int slash = name.lastIndexOf('/'); slash > 0; slash = name.lastIndexOf('/', slash - 1)) {
-      if (exactRef(name.substring(0, slash)) != null) {
-        return true;
-      }
+    List<String> parents = new ArrayList<>();
+    for (int slash = name.indexOf('/'); slash > 0; slash = name.indexOf('/', slash + 1)) {
+      parents.add(0, name.substring(0, slash));
     }
-    return !getRefsByPrefix(name + '/').isEmpty();
+    return firstExactRef(parents.toArray(String[]::new)) != null
+        || !getRefsByPrefix(name + '/').isEmpty();
   }
 
   @Override
@@ -426,14 +426,13 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
     return own;
   }
 
+  /**
+   * JGit's own, as Gerrit renames no ref: its locks are git's lock files, which ours keep out and
+   * are kept out by.
+   */
   @Override
   public RefRename newRename(String fromName, String toName) throws IOException {
-    RefRename own = writer.newRename(fromName, toName);
-    if (own == null) {
-      return jgitToWrite().newRename(fromName, toName);
-    }
-    beginUpdate();
-    return own;
+    return jgitToWrite().newRename(fromName, toName);
   }
 
   @Override

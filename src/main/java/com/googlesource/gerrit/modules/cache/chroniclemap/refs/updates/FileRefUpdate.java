@@ -41,8 +41,8 @@ import org.eclipse.jgit.lib.StoredConfig;
  * <p>Costs the same whatever the size of the repository, but for a deletion of a packed ref.
  */
 final class FileRefUpdate extends RefUpdate {
-  private final UpdatableRefs refs;
   private final RefWriter writer;
+  private final UpdatableRefs refs;
 
   private boolean dereferences;
   @Nullable private RefLocks locks;
@@ -50,10 +50,10 @@ final class FileRefUpdate extends RefUpdate {
   /** What the files say of the ref, while it is locked. */
   @Nullable private Ref found;
 
-  FileRefUpdate(UpdatableRefs refs, RefWriter writer, Ref ref) {
+  FileRefUpdate(RefWriter writer, Ref ref) {
     super(ref);
-    this.refs = refs;
     this.writer = writer;
+    this.refs = writer.refs();
   }
 
   @Override
@@ -103,8 +103,29 @@ final class FileRefUpdate extends RefUpdate {
     }
   }
 
+  /** Looks again, under the lock: what was seen before it may have changed. */
+  private boolean isInConflict() throws IOException {
+    if (found != null) {
+      return false;
+    }
+    String name = locks.names().get(0);
+    NameConflicts conflicts = NameConflicts.underLock(writer.paths(), name);
+    try {
+      conflicts.refuse();
+      conflicts.refuse(refs.reader().packedNow());
+      return false;
+    } catch (NameConflicts.RefusedException e) {
+      return true;
+    } catch (RefReader.LeftToJGit e) {
+      return refs.jgit().isNameConflicting(name);
+    }
+  }
+
   @Override
   protected Result doUpdate(Result status) throws IOException {
+    if (isInConflict()) {
+      return Result.LOCK_FAILURE;
+    }
     locks.write(0, getNewObjectId());
     String message = getRefLogMessage();
     if (message != null) {
@@ -161,6 +182,9 @@ final class FileRefUpdate extends RefUpdate {
 
   @Override
   protected Result doLink(String target) throws IOException {
+    if (isInConflict()) {
+      return Result.LOCK_FAILURE;
+    }
     locks.write(0, Constants.encode("ref: " + target + '\n'));
     String message = getRefLogMessage();
     if (message != null) {
@@ -178,7 +202,7 @@ final class FileRefUpdate extends RefUpdate {
     boolean durable = writer.isDurable();
     try {
       writer.write(new Deletion(name), new PackedRefsQueue.Terms(locks, true, durable));
-    } catch (PackedRefsQueue.LeftToJGitException e) {
+    } catch (RefReader.LeftToJGit e) {
       unlock();
       return deleteByJGit();
     }
