@@ -457,14 +457,13 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
     return own;
   }
 
+  /**
+   * JGit's own, as Gerrit renames no ref: its locks are git's lock files, which ours keep out and
+   * are kept out by.
+   */
   @Override
   public RefRename newRename(String fromName, String toName) throws IOException {
-    RefRename own = writer.newRename(fromName, toName);
-    if (own == null) {
-      return jgitToWrite().newRename(fromName, toName);
-    }
-    beginUpdate();
-    return own;
+    return jgitToWrite().newRename(fromName, toName);
   }
 
   @Override

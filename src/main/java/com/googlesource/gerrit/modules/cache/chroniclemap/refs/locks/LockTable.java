@@ -15,30 +15,33 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks;
 
 import java.util.Collection;
-import java.util.HashSet;
-import java.util.Set;
+import java.util.NavigableSet;
+import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 
 /**
  * The refs of one repository that threads of this process are changing: they wait for each other
  * here, where they are woken, and meet only other processes at the lock files.
  *
- * <p>A thread takes all that it needs at once, so no two wait for each other.
+ * <p>Whoever holds a name keeps others from the names above and below it too, so that two threads
+ * can't make {@code x} and {@code x/y}. A thread takes all that it needs at once, so no two wait
+ * for each other, and what it takes may be above or below one another. A name costs a search for
+ * each of its folders.
  */
 final class LockTable {
   /** Guarded by this. */
-  private final Set<String> held = new HashSet<>();
+  private final NavigableSet<String> held = new TreeSet<>();
 
   /**
    * Takes names, all of them or none.
    *
    * @param nanos how long to wait for others
-   * @return false if others had one of them all that time
+   * @return false if others had one of them, or one above or below it, all that time
    * @throws InterruptedException if the thread is interrupted while it waits; none is taken then
    */
   synchronized boolean take(Collection<String> names, long nanos) throws InterruptedException {
     long end = 0;
-    while (names.stream().anyMatch(held::contains)) {
+    while (names.stream().anyMatch(this::isHeld)) {
       long now = System.nanoTime();
       if (end == 0) {
         end = now + nanos;
@@ -50,6 +53,16 @@ final class LockTable {
     }
     held.addAll(names);
     return true;
+  }
+
+  private boolean isHeld(String name) {
+    for (int slash = name.indexOf('/'); slash > 0; slash = name.indexOf('/', slash + 1)) {
+      if (held.contains(name.substring(0, slash))) {
+        return true;
+      }
+    }
+    String below = held.ceiling(name + '/');
+    return held.contains(name) || (below != null && below.startsWith(name + '/'));
   }
 
   /** Gives names back. */

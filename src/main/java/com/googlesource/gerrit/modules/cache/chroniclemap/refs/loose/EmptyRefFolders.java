@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose;
 import com.google.common.flogger.FluentLogger;
 import java.io.File;
 import java.io.IOException;
-import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -85,19 +84,9 @@ public final class EmptyRefFolders {
     public FileVisitResult postVisitDirectory(Path folder, @Nullable IOException e) {
       boolean isOld = old.pop();
       if (isOld && old.size() > KEPT_LEVELS) {
-        deleteIfEmpty(folder);
+        boolean unused = RefPaths.deleteEmptyFolder(folder.toFile());
       }
       return FileVisitResult.CONTINUE;
-    }
-  }
-
-  private static void deleteIfEmpty(Path folder) {
-    try {
-      Files.delete(folder);
-    } catch (DirectoryNotEmptyException e) {
-      // In use.
-    } catch (IOException e) {
-      logger.atFine().withCause(e).log("cannot delete %s", folder);
     }
   }
 }

@@ -16,7 +16,11 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose;
 
 import java.io.File;
 import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.nio.file.SecureDirectoryStream;
 import java.util.List;
 import java.util.Set;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
@@ -111,11 +115,33 @@ public final class RefPaths {
   public static void deleteEmptyParents(File file, String name) {
     File folder = file.getParentFile();
     for (int levels = levels(name) - 2; levels > 0; levels--) {
-      // Fails where it is not empty, or somebody else was first.
-      if (!folder.delete()) {
+      // Not where somebody else was first.
+      if (!deleteEmptyFolder(folder)) {
         return;
       }
       folder = folder.getParentFile();
+    }
+  }
+
+  /**
+   * Deletes a folder with nothing in it. Never a file: a ref may have taken the folder's place by
+   * now, which the ways that File and Files have would delete as well.
+   *
+   * @return false if it is there, or is something else
+   */
+  static boolean deleteEmptyFolder(File folder) {
+    String[] entries = folder.list(); // nearly always tells, and costs less than an exception
+    if (entries == null || entries.length > 0) {
+      return false;
+    }
+    try (DirectoryStream<Path> above = Files.newDirectoryStream(folder.getParentFile().toPath())) {
+      if (above instanceof SecureDirectoryStream<Path> secure) {
+        secure.deleteDirectory(Path.of(folder.getName()));
+        return true;
+      }
+      return folder.isDirectory() && folder.delete();
+    } catch (IOException | InvalidPathException e) {
+      return false;
     }
   }
 

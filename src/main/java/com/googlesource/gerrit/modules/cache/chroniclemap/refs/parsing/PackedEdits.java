@@ -19,11 +19,10 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Root;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
-import java.util.NavigableMap;
 import java.util.Set;
-import java.util.TreeMap;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.ObjectId;
 
@@ -40,7 +39,7 @@ public final class PackedEdits {
    */
   record Edit(byte[] name, @Nullable ObjectId id, @Nullable ObjectId peeled) {}
 
-  private final NavigableMap<String, Edit> edits = new TreeMap<>();
+  private final Map<String, Edit> edits = new HashMap<>();
 
   /** Refs that are to go and have no line: nothing is to be written for them. */
   private final Set<String> keptOut = new HashSet<>();
@@ -67,32 +66,6 @@ public final class PackedEdits {
       edits.remove(name);
       keptOut.add(name);
     }
-  }
-
-  /**
-   * Whether a ref is to be set whose name is a folder above this one, or that has this one above
-   * it.
-   */
-  public boolean areInTheWayOf(String name) {
-    for (int slash = name.indexOf('/'); slash > 0; slash = name.indexOf('/', slash + 1)) {
-      if (isSet(edits.get(name.substring(0, slash)))) {
-        return true;
-      }
-    }
-    String prefix = name + '/';
-    for (Map.Entry<String, Edit> below : edits.tailMap(prefix).entrySet()) {
-      if (!below.getKey().startsWith(prefix)) {
-        return false;
-      }
-      if (isSet(below.getValue())) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  private static boolean isSet(@Nullable Edit edit) {
-    return edit != null && edit.id != null;
   }
 
   public boolean isEmpty() {

@@ -51,11 +51,17 @@ import org.eclipse.jgit.util.StringUtils;
  */
 public final class RefReader {
   /** JGit is to answer. */
-  public static final class LeftToJGit extends Exception {
+  public static final class LeftToJGit extends IOException {
     private static final long serialVersionUID = 1;
 
-    private LeftToJGit() {
-      super("packed-refs is not parsed", null, false, false);
+    public LeftToJGit() {
+      super("packed-refs is not parsed");
+    }
+
+    /** It is thrown by each question, and always from the same places. */
+    @Override
+    public Throwable fillInStackTrace() {
+      return this;
     }
   }
 

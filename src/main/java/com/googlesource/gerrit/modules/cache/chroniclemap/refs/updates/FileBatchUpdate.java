@@ -47,8 +47,8 @@ import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
- * Changes several refs. An atomic batch is one {@link RefTransaction}; one that is not, and one of
- * a single command, is one update after the other, as in JGit.
+ * Changes several refs. An atomic batch is one {@link LooseTransaction}; one that is not, and one
+ * of a single command, is one update after the other, as in JGit.
  *
  * <p>The verdicts, their order and their messages are JGit's.
  */
@@ -62,13 +62,13 @@ final class FileBatchUpdate extends BatchRefUpdate {
    */
   static final int MANY = 1000;
 
-  private final UpdatableRefs refs;
   private final RefWriter writer;
+  private final UpdatableRefs refs;
 
-  FileBatchUpdate(UpdatableRefs refs, RefWriter writer) {
-    super(refs.database());
-    this.refs = refs;
+  FileBatchUpdate(RefWriter writer) {
+    super(writer.refs().database());
     this.writer = writer;
+    this.refs = writer.refs();
   }
 
   @Override
@@ -103,21 +103,27 @@ final class FileBatchUpdate extends BatchRefUpdate {
     try {
       // JGit lists all refs for this, HEAD among them.
       refs.sawRefs();
-      ReceiveCommand conflict = NameConflicts.first(refs.earlyReader(), pending);
-      if (conflict != null) {
-        conflict = NameConflicts.first(refs.reader(), pending);
+      checkNames(pending);
+      if (hasObjects(walk, pending) && isFastForward(walk, pending)) {
+        apply(walk, pending);
       }
-      if (conflict != null) {
-        lockFailure(conflict);
-        return true;
-      }
-      if (!hasObjects(walk, pending) || !isFastForward(walk, pending)) {
-        return true;
-      }
-      apply(walk, pending);
       return true;
-    } catch (RefReader.LeftToJGit | PackedRefsQueue.LeftToJGitException e) {
+    } catch (NameConflicts.RefusedException e) {
+      lockFailure(e.command());
+      return true;
+    } catch (RefReader.LeftToJGit e) {
       return false;
+    }
+  }
+
+  /** Refuses by the content of {@code packed-refs} what its attributes say is in conflict. */
+  private void checkNames(List<ReceiveCommand> pending) throws IOException {
+    RefReader early = refs.earlyReader();
+    RefReader reader = refs.reader();
+    try {
+      NameConflicts.before(early.loose(), pending).refuse(early.packed());
+    } catch (NameConflicts.RefusedException e) {
+      NameConflicts.before(reader.loose(), pending).refuse(reader.packed());
     }
   }
 
@@ -162,8 +168,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
     return true;
   }
 
-  private void apply(RevWalk walk, List<ReceiveCommand> pending)
-      throws IOException, RefReader.LeftToJGit {
+  private void apply(RevWalk walk, List<ReceiveCommand> pending) throws IOException {
     List<ReceiveCommand> sorted = new ArrayList<>(pending);
     sorted.sort(comparing(ReceiveCommand::getRefName));
     Set<String> names = new HashSet<>();
@@ -175,40 +180,37 @@ final class FileBatchUpdate extends BatchRefUpdate {
     }
     StoredConfig config = refs.repository().getConfig();
     try {
-      ReceiveCommand refused = apply(walk, sorted, names, config);
-      if (refused != null) {
-        lockFailure(refused);
-        return;
-      }
+      apply(walk, sorted, names, config);
     } catch (RefLocks.Refused e) {
-      lockFailure(
-          sorted.stream().filter(c -> c.getRefName().equals(e.name())).findFirst().orElseThrow());
+      lockFailure(command(sorted, e.name()));
       return;
     } catch (LockFailedException e) {
       lockFailure(pending.get(0));
       return;
+    } finally {
+      // Those of refs that were deleted or packed, and of locks: of loose refs they are not empty.
+      for (String name : names) {
+        RefPaths.deleteEmptyParents(writer.paths().loose(name), name);
+      }
     }
     refs.wrote();
     pending.forEach(command -> command.setResult(OK));
     writeLogs(pending, config);
   }
 
-  /** Returns the command whose ref is not as it is expected, if there is one. */
-  @Nullable
-  private ReceiveCommand apply(
+  private void apply(
       RevWalk walk, List<ReceiveCommand> sorted, Set<String> names, StoredConfig config)
-      throws IOException, RefReader.LeftToJGit, RefLocks.Refused {
+      throws IOException, RefLocks.Refused {
     List<Journal.Entry> entries =
         sorted.stream().map(c -> new Journal.Entry(c.getRefName(), c.getNewId())).toList();
     boolean areNested = NameConflicts.areNested(sorted);
     boolean rewrites = writer.isAtomicByRewrite() || sorted.size() > MANY || areNested;
-    ReceiveCommand refused = null;
     if (!rewrites) {
       try (RefLocks locks = writer.lock(entries, LOCK_WAIT_MILLIS)) {
         // Where locks can't be told whose they are, nobody could finish it for a killed process.
         rewrites = locks.isPlain();
         if (!rewrites) {
-          refused = new RefTransaction(refs, writer, locks, sorted, writer.isDurable(config)).run();
+          new LooseTransaction(writer, locks, sorted, writer.isDurable(config)).run();
         }
       }
     }
@@ -219,29 +221,16 @@ final class FileBatchUpdate extends BatchRefUpdate {
       }
       try (RefLocks locks = writer.lock(entries, LOCK_WAIT_MILLIS)) {
         String left = writer.packer().packUnderLocks(names, locks);
-        for (int i = 0; refused == null && i < sorted.size(); i++) {
-          ReceiveCommand command = sorted.get(i);
-          if (command.getRefName().equals(left) || (!areNested && isInTheWay(command))) {
-            refused = command;
-          }
+        if (left != null) {
+          throw new NameConflicts.RefusedException(command(sorted, left));
         }
-        if (refused == null) {
-          refused = new PackedTransaction(writer, locks, sorted, walk).run();
-        }
+        new PackedTransaction(writer, locks, sorted, walk).run();
       }
     }
-    for (ReceiveCommand command : sorted) {
-      if (command.getType() == ReceiveCommand.Type.DELETE || rewrites) {
-        String name = command.getRefName();
-        RefPaths.deleteEmptyParents(writer.paths().loose(name), name);
-      }
-    }
-    return refused;
   }
 
-  /** Whether there are loose refs below the name of a new one, made since that was looked for. */
-  private boolean isInTheWay(ReceiveCommand command) throws IOException {
-    return command.getType() == ReceiveCommand.Type.CREATE && !writer.isFree(command.getRefName());
+  private static ReceiveCommand command(List<ReceiveCommand> commands, String name) {
+    return commands.stream().filter(c -> c.getRefName().equals(name)).findFirst().orElseThrow();
   }
 
   // ---- results

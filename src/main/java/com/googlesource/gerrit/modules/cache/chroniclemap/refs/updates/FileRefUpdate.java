@@ -32,7 +32,6 @@ import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.lib.ReflogEntry;
 import org.eclipse.jgit.lib.Repository;
 import org.eclipse.jgit.lib.StoredConfig;
-import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
  * Changes one ref. The ref's lock is taken, its value read from the files under the lock, and the
@@ -42,8 +41,8 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * <p>Costs the same whatever the size of the repository, but for a deletion of a packed ref.
  */
 final class FileRefUpdate extends RefUpdate {
-  private final UpdatableRefs refs;
   private final RefWriter writer;
+  private final UpdatableRefs refs;
 
   private boolean dereferences;
   @Nullable private RefLocks locks;
@@ -51,10 +50,15 @@ final class FileRefUpdate extends RefUpdate {
   /** What the files say of the ref, while it is locked. */
   @Nullable private Ref found;
 
-  FileRefUpdate(UpdatableRefs refs, RefWriter writer, Ref ref) {
+  /** What was read under the lock: files around the ref, and the list if the ref has no file. */
+  private NameConflicts conflicts;
+
+  @Nullable private ParsedRefs packed;
+
+  FileRefUpdate(RefWriter writer, Ref ref) {
     super(ref);
-    this.refs = refs;
     this.writer = writer;
+    this.refs = writer.refs();
   }
 
   @Override
@@ -77,16 +81,11 @@ final class FileRefUpdate extends RefUpdate {
     } catch (RefLocks.Refused e) {
       return false;
     }
+    // Files first: a ref that is packed meanwhile is in the list that is read afterwards.
+    conflicts = NameConflicts.underLock(writer.paths(), name);
     RefReader.ToWrite read = read(name);
     found = read.ref();
-    if (found == null && read.packed() != null && !newId.equals(ObjectId.zeroId())) {
-      // Others may have packed a ref above or below since that was looked for, without a lock.
-      ReceiveCommand create = new ReceiveCommand(ObjectId.zeroId(), newId, name);
-      if (NameConflicts.firstPacked(read.packed(), List.of(create)) != null) {
-        unlock();
-        return false;
-      }
-    }
+    packed = read.packed();
     setOldObjectId(found == null ? null : found.getObjectId());
     return true;
   }
@@ -112,8 +111,28 @@ final class FileRefUpdate extends RefUpdate {
     }
   }
 
+  /** Whether what was read under the lock leaves no room for a new ref of this name. */
+  private boolean isInConflict() throws IOException {
+    if (found != null) {
+      return false;
+    }
+    try {
+      conflicts.refuse();
+      if (packed == null) {
+        return refs.jgit().isNameConflicting(locks.names().get(0));
+      }
+      conflicts.refuse(packed);
+      return false;
+    } catch (NameConflicts.RefusedException e) {
+      return true;
+    }
+  }
+
   @Override
   protected Result doUpdate(Result status) throws IOException {
+    if (isInConflict()) {
+      return Result.LOCK_FAILURE;
+    }
     locks.write(0, getNewObjectId());
     String message = getRefLogMessage();
     if (message != null) {
@@ -170,6 +189,9 @@ final class FileRefUpdate extends RefUpdate {
 
   @Override
   protected Result doLink(String target) throws IOException {
+    if (isInConflict()) {
+      return Result.LOCK_FAILURE;
+    }
     locks.write(0, Constants.encode("ref: " + target + '\n'));
     String message = getRefLogMessage();
     if (message != null) {
@@ -187,7 +209,7 @@ final class FileRefUpdate extends RefUpdate {
     boolean durable = writer.isDurable();
     try {
       writer.write(new Deletion(name), new PackedRefsQueue.Terms(locks, true, durable));
-    } catch (PackedRefsQueue.LeftToJGitException e) {
+    } catch (RefReader.LeftToJGit e) {
       unlock();
       return deleteByJGit();
     }

@@ -16,16 +16,20 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
+import java.io.File;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.eclipse.jgit.annotations.Nullable;
-import org.eclipse.jgit.lib.Constants;
+import java.util.function.Predicate;
+import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
@@ -33,23 +37,55 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * name. Each prefix that several names have in common is searched for once, so a batch costs some
  * searches for each of its names.
  *
- * <p>The verdict is JGit's, for which what is deleted in the batch is gone, and nothing may be
- * below or above a name but for what is deleted.
+ * <p>It is asked twice. Before anything is locked the verdict is JGit's, for which what is deleted
+ * in the batch is gone, and nothing may be below or above a name but for what is deleted. Under the
+ * locks the answer holds until they go, whoever writes beside:
+ *
+ * <ul>
+ *   <li>Threads of this process don't hold names above or below each other's (LockTable).
+ *   <li>Other processes with this module take their locks first and look for those of others
+ *       second, as is done here: of two at least one sees the other.
+ *   <li>Native git looks under its lock for refs only. Where it locks first, its lock is seen here;
+ *       where it locks later, it sees what was packed before, and is stopped by the folder {@code
+ *       x/} when it renames {@code x.lock} to {@code x}, as long as there is a ref or a lock in it.
+ *       So who packs a ref looks again afterwards, before its file or its lock goes ({@link
+ *       #isLockedAbove}, {@link PackedTransaction#finish}).
+ * </ul>
+ *
+ * <p>Not kept apart are a ref of ours and one that JGit makes beside, which looks for others before
+ * it takes its lock; and a ref {@code x} of ours and one {@code x/y} that native git both makes and
+ * packs in the time between our look and our rename.
  */
 final class NameConflicts {
+  /** A command can't be done, and so none of its batch; nothing has changed. */
+  static final class RefusedException extends IOException {
+    private static final long serialVersionUID = 1;
+
+    private final transient ReceiveCommand command;
+
+    RefusedException(ReceiveCommand command) {
+      super(command.getRefName() + " is not as it was, or in conflict");
+      this.command = command;
+    }
+
+    ReceiveCommand command() {
+      return command;
+    }
+  }
+
   private final List<ReceiveCommand> commands;
+  private final List<ReceiveCommand> sorted;
   private final Set<String> made = new HashSet<>();
   private final Set<String> madeFolders = new HashSet<>();
   private final Set<String> deleted = new HashSet<>();
 
-  /** Prefixes of names that are loose refs. */
-  private final Set<String> looseRefs = new HashSet<>();
-
-  /** Names below which there are loose refs that stay. */
-  private final Set<String> looseFolders = new HashSet<>();
+  /** Those in conflict with others of the batch, with loose refs, or with others' locks. */
+  private final Set<ReceiveCommand> bad = new HashSet<>();
 
   private NameConflicts(List<ReceiveCommand> commands) {
     this.commands = commands;
+    this.sorted = new ArrayList<>(commands);
+    sorted.sort(Comparator.comparing(ReceiveCommand::getRefName));
     for (ReceiveCommand command : commands) {
       String name = command.getRefName();
       if (deletes(command)) {
@@ -74,25 +110,6 @@ final class NameConflicts {
     return parents;
   }
 
-  /** Returns the first command whose name is in conflict with refs of now, or null. */
-  @Nullable
-  static ReceiveCommand first(RefReader refs, List<ReceiveCommand> commands)
-      throws IOException, RefReader.LeftToJGit {
-    NameConflicts conflicts = new NameConflicts(commands);
-    // Files first: a ref that is packed meanwhile is in the list that is asked for afterwards.
-    conflicts.lookAtLoose(refs.loose());
-    return conflicts.first(refs.packed());
-  }
-
-  /**
-   * The same, of packed refs alone: for who has the locks of the commands' refs. A lock's file
-   * keeps loose refs away from the names of its folders.
-   */
-  @Nullable
-  static ReceiveCommand firstPacked(ParsedRefs packed, List<ReceiveCommand> commands) {
-    return new NameConflicts(commands).first(packed);
-  }
-
   /** Whether one name of a batch is below another one, what is deleted being counted too. */
   static boolean areNested(List<ReceiveCommand> commands) {
     Set<String> names = new HashSet<>();
@@ -100,50 +117,122 @@ final class NameConflicts {
     return names.stream().anyMatch(name -> parents(name).stream().anyMatch(names::contains));
   }
 
-  private void lookAtLoose(LooseRefs loose) throws IOException {
-    Set<String> asked = new HashSet<>();
+  // ---- first what is in files: a ref that is packed meanwhile is in the list that is asked later
+
+  /** Looks at the batch itself and at loose refs. */
+  static NameConflicts before(LooseRefs loose, List<ReceiveCommand> commands) {
+    NameConflicts conflicts = new NameConflicts(commands);
+    conflicts.find(
+        parent ->
+            conflicts.made.contains(parent)
+                || (!conflicts.deleted.contains(parent) && loose.readListed(parent) != null),
+        name ->
+            conflicts.madeFolders.contains(name)
+                || loose.scan(name + '/').stream()
+                    .anyMatch(ref -> !conflicts.deleted.contains(ref.getName())),
+        conflicts.bad);
+    return conflicts;
+  }
+
+  /**
+   * Looks at the files around refs that the caller has locked: at locks above a new one, and at all
+   * that is below. The caller's own locks keep loose refs away from the names of their folders.
+   */
+  static NameConflicts underLocks(RefPaths paths, List<ReceiveCommand> commands)
+      throws IOException {
+    NameConflicts conflicts = new NameConflicts(commands);
+    Set<String> own = new HashSet<>();
+    Set<File> ownLocks = new HashSet<>();
+    for (ReceiveCommand command : commands) {
+      own.add(command.getRefName());
+      ownLocks.add(lock(paths, command.getRefName()));
+    }
     for (ReceiveCommand command : commands) {
       String name = command.getRefName();
-      for (String parent : parents(name)) {
-        if (asked.add(parent) && isLoose(loose, parent)) {
-          looseRefs.add(parent);
-        }
-      }
-      if (!deletes(command)
-          && loose.scan(name + '/').stream().anyMatch(ref -> !deleted.contains(ref.getName()))) {
-        looseFolders.add(name);
+      boolean isNew = command.getType() == ReceiveCommand.Type.CREATE;
+      if ((isNew && isLockedAbove(paths, name, own))
+          || (!deletes(command) && holdsForeign(paths.loose(name), ownLocks))) {
+        conflicts.bad.add(command);
       }
     }
+    return conflicts;
   }
 
-  /** Only these are listed, so only these count. */
-  private static boolean isLoose(LooseRefs loose, String name) throws IOException {
-    return (name.startsWith(Constants.R_REFS) || name.equals(Constants.HEAD))
-        && loose.readListed(name) != null;
+  /** The same for one ref that is to be made. */
+  static NameConflicts underLock(RefPaths paths, String name) throws IOException {
+    return underLocks(paths, List.of(ReceiveCommand.link(ObjectId.zeroId(), name, name)));
   }
 
-  @Nullable
-  private ReceiveCommand first(ParsedRefs packed) {
+  /**
+   * Whether somebody has locked a ref above one that the caller has locked. Who has done so before
+   * that one was packed may not have seen it, and only a file in the folder keeps them out.
+   *
+   * @param own names that the caller has locked
+   */
+  static boolean isLockedAbove(RefPaths paths, String name, Collection<String> own)
+      throws IOException {
+    for (String parent : parents(name)) {
+      if (lock(paths, parent).exists() && !own.contains(parent)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static File lock(RefPaths paths, String name) throws IOException {
+    return new File(paths.loose(name) + RefPaths.LOCK);
+  }
+
+  /** Whether anything but empty folders and the caller's locks is below a name. */
+  private static boolean holdsForeign(File folder, Set<File> own) {
+    File[] files = folder.listFiles();
+    return files != null
+        && Arrays.stream(files)
+            .anyMatch(file -> file.isDirectory() ? holdsForeign(file, own) : !own.contains(file));
+  }
+
+  /** Finds those below a ref, and new ones that are a folder of refs. */
+  private void find(Predicate<String> isRef, Predicate<String> isFolder, Set<ReceiveCommand> bad) {
     Map<String, Boolean> refs = new HashMap<>();
-    for (ReceiveCommand command : commands) {
+    for (ReceiveCommand command : sorted) {
       String name = command.getRefName();
-      if ((!deletes(command) && isFolder(name, packed))
-          || parents(name).stream()
-              .anyMatch(p -> refs.computeIfAbsent(p, parent -> isRef(parent, packed)))) {
-        return command;
+      if (parents(name).stream().anyMatch(p -> refs.computeIfAbsent(p, isRef::test))
+          || (!deletes(command) && isFolder.test(name))) {
+        bad.add(command);
       }
     }
-    return null;
   }
 
-  private boolean isFolder(String name, ParsedRefs packed) {
-    return madeFolders.contains(name)
-        || looseFolders.contains(name)
-        || packed.refs(name + '/').stream().anyMatch(ref -> !deleted.contains(ref.getName()));
+  // ---- and then what is packed
+
+  /**
+   * Refuses the first command whose name is in conflict with any.
+   *
+   * @throws RefusedException if there is one
+   */
+  void refuse(ParsedRefs packed) throws RefusedException {
+    Set<ReceiveCommand> all = new HashSet<>(bad);
+    find(
+        parent -> !deleted.contains(parent) && packed.contains(parent),
+        name -> isFolder(name + '/', packed),
+        all);
+    refuse(all);
   }
 
-  private boolean isRef(String name, ParsedRefs packed) {
-    return made.contains(name)
-        || (!deleted.contains(name) && (looseRefs.contains(name) || packed.contains(name)));
+  /** The same, of what is in files alone. */
+  void refuse() throws RefusedException {
+    refuse(bad);
+  }
+
+  private void refuse(Set<ReceiveCommand> found) throws RefusedException {
+    for (ReceiveCommand command : commands) {
+      if (found.contains(command)) {
+        throw new RefusedException(command);
+      }
+    }
+  }
+
+  private boolean isFolder(String prefix, ParsedRefs packed) {
+    return packed.refs(prefix).stream().anyMatch(ref -> !deleted.contains(ref.getName()));
   }
 }

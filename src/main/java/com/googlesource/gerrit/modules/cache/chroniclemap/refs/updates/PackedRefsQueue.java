@@ -22,7 +22,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.FileStamp;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.EditedText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedEdits;
-import java.io.File;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.channels.FileChannel;
@@ -102,15 +102,6 @@ final class PackedRefsQueue {
    */
   record Terms(RefLocks locks, boolean changesRefs, boolean durable) {}
 
-  /** There is no list of the file's content, so that JGit is to write it. */
-  static final class LeftToJGitException extends IOException {
-    private static final long serialVersionUID = 1;
-
-    LeftToJGitException(File file) {
-      super(file + " can't be rewritten here");
-    }
-  }
-
   /** Asks for the list while the file is locked. */
   interface LockedList {
     @Nullable
@@ -157,7 +148,7 @@ final class PackedRefsQueue {
    *
    * @param list how this repository's settings have the list asked for
    * @throws LockFailedException if another process keeps {@code packed-refs} locked
-   * @throws LeftToJGitException if JGit must do it: nothing has happened
+   * @throws RefReader.LeftToJGit if JGit must do it: nothing has happened
    * @throws IOException if it failed
    */
   void run(Request request, Terms terms, LockedList list) throws IOException {
@@ -256,7 +247,7 @@ final class PackedRefsQueue {
       for (int attempt = 1; !going.isEmpty(); attempt++) {
         ParsedRefs packed = list.get(byContent);
         if (packed == null) {
-          throw new LeftToJGitException(file.file());
+          throw new RefReader.LeftToJGit();
         }
         PackedEdits edits = new PackedEdits();
         going.removeIf(each -> !succeeds(each, () -> each.request.collect(packed, edits)));

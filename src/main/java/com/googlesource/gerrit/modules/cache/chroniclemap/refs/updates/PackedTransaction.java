@@ -45,6 +45,7 @@ final class PackedTransaction implements PackedRefsQueue.Request {
   private final RefLocks locks;
   private final List<ReceiveCommand> commands;
   private final RevWalk walk;
+  private final boolean durable;
   private final Map<ReceiveCommand, ObjectId> peeled = new HashMap<>();
   private final Map<String, Ref> oldValues = new HashMap<>();
   @Nullable private Transactions.Link link;
@@ -54,29 +55,17 @@ final class PackedTransaction implements PackedRefsQueue.Request {
     this.locks = locks;
     this.commands = commands;
     this.walk = walk;
-  }
-
-  /** A ref is not as it is expected. */
-  private static final class UnexpectedException extends IOException {
-    private static final long serialVersionUID = 1;
-
-    private final transient ReceiveCommand command;
-
-    UnexpectedException(ReceiveCommand command) {
-      super(command.getRefName() + " has changed");
-      this.command = command;
-    }
+    this.durable = writer.isDurable();
   }
 
   /**
    * Does it all.
    *
-   * @return null; or the command whose ref is not as it expects: then nothing has changed
+   * @throws NameConflicts.RefusedException if a ref is not as its command expects
    * @throws IOException if it failed; then nothing has changed, but where the disk may not keep
    *     that all has
    */
-  @Nullable
-  ReceiveCommand run() throws IOException {
+  void run() throws IOException {
     for (ReceiveCommand command : commands) {
       if (command.getType() != ReceiveCommand.Type.DELETE) {
         RevObject object = walk.parseAny(command.getNewId());
@@ -84,15 +73,21 @@ final class PackedTransaction implements PackedRefsQueue.Request {
       }
     }
     try {
-      writer.write(this, new PackedRefsQueue.Terms(locks, true, writer.isDurable()));
-      return null;
-    } catch (UnexpectedException e) {
-      return e.command;
+      writer.write(this, terms());
+    } catch (NameConflicts.RefusedException e) {
+      if (link != null) {
+        undo();
+      }
+      throw e;
     } finally {
       if (link != null) {
         writer.writes().transactions().end(link);
       }
     }
+  }
+
+  private PackedRefsQueue.Terms terms() {
+    return new PackedRefsQueue.Terms(locks, true, durable);
   }
 
   @Override
@@ -105,20 +100,10 @@ final class PackedTransaction implements PackedRefsQueue.Request {
               ? command.getType() == ReceiveCommand.Type.CREATE
               : command.getOldId().equals(old.getObjectId());
       if (!expected) {
-        throw new UnexpectedException(command);
+        throw new NameConflicts.RefusedException(command);
       }
     }
-    ReceiveCommand conflict = NameConflicts.firstPacked(packed, commands);
-    for (int i = 0; conflict == null && i < commands.size(); i++) {
-      // Those of others that are written together with these.
-      if (commands.get(i).getType() == ReceiveCommand.Type.CREATE
-          && edits.areInTheWayOf(commands.get(i).getRefName())) {
-        conflict = commands.get(i);
-      }
-    }
-    if (conflict != null) {
-      throw new UnexpectedException(conflict);
-    }
+    NameConflicts.underLocks(writer.paths(), commands).refuse(packed);
     for (ReceiveCommand command : commands) {
       if (command.getType() == ReceiveCommand.Type.DELETE) {
         edits.remove(command.getRefName(), packed);
@@ -136,6 +121,26 @@ final class PackedTransaction implements PackedRefsQueue.Request {
   public void decide() {
     if (link == null) {
       link = writer.writes().transactions().begin(new TreeMap<>(oldValues));
+    }
+  }
+
+  /**
+   * Looks again. Native git looks for refs and not for locks: whoever has locked a ref above or
+   * below a new one since {@link #collect} may have done so before the new one could be seen, and
+   * is kept out by nothing when its lock is gone.
+   */
+  @Override
+  public void finish() throws IOException {
+    NameConflicts.underLocks(writer.paths(), commands).refuse();
+  }
+
+  /** Gives {@code packed-refs} its old lines again, under the locks. */
+  private void undo() throws IOException {
+    try {
+      writer.write(
+          (packed, edits) -> LooseTransaction.restore(oldValues, Map.of(), packed, edits), terms());
+    } catch (IOException e) {
+      throw new IOException("could not be undone in packed-refs", e);
     }
   }
 }

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
 
+import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
@@ -25,7 +26,6 @@ import java.io.IOException;
 import java.util.List;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.errors.LockFailedException;
-import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.Config;
 import org.eclipse.jgit.lib.ConfigConstants;
@@ -34,7 +34,6 @@ import org.eclipse.jgit.lib.CoreConfig;
 import org.eclipse.jgit.lib.ObjectIdRef;
 import org.eclipse.jgit.lib.ProgressMonitor;
 import org.eclipse.jgit.lib.Ref;
-import org.eclipse.jgit.lib.RefRename;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.lib.StoredConfig;
 
@@ -43,15 +42,15 @@ import org.eclipse.jgit.lib.StoredConfig;
  * for {@code packed-refs}. Any thread may call.
  */
 public final class RefWriter {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
   private static final Config.SectionParser<Boolean> IS_DURABLE =
       config -> config.getBoolean("core", null, "fsyncRefFiles", false);
 
   private final UpdatableRefs refs;
-  private final FileRepository repository;
   private final RefPaths paths;
   private final RefWrites writes;
   private final UpdateSettings settings;
-  private final RefPacker packer;
   private final Recovery recovery;
 
   /**
@@ -61,11 +60,9 @@ public final class RefWriter {
    */
   public RefWriter(UpdatableRefs refs, RefPaths paths, RefWrites writes, UpdateSettings settings) {
     this.refs = refs;
-    this.repository = refs.repository();
     this.paths = paths;
     this.writes = writes;
     this.settings = settings;
-    this.packer = new RefPacker(refs, this);
     this.recovery = new Recovery(this);
   }
 
@@ -76,6 +73,10 @@ public final class RefWriter {
 
   boolean isAtomicByRewrite() {
     return settings.atomic() == UpdateSettings.Atomic.REWRITE;
+  }
+
+  UpdatableRefs refs() {
+    return refs;
   }
 
   RefWrites writes() {
@@ -92,12 +93,12 @@ public final class RefWriter {
   }
 
   RefPacker packer() {
-    return packer;
+    return new RefPacker(this);
   }
 
   /** Whether refs are to outlive a crash of the machine, as the repository's config says. */
   boolean isDurable() {
-    return isDurable(repository.getConfig());
+    return isDurable(refs.repository().getConfig());
   }
 
   /**
@@ -121,7 +122,7 @@ public final class RefWriter {
 
   /** As JGit has it, and git. */
   private boolean makesLog(String name, StoredConfig config) {
-    boolean bare = repository.isBare();
+    boolean bare = refs.repository().isBare();
     return switch (config.getEnum(
         ConfigConstants.CONFIG_CORE_SECTION,
         null,
@@ -180,7 +181,7 @@ public final class RefWriter {
     if (isOwn()) {
       writes.beforeFirstUse(
           () -> {
-            disk().share(SharedMode.of(repository.getConfig()));
+            disk().share(SharedMode.of(refs.repository().getConfig()));
             boolean unused = recovery.run();
           });
     }
@@ -203,7 +204,7 @@ public final class RefWriter {
     } else if (!Journal.isWritable(ref.getLeaf().getName())) {
       return null;
     }
-    FileRefUpdate update = new FileRefUpdate(refs, this, ref);
+    FileRefUpdate update = new FileRefUpdate(this, ref);
     if (detach && ref.isSymbolic()) {
       update.setDetachingSymbolicRef();
     }
@@ -213,15 +214,7 @@ public final class RefWriter {
   /** Returns an update of several refs, or null if JGit must do it. */
   @Nullable
   public BatchRefUpdate newBatchUpdate() {
-    return isOwn() ? new FileBatchUpdate(refs, this) : null;
-  }
-
-  /** Returns a renaming of a ref, or null if JGit must do it. */
-  @Nullable
-  public RefRename newRename(String fromName, String toName) throws IOException {
-    RefUpdate from = newUpdate(fromName, false);
-    RefUpdate to = newUpdate(toName, false);
-    return from == null || to == null ? null : new FileRefRename(refs, this, from, to);
+    return isOwn() ? new FileBatchUpdate(this) : null;
   }
 
   /**
@@ -235,39 +228,33 @@ public final class RefWriter {
       return false;
     }
     try {
-      packer.pack(monitor, all);
+      packer().pack(monitor, all);
       return true;
-    } catch (PackedRefsQueue.LeftToJGitException e) {
+    } catch (RefReader.LeftToJGit e) {
       return false;
     }
   }
 
   /** Notes loose refs that were made: when there are many, they are packed in the background. */
   void madeLoose(int count) {
-    writes.added(count, settings.maxLoose(), packer::packInBackground);
+    int least = settings.maxLoose();
+    writes.added(count, least, () -> packer().packInBackground(least));
   }
 
-  /** Deletes the log of a ref that was deleted, and the folders that only it needed. */
-  void deleteLog(String name) throws IOException {
+  /**
+   * Deletes the log of a ref that is deleted, and the folders that only it needed. The deletion
+   * does not fail if the log stays, as with native git: where the ref was packed it has happened.
+   */
+  void deleteLog(String name) {
     File log = refs.jgit().logFor(name);
-    if (log.isFile()) {
-      disk().delete(log.toPath());
+    try {
+      if (log.isFile()) {
+        disk().delete(log.toPath());
+      }
+    } catch (IOException e) {
+      logger.atWarning().withCause(e).log("the log of %s stays, which is deleted", name);
     }
     RefPaths.deleteEmptyParents(log, name);
-  }
-
-  /** Whether a file of a loose ref can be made: folders that are empty may be in its place. */
-  boolean isFree(String name) throws IOException {
-    File file = paths.loose(name);
-    if (!file.isDirectory()) {
-      return true;
-    }
-    try {
-      disk().deleteEmptyFolders(file);
-    } catch (IOException e) {
-      return !file.exists();
-    }
-    return true;
   }
 
   /** Deletes the file of a loose ref, if it is there. */

@@ -37,8 +37,11 @@ public final class RefWrites {
   private final PackedRefsQueue queue;
   private final Executor background;
 
-  /** Loose refs that were made since they were last packed, about. */
+  /** How many loose refs there are, about: those counted last, and those made since. */
   private final AtomicInteger loose = new AtomicInteger();
+
+  /** How many there may be, as the last packing found; 0 before the first. */
+  private volatile int most;
 
   /** Guarded by this. */
   private boolean used;
@@ -83,6 +86,12 @@ public final class RefWrites {
     return queue;
   }
 
+  /** Notes how many loose refs a packing has left, and how many there may be before the next. */
+  void packed(int looseRefs, int mostLoose) {
+    loose.set(looseRefs);
+    most = mostLoose;
+  }
+
   /** Notes how many loose refs there are, from one who has seen all. */
   public void counted(int looseRefs) {
     loose.set(looseRefs);
@@ -91,18 +100,20 @@ public final class RefWrites {
   /**
    * Notes loose refs that were made.
    *
-   * @param most how many there may be
-   * @param pack is run in the background, once at a time, if there are more now
+   * @param least how many there may be in any case; 0 for any number
+   * @param pack is run in the background, once at a time, if there are too many now; calls {@link
+   *     #packed}
    */
-  void added(int looseRefs, int most, Runnable pack) {
-    if (loose.addAndGet(looseRefs) <= most || most <= 0 || !packing.compareAndSet(false, true)) {
+  void added(int looseRefs, int least, Runnable pack) {
+    if (loose.addAndGet(looseRefs) <= Math.max(least, most)
+        || least <= 0
+        || !packing.compareAndSet(false, true)) {
       return;
     }
     try {
       background.execute(
           () -> {
             try {
-              loose.set(0);
               pack.run();
             } finally {
               packing.set(false);

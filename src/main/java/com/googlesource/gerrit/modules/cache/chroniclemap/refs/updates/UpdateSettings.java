@@ -20,7 +20,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
  * @param by who does it
  * @param atomic how an atomic batch is written
  * @param maxLoose how many loose refs a repository may have before they are packed in the
- *     background; 0 for any number
+ *     background; more in one with more than a thousand times as many packed refs; 0 for any number
  */
 public record UpdateSettings(By by, Atomic atomic, int maxLoose) {
   /** Who updates refs. */

@@ -19,6 +19,6 @@
  * <p>The face is {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefWriter},
  * which makes updates of {@link
  * com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdatableRefs}. To follow one,
- * read {@code FileBatchUpdate}, then {@code RefTransaction}.
+ * read {@code FileBatchUpdate}, then {@code LooseTransaction}.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;

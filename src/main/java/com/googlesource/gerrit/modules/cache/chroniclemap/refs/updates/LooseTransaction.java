@@ -18,7 +18,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedEdits;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Transactions;
 import java.io.IOException;
 import java.util.HashMap;
@@ -27,7 +26,6 @@ import java.util.Map;
 import java.util.NavigableMap;
 import java.util.TreeMap;
 import org.eclipse.jgit.annotations.Nullable;
-import org.eclipse.jgit.errors.LockFailedException;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.transport.ReceiveCommand;
 
@@ -55,8 +53,7 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * <p>Costs grow with the refs of the batch; with the size of {@code packed-refs} only where a line
  * has to leave it.
  */
-final class RefTransaction implements PackedRefsQueue.Request {
-  private final UpdatableRefs refs;
+final class LooseTransaction implements PackedRefsQueue.Request {
   private final RefWriter writer;
   private final RefLocks locks;
   private final List<ReceiveCommand> commands;
@@ -68,6 +65,8 @@ final class RefTransaction implements PackedRefsQueue.Request {
   /** Lines that are to leave {@code packed-refs}. */
   private final Map<String, Ref> removed = new HashMap<>();
 
+  private NameConflicts conflicts;
+
   /** Set by the decision. */
   @Nullable private Transactions.Link link;
 
@@ -77,13 +76,8 @@ final class RefTransaction implements PackedRefsQueue.Request {
    * @param commands in the order of names, for which the locks are
    * @param durable whether it is to outlive a crash of the machine
    */
-  RefTransaction(
-      UpdatableRefs refs,
-      RefWriter writer,
-      RefLocks locks,
-      List<ReceiveCommand> commands,
-      boolean durable) {
-    this.refs = refs;
+  LooseTransaction(
+      RefWriter writer, RefLocks locks, List<ReceiveCommand> commands, boolean durable) {
     this.writer = writer;
     this.locks = locks;
     this.commands = commands;
@@ -93,15 +87,11 @@ final class RefTransaction implements PackedRefsQueue.Request {
   /**
    * Does it all.
    *
-   * @return null; or the command whose ref is not as it expects: then nothing has changed
+   * @throws NameConflicts.RefusedException if a ref is not as its command expects
    * @throws IOException if it failed; then nothing has changed, but where the message says so
    */
-  @Nullable
-  ReceiveCommand run() throws IOException, RefReader.LeftToJGit {
-    ReceiveCommand refused = readOldValues();
-    if (refused != null) {
-      return refused;
-    }
+  void run() throws IOException {
+    readOldValues();
     writeNewValues();
     try {
       change();
@@ -111,7 +101,6 @@ final class RefTransaction implements PackedRefsQueue.Request {
       }
     }
     writer.madeLoose((int) commands.stream().filter(this::makesLoose).count());
-    return null;
   }
 
   private boolean makesLoose(ReceiveCommand command) {
@@ -121,7 +110,7 @@ final class RefTransaction implements PackedRefsQueue.Request {
 
   private void change() throws IOException {
     try {
-      if (commands.stream().anyMatch(RefTransaction::deletes)) {
+      if (commands.stream().anyMatch(LooseTransaction::deletes)) {
         writer.write(this, new PackedRefsQueue.Terms(locks, true, durable));
       } else {
         decide();
@@ -139,13 +128,14 @@ final class RefTransaction implements PackedRefsQueue.Request {
 
   // ---- prepare
 
-  @Nullable
-  private ReceiveCommand readOldValues() throws IOException, RefReader.LeftToJGit {
+  private void readOldValues() throws IOException {
     // Files first: a ref that is packed meanwhile is in the list that is asked for afterwards.
+    conflicts = NameConflicts.underLocks(writer.paths(), commands);
     for (ReceiveCommand command : commands) {
-      oldValues.put(command.getRefName(), refs.reader().loose().readFile(command.getRefName()));
+      oldValues.put(
+          command.getRefName(), writer.refs().reader().loose().readFile(command.getRefName()));
     }
-    ParsedRefs packed = refs.reader().packed();
+    ParsedRefs packed = writer.refs().reader().packed();
     for (ReceiveCommand command : commands) {
       String name = command.getRefName();
       Ref old = oldValues.get(name);
@@ -154,14 +144,13 @@ final class RefTransaction implements PackedRefsQueue.Request {
         oldValues.put(name, old);
       }
       if (old != null) {
-        refs.sawRefs();
+        writer.refs().sawRefs();
       }
-      if (!isAsExpected(command, old)
-          || (makesLoose(command) && !writer.isFree(command.getRefName()))) {
-        return command;
+      if (!isAsExpected(command, old)) {
+        throw new NameConflicts.RefusedException(command);
       }
     }
-    return NameConflicts.firstPacked(packed, commands);
+    conflicts.refuse(packed);
   }
 
   private static boolean isAsExpected(ReceiveCommand command, @Nullable Ref old) {
@@ -183,9 +172,7 @@ final class RefTransaction implements PackedRefsQueue.Request {
 
   @Override
   public void collect(ParsedRefs packed, PackedEdits edits) throws IOException {
-    if (NameConflicts.firstPacked(packed, commands) != null) {
-      throw new LockFailedException(writer.paths().packedRefs());
-    }
+    conflicts.refuse(packed);
     removed.clear();
     for (ReceiveCommand command : commands) {
       if (!deletes(command)) {
@@ -269,7 +256,9 @@ final class RefTransaction implements PackedRefsQueue.Request {
       }
     }
     try {
-      writer.write(this::restoreLines, new PackedRefsQueue.Terms(locks, false, durable));
+      writer.write(
+          (packed, edits) -> restore(oldValues, removed, packed, edits),
+          new PackedRefsQueue.Terms(locks, false, durable));
     } catch (IOException e) {
       why.addSuppressed(new IOException("could not be undone in packed-refs", e));
     }
@@ -278,8 +267,11 @@ final class RefTransaction implements PackedRefsQueue.Request {
   /**
    * Gives {@code packed-refs} the lines it had: some may have left it, and others may have packed
    * new values while these were there. Nothing is written if it has them.
+   *
+   * @param removed lines of those that were loose
    */
-  private void restoreLines(ParsedRefs packed, PackedEdits edits) {
+  static void restore(
+      Map<String, Ref> oldValues, Map<String, Ref> removed, ParsedRefs packed, PackedEdits edits) {
     oldValues.forEach(
         (name, old) -> {
           if (old == null) {

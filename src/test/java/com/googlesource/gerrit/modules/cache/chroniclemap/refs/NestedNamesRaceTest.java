@@ -1,0 +1,367 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.common.collect.Range;
+import com.google.common.io.MoreFiles;
+import com.google.common.io.RecursiveDeleteOption;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefWrites;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.eclipse.jgit.api.PackRefsCommand;
+import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.lib.BatchRefUpdate;
+import org.eclipse.jgit.lib.NullProgressMonitor;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefUpdate;
+import org.eclipse.jgit.revwalk.RevWalk;
+import org.eclipse.jgit.transport.ReceiveCommand;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Two make {@code x} and {@code x/y} at the same time: one of them waits before each of its steps
+ * in turn, and meanwhile the other does all of its own. Never are both there, and each is told what
+ * has become of its own.
+ */
+@Timeout(value = 300, threadMode = ThreadMode.SEPARATE_THREAD)
+class NestedNamesRaceTest {
+  private static final String PARENT = "refs/heads/x";
+  private static final String CHILD = "refs/heads/x/y";
+
+  /** Waits when refs are locked and looked for, and nothing is renamed yet. */
+  private static final String HOOK =
+      """
+      #!/bin/sh
+      if [ "$1" = prepared ]; then
+        echo prepared
+        cat go-on
+      fi
+      """;
+
+  @TempDir Path folder;
+
+  private TestRefs test;
+
+  /** How a ref is made. */
+  private enum Way {
+    SINGLE,
+    BATCH,
+    REWRITE,
+    PACKED_AFTERWARDS
+  }
+
+  /** Who begins and waits, and who comes meanwhile. */
+  private record Case(String first, Way firstWay, Way secondWay, boolean oneProcess) {
+    String second() {
+      return first.equals(PARENT) ? CHILD : PARENT;
+    }
+  }
+
+  static Stream<Case> cases() {
+    return Stream.of(PARENT, CHILD)
+        .flatMap(
+            first ->
+                Arrays.stream(Way.values())
+                    .flatMap(
+                        way ->
+                            Arrays.stream(Way.values())
+                                .flatMap(
+                                    other ->
+                                        Stream.of(true, false)
+                                            .map(one -> new Case(first, way, other, one)))));
+  }
+
+  static Stream<Case> casesBesideGit() {
+    return cases().filter(c -> c.oneProcess && c.secondWay == Way.SINGLE);
+  }
+
+  /** A disk of which one step waits until it is told to go on. */
+  private static final class Waits extends RefDisk {
+    private final CountDownLatch isThere = new CountDownLatch(1);
+    private final CountDownLatch goesOn = new CountDownLatch(1);
+    private int left;
+
+    /**
+     * Makes it.
+     *
+     * @param step the number of the step that waits, from 1 on; 0 for none
+     */
+    Waits(int step) {
+      left = step;
+    }
+
+    @Override
+    protected void about(String what, Path file) throws IOException {
+      synchronized (this) {
+        if (--left != 0) {
+          return;
+        }
+      }
+      isThere.countDown();
+      try {
+        goesOn.await();
+      } catch (InterruptedException e) {
+        throw new IOException(e);
+      }
+    }
+  }
+
+  /** What a process has of the repository; it writes by the thread that asks. */
+  private final class Writer {
+    private final FileRefDatabase loose;
+    private final FileRefDatabase rewrites;
+    private final RefWrites writes;
+
+    Writer(RefDisk disk) {
+      PackedRefsFile packed =
+          new PackedRefsFile(
+              test.folder().resolve("packed-refs").toFile(),
+              new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
+      writes = new RefWrites(packed, disk, Runnable::run, Runnable::run);
+      loose = database(packed, UpdateSettings.Atomic.LOOSE);
+      rewrites = database(packed, UpdateSettings.Atomic.REWRITE);
+    }
+
+    private FileRefDatabase database(PackedRefsFile packed, UpdateSettings.Atomic atomic) {
+      return test.database(packed, writes, new UpdateSettings(UpdateSettings.By.OWN, atomic, 0));
+    }
+
+    /** Returns whether the ref was made. */
+    boolean make(String name, Way way) throws IOException {
+      try {
+        return switch (way) {
+          case SINGLE -> single(name);
+          case BATCH -> batch(loose, name);
+          case REWRITE -> batch(rewrites, name);
+          case PACKED_AFTERWARDS -> {
+            boolean made = single(name);
+            loose.packRefs(
+                NullProgressMonitor.INSTANCE, new PackRefsCommand(test.repository()).setAll(true));
+            yield made;
+          }
+        };
+      } catch (IOException e) {
+        return false;
+      }
+    }
+
+    private boolean single(String name) throws IOException {
+      RefUpdate update = loose.newUpdate(name, false);
+      update.setNewObjectId(test.commits().get(0));
+      return update.update() == RefUpdate.Result.NEW;
+    }
+
+    private boolean batch(FileRefDatabase refs, String name) throws IOException {
+      BatchRefUpdate batch = refs.newBatchUpdate().setAtomic(true);
+      List<ReceiveCommand> commands =
+          Stream.of(name, name + "-2")
+              .map(n -> new ReceiveCommand(ObjectId.zeroId(), test.commits().get(0), n))
+              .toList();
+      batch.addCommand(commands);
+      try (RevWalk walk = new RevWalk(test.repository())) {
+        batch.execute(walk, NullProgressMonitor.INSTANCE);
+      }
+      Set<ReceiveCommand.Result> results =
+          commands.stream().map(ReceiveCommand::getResult).collect(Collectors.toSet());
+      if (results.contains(ReceiveCommand.Result.OK)) {
+        assertThat(results).hasSize(1);
+        return true;
+      }
+      return false;
+    }
+
+    void close() {
+      writes.locker().close();
+    }
+  }
+
+  @BeforeEach
+  void open() throws Exception {
+    test = TestRefs.create(folder.resolve("test.git"), null);
+    Path hook = test.folder().resolve("waiting/reference-transaction");
+    Files.createDirectories(hook.getParent());
+    Files.writeString(hook, HOOK, UTF_8);
+    Files.setPosixFilePermissions(hook, PosixFilePermissions.fromString("rwx------"));
+    Process fifo = new ProcessBuilder("mkfifo", goOn().toString()).inheritIO().start();
+    assertThat(fifo.waitFor()).isEqualTo(0);
+  }
+
+  @AfterEach
+  void close() {
+    test.close();
+  }
+
+  private Path goOn() {
+    return test.folder().resolve("go-on");
+  }
+
+  @ParameterizedTest
+  @MethodSource("cases")
+  void oneOfTwoIsMade(Case c) throws Exception {
+    for (int step = 1; ; step++) {
+      Waits disk = new Waits(step);
+      Writer first = new Writer(disk);
+      Writer second = c.oneProcess ? first : new Writer(new RefDisk());
+      FutureTask<Boolean> made = new FutureTask<>(() -> first.make(c.first, c.firstWay));
+      FutureTask<Boolean> other = new FutureTask<>(() -> second.make(c.second(), c.secondWay));
+      Thread waits = start(made);
+      boolean isThere = awaitStep(disk, waits);
+      // Until it is over, or waits for the first one too.
+      boolean ended = awaitEndOrWait(start(other));
+      disk.goesOn.countDown();
+      String when = c + ", before step " + step;
+      // If it is not over, each may have met the other one's lock.
+      check(when, Map.of(c.first, made.get(), c.second(), other.get()), ended ? 1 : 0);
+      first.close();
+      second.close();
+      if (!isThere) {
+        assertThat(step).isGreaterThan(5);
+        return;
+      }
+      deleteAll();
+    }
+  }
+
+  /** Git has locked its ref and looked for others by then, and goes on when ours is over. */
+  @ParameterizedTest
+  @MethodSource("casesBesideGit")
+  void oneOfTwoIsMadeBesideGit(Case c) throws Exception {
+    for (int step = 1; ; step++) {
+      Waits disk = new Waits(step);
+      Writer ours = new Writer(disk);
+      FutureTask<Boolean> made = new FutureTask<>(() -> ours.make(c.first, c.firstWay));
+      boolean isThere = awaitStep(disk, start(made));
+      Process git =
+          new ProcessBuilder(
+                  "git",
+                  "-c",
+                  "core.hooksPath=waiting",
+                  "update-ref",
+                  c.second(),
+                  test.commits().get(0).name())
+              .directory(test.folder().toFile())
+              .redirectErrorStream(true)
+              .start();
+      try (BufferedReader said =
+          new BufferedReader(new InputStreamReader(git.getInputStream(), UTF_8))) {
+        boolean prepared = "prepared".equals(said.readLine());
+        disk.goesOn.countDown();
+        made.get();
+        if (prepared) {
+          Files.writeString(goOn(), "");
+        }
+        while (said.readLine() != null) {}
+      } finally {
+        git.descendants().forEach(ProcessHandle::destroyForcibly);
+      }
+      String when = c + " and git, before step " + step;
+      check(when, Map.of(c.first, made.get(), c.second(), git.waitFor() == 0), 1);
+      ours.close();
+      if (!isThere) {
+        assertThat(step).isGreaterThan(5);
+        return;
+      }
+      deleteAll();
+    }
+  }
+
+  private static Thread start(FutureTask<Boolean> task) {
+    Thread thread = new Thread(task, "refs-of-a-test");
+    thread.setDaemon(true);
+    thread.start();
+    return thread;
+  }
+
+  /** Returns whether the thread came to the step, or was done without it. */
+  private static boolean awaitStep(Waits disk, Thread thread) {
+    while (disk.isThere.getCount() > 0) {
+      if (!thread.isAlive()) {
+        return disk.isThere.getCount() == 0;
+      }
+      Thread.onSpinWait();
+    }
+    return true;
+  }
+
+  /** Returns whether it is over. */
+  private static boolean awaitEndOrWait(Thread thread) {
+    while (true) {
+      switch (thread.getState()) {
+        case TERMINATED -> {
+          return true;
+        }
+        case BLOCKED, WAITING, TIMED_WAITING -> {
+          return false;
+        }
+        default -> Thread.onSpinWait();
+      }
+    }
+  }
+
+  private void check(String when, Map<String, Boolean> made, int least)
+      throws IOException, ExecutionException {
+    try (FileRepository anew = new FileRepository(test.folder().toFile())) {
+      Set<String> there =
+          anew.getRefDatabase().getRefs().stream()
+              .map(Ref::getName)
+              .filter(made::containsKey)
+              .collect(Collectors.toSet());
+      Set<String> expected = made.keySet().stream().filter(made::get).collect(Collectors.toSet());
+      assertWithMessage(when).that(there).isEqualTo(expected);
+      assertWithMessage(when).that(there.size()).isIn(Range.closed(least, 1));
+    }
+    try (Stream<Path> files = Files.walk(test.folder())) {
+      assertWithMessage(when)
+          .that(files.filter(file -> file.toString().endsWith(".lock")).toList())
+          .isEmpty();
+    }
+  }
+
+  private void deleteAll() throws IOException {
+    Files.deleteIfExists(test.folder().resolve("packed-refs"));
+    MoreFiles.deleteDirectoryContents(
+        test.folder().resolve("refs/heads"), RecursiveDeleteOption.ALLOW_INSECURE);
+  }
+}
