@@ -421,7 +421,7 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
   public boolean isNameConflicting(String name) throws IOException {
     boolean isConflicting =
         ask(refs -> refs.isNameConflicting(name), refs -> refs.isNameConflicting(name));
-    return isConflicting && isEarly() ? shared.isNameConflicting(name) : isConflicting;
+    return isConflicting && (!isEarly() || shared.isNameConflicting(name));
   }
 
   private boolean isEarly() {
