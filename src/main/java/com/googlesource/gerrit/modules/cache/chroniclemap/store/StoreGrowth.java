@@ -296,7 +296,7 @@ final class StoreGrowth implements DiskBudget.Owner {
       context.threads.settle(
           () -> {
             file.saveUsage();
-            file.base();
+            holder.force(/* all= */ true);
           });
     }
   }
@@ -458,7 +458,7 @@ final class StoreGrowth implements DiskBudget.Owner {
     context.lock.lock();
     try {
       if (holder.uses(file) && file.isRebuilding()) {
-        context.counters.notStored.add(rebuild.copySegment(segment, context.minCreated()));
+        context.counters.notStored.add(rebuild.copySegment(segment, context::isTooOld));
       }
     } finally {
       context.lock.unlock();

@@ -58,7 +58,7 @@ final class StoreImport {
    * @param more bytes of the values that come after this one, about
    */
   ImportResult put(byte[] keyBytes, byte[] value, long created, long more) {
-    if (created < context.minCreated()) {
+    if (context.isTooOld(created)) {
       return ImportResult.TOO_OLD;
     }
     if (keyBytes.length > context.settings.maxKey() || value.length > context.settings.maxValue()) {

@@ -18,6 +18,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentRe
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueCopy;
 import java.io.IOException;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongPredicate;
 
 /**
  * The next generation of a store while it is filled from the one in use. There is one as long as
@@ -48,10 +49,10 @@ public final class Rebuild {
   /**
    * Copies a segment; returns how many values did not fit.
    *
-   * @param minCreated values made before are left out; milliseconds since the epoch
+   * @param isTooOld asked when a value was made that is left out then; milliseconds since the epoch
    */
-  public long copySegment(int index, long minCreated) throws IOException {
-    long lost = copy.copySegment(index, minCreated);
+  public long copySegment(int index, LongPredicate isTooOld) throws IOException {
+    long lost = copy.copySegment(index, isTooOld);
     int segments = old.values().map().segments();
     bytesToCopy = old.values().liveBytes() * (segments - index - 1) / segments;
     return lost;
@@ -71,7 +72,8 @@ public final class Rebuild {
   boolean put(byte[] key, byte[] value, long created, boolean evict) {
     if (!evict && !next.values().hasRoomFor(bytesToCopy + value.length)) {
       // Or else what is still to be copied would have to go for it.
-      if (old.values().contains(key) || next.values().contains(key)) {
+      if (old.values().isWrongWhenOld()
+          && (old.values().contains(key) || next.values().contains(key))) {
         old.markVoid(key);
         next.markVoid(key);
         drop(key);

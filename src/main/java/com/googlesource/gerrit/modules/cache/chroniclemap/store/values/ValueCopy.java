@@ -24,6 +24,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongPredicate;
 
 /**
  * Copies the values of a file into the one that is to take its place, while both are read and
@@ -52,10 +53,10 @@ public final class ValueCopy implements AutoCloseable {
    * value is copied with its head, wherever its parts are. Where there is no room, values of less
    * use go.
    *
-   * @param minCreated values made before are left out; milliseconds since the epoch
+   * @param isTooOld tells from when a value was made whether it is left out
    * @return how many values did not fit
    */
-  public long copySegment(int segment, long minCreated) throws IOException {
+  public long copySegment(int segment, LongPredicate isTooOld) throws IOException {
     source.map().check(segment);
     if (source.map().state().records(segment) == 0) {
       return 0;
@@ -67,7 +68,7 @@ public final class ValueCopy implements AutoCloseable {
         reader.read(
             segment,
             record -> {
-              if (record.isPart() || record.created() < minCreated) {
+              if (record.isPart() || isTooOld.test(record.created())) {
                 return;
               }
               if (record.kind() == Envelope.HEAD) {
