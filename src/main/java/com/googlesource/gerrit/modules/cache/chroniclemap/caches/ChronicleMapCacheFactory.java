@@ -39,6 +39,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.io.IOException;
@@ -336,7 +337,12 @@ final class ChronicleMapCacheFactory
           directory
               .get()
               .openStore(
-                  new StoreSettings(def.name(), def.version(), limit, settings.maxAge(def)),
+                  new StoreSettings(
+                      def.name(),
+                      def.version(),
+                      limit,
+                      settings.maxAge(def),
+                      oldValuesOf(def.name())),
                   mode,
                   report -> log.report(def.name(), limit, report));
       // The store is the one of before if a plugin is being reloaded, and so is its import.
@@ -357,6 +363,12 @@ final class ChronicleMapCacheFactory
       log.warn("Cache " + def.name() + " is kept in memory only: " + e.getMessage());
       return Optional.empty();
     }
+  }
+
+  private static OldValues oldValuesOf(String cache) {
+    return PureCaches.NAMES.contains(cache)
+        ? OldValues.RIGHT
+        : H2Imports.isSecret(cache) ? OldValues.DANGEROUS : OldValues.STALE;
   }
 
   /** What is invalidated while a cache is in memory only must not come back when it is not. */

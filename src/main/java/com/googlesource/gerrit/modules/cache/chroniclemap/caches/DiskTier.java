@@ -107,7 +107,8 @@ final class DiskTier<K, V> {
   }
 
   private static boolean isOlder(Held<?> held, long millis) {
-    return millis != Long.MAX_VALUE && System.currentTimeMillis() - held.created > millis;
+    // As in the store, which finds no value either that is as far in the future.
+    return millis != Long.MAX_VALUE && Math.abs(System.currentTimeMillis() - held.created) > millis;
   }
 
   /** The ticket to take before a value is computed; any number if there is no stored key. */

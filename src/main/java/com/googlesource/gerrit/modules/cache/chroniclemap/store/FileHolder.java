@@ -20,6 +20,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusy
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -235,6 +236,25 @@ final class FileHolder {
         cause,
         "its file failed and was given up; it is kept in memory only until there is another");
     failed.accept(failing);
+  }
+
+  /**
+   * Brings what was changed until now to the disk; for any thread. Gives the file up if the disk
+   * did not take it: older values may be read where it is not in memory any more.
+   *
+   * @param all see {@link FileInUse#force}
+   */
+  void force(boolean all) {
+    FileInUse forced = file;
+    try {
+      if (forced != null) {
+        forced.force(all);
+      }
+    } catch (FileSystemException e) {
+      context.faults.warn(e, "cannot open its file to force it; tried again in a minute");
+    } catch (IOException | RuntimeException | InternalError e) {
+      fail(forced, e);
+    }
   }
 
   /**

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
@@ -53,6 +54,12 @@ final class StoreChanges {
 
   /** Stores a value in place of any older one; returns a ticket. */
   long put(byte[] keyBytes, byte[] value, long created) {
+    if (context.settings.oldValues() == OldValues.RIGHT) {
+      // As if it had been computed: nothing is noted, and the older value may stay until then.
+      long ticket = context.tickets.current(HashedKey.hashOf(keyBytes));
+      putIfCurrent(keyBytes, value, created, ticket);
+      return ticket;
+    }
     return change(new HashedKey(keyBytes), PendingWrite.put(value, created));
   }
 
@@ -158,6 +165,8 @@ final class StoreChanges {
     boolean olderMayBeThere = change.outcome == Outcome.BUSY || change.outcome == Outcome.EARLY;
     if (change.outcome == Outcome.OVER || (olderMayBeThere && holder.isOver())) {
       changeElsewhere(key, write);
+    } else if (context.settings.oldValues() == OldValues.DANGEROUS) {
+      holder.force(/* all= */ false);
     }
     return change.ticket;
   }

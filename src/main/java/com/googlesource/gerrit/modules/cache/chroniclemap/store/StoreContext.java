@@ -112,8 +112,11 @@ final class StoreContext {
     return any;
   }
 
-  /** Values made before are too old; milliseconds since the epoch. */
-  long minCreated() {
-    return maxAgeMillis == Long.MAX_VALUE ? Long.MIN_VALUE : clock.getAsLong() - maxAgeMillis;
+  /**
+   * Whether a value is too old that was made at that time, in milliseconds since the epoch. One
+   * from the future was made before the clock was set back, and may be no older than it is early.
+   */
+  boolean isTooOld(long created) {
+    return maxAgeMillis != Long.MAX_VALUE && Math.abs(clock.getAsLong() - created) > maxAgeMillis;
   }
 }

@@ -210,7 +210,7 @@ final class StoreGrowth {
         context.threads.settle(
             () -> {
               file.saveUsage();
-              file.base();
+              holder.force(/* all= */ true);
             });
       }
     } finally {
@@ -311,7 +311,7 @@ final class StoreGrowth {
     context.lock.lock();
     try {
       if (holder.uses(file) && file.isRebuilding()) {
-        context.counters.notStored.add(rebuild.copySegment(segment, context.minCreated()));
+        context.counters.notStored.add(rebuild.copySegment(segment, context::isTooOld));
       }
     } finally {
       context.lock.unlock();

@@ -54,7 +54,7 @@ final class StoreImport {
 
   /** Brings a value in unless the store knows better; see {@link ImportResult}. */
   ImportResult put(byte[] keyBytes, byte[] value, long created) {
-    if (created < context.minCreated()) {
+    if (context.isTooOld(created)) {
       return ImportResult.TOO_OLD;
     }
     if (keyBytes.length > context.settings.maxKey() || value.length > context.settings.maxValue()) {

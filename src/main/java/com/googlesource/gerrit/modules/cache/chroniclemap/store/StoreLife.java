@@ -18,6 +18,7 @@ import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -266,12 +267,15 @@ final class StoreLife {
       closedFile.saveUsage();
       try {
         closedFile.settle(ours);
-      } catch (IOException | InternalError e) {
+      } catch (FileSystemException e) {
         // Once the folder was given back it is merely late.
         if (ours.get()) {
           context.faults.warn(
               e, "cannot make sure that its file is on disk; it is used again if it is");
         }
+      } catch (IOException | InternalError e) {
+        context.faults.warn(e, "the disk did not take all of its file, so it will start empty");
+        holder.markForDiscard();
       }
     }
   }

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Holes;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
@@ -50,7 +51,12 @@ final class StoreOpener {
     StoreContext.Counters counters = context.counters;
     this.maker =
         new GenerationMaker(
-            files, context.usage, settings.maxValue(), counters.evictions, counters.damaged);
+            files,
+            context.usage,
+            settings.maxValue(),
+            settings.oldValues() == OldValues.RIGHT,
+            counters.evictions,
+            counters.damaged);
   }
 
   /**
@@ -124,6 +130,10 @@ final class StoreOpener {
         Holes.fill(files.disk(), found.path());
       }
       state.takeOver(found.path(), verdict);
+      if (settings.oldValues() == OldValues.DANGEROUS) {
+        // Or else a disk that has not taken what the last user wrote would show that later.
+        files.disk().force(found.path());
+      }
       generation = maker.open(found, state);
     } catch (IOException | RuntimeException | Error e) {
       state.release();

@@ -59,7 +59,7 @@ final class StoreReads {
       return null;
     }
     Value value = findNewest(key);
-    if (value != null && value.created() < context.minCreated()) {
+    if (value != null && context.isTooOld(value.created())) {
       context.counters.expired.increment();
       var unused = context.threads.write(() -> removeIf(key, this::isExpired));
       return null;
@@ -114,7 +114,7 @@ final class StoreReads {
 
   private boolean isExpired(FileInUse file, byte[] key) throws DamagedEntryException {
     StoredValue value = file.read(key);
-    return value != null && !value.isVoid() && value.created() < context.minCreated();
+    return value != null && !value.isVoid() && context.isTooOld(value.created());
   }
 
   private void countDamaged(DamagedEntryException e) {

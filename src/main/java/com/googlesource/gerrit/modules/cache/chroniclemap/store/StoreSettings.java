@@ -28,8 +28,24 @@ import java.util.Optional;
  * @param maxBytes hard bound on the store's file, bytes; one and a half times that while it grows,
  *     up to twice while it is repaired
  * @param maxAge values older than this are not found any more; empty for no limit
+ * @param oldValues what it would mean to find an older value of a key again
  */
-public record StoreSettings(String name, int version, long maxBytes, Optional<Duration> maxAge) {
+public record StoreSettings(
+    String name, int version, long maxBytes, Optional<Duration> maxAge, OldValues oldValues) {
+  /** What it would mean to find an older value of a key again. */
+  public enum OldValues {
+    /** Nothing: a key names what its value is made from, so each of its values is right. */
+    RIGHT,
+    /** An answer that is not true any more. */
+    STALE,
+    /** That somebody who signed out is signed in: each change is forced to disk as it is made. */
+    DANGEROUS
+  }
+
+  public StoreSettings(String name, int version, long maxBytes, Optional<Duration> maxAge) {
+    this(name, version, maxBytes, maxAge, OldValues.STALE);
+  }
+
   public StoreSettings {
     requireNonNull(name, "name");
     requireNonNull(maxAge, "maxAge");

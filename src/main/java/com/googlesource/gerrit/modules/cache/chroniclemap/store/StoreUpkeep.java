@@ -194,7 +194,8 @@ final class StoreUpkeep {
   void sweepIfDue() {
     long interval = Math.clamp(context.maxAgeMillis / 10, MIN_SWEEP_MILLIS, MAX_SWEEP_MILLIS);
     long now = context.clock.getAsLong();
-    if (now - lastSweep >= interval) {
+    // Also when the clock was set back.
+    if (Math.abs(now - lastSweep) >= interval) {
       lastSweep = now;
       sweepExpired();
     }
@@ -203,8 +204,8 @@ final class StoreUpkeep {
       growth.fitIfDue(file);
       // Not when it is opened: that would cost each start some time of the processor.
       file.expectRandomAccess();
-      context.threads.settle(file::base);
-      if (now - lastSave >= SAVE_MILLIS) {
+      context.threads.settle(() -> holder.force(/* all= */ true));
+      if (Math.abs(now - lastSave) >= SAVE_MILLIS) {
         lastSave = now;
         context.threads.settle(file::saveUsage);
       }
@@ -225,7 +226,7 @@ final class StoreUpkeep {
         if (!holder.uses(file) || file.isRebuilding() || i >= file.segments()) {
           return;
         }
-        context.counters.expired.add(file.removeOlder(i, context.minCreated()));
+        context.counters.expired.add(file.removeOld(i, context::isTooOld));
       } catch (StoreBusyException e) {
         // The next sweep finds what stays.
         logger.atFine().withCause(e).log("Cache %s", context.settings.name());

@@ -38,7 +38,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 final class StoreWriter {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** Heap that waiting writes of one store may take; beyond it, putters write themselves. */
+  /** Heap that waiting writes of all stores may take; beyond it, putters write themselves. */
   private static final long MAX_PENDING_BYTES = 16 << 20;
 
   private static final long RETRY_SECONDS = 1;
@@ -66,7 +66,7 @@ final class StoreWriter {
 
   /** Whether more may wait. */
   boolean hasRoom() {
-    return context.pending.bytes() < MAX_PENDING_BYTES;
+    return PendingWrites.bytesOfAll() < MAX_PENDING_BYTES;
   }
 
   /** Has a background thread write what waits. */

@@ -18,6 +18,9 @@ import static com.google.common.truth.Truth.assertThat;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrite;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.file.Files;
@@ -100,6 +103,20 @@ class SlowOpeningTest {
 
   private static byte[] bytes(String text) {
     return text.getBytes(UTF_8);
+  }
+
+  @Test
+  void whatWaitsIsBoundForAllStoresTogether() {
+    PendingWrites other = new PendingWrites();
+    other.change(new HashedKey(key(0)), (key, before) -> PendingWrite.put(new byte[16 << 20], 1));
+    try {
+      store.put(key(1), bytes("new"), 1);
+      assertThat(store.stats().notStored()).isEqualTo(1);
+    } finally {
+      other.clear();
+    }
+    store.put(key(2), bytes("new"), 1);
+    assertThat(store.stats().notStored()).isEqualTo(1);
   }
 
   private static byte[] key(int number) {

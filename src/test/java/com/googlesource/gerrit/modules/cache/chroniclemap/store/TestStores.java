@@ -21,6 +21,8 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.stream.Stream;
@@ -52,6 +54,21 @@ public final class TestStores {
     try (Stream<Path> files = Files.list(folder)) {
       for (Path file : files.filter(f -> f.toString().endsWith(".state")).toList()) {
         Disk.REAL.map(file).putInt(FileState.CLOSED_AT, 0);
+      }
+    }
+  }
+
+  /**
+   * Has the stores of a folder, which were closed, look as if the machine had stopped under them
+   * after they had been on disk once.
+   */
+  public static void leaveToCrash(Path folder) throws IOException {
+    leaveOpen(folder);
+    try (Stream<Path> files = Files.list(folder)) {
+      for (Path file : files.filter(f -> f.toString().endsWith(".state")).toList()) {
+        ByteBuffer state = Disk.REAL.map(file).order(ByteOrder.LITTLE_ENDIAN);
+        state.putInt(FileState.BASED_AT, 1);
+        state.put(FileState.BOOT_AT, (byte) 'x');
       }
     }
   }

@@ -238,6 +238,23 @@ class UpkeepTest {
   // ---- expiry
 
   @Test
+  void aClockThatIsSetBackMakesNothingImmortal() throws Exception {
+    Store store =
+        TestStores.open(
+            directory, new StoreSettings("back", 1, 4 * MB, Optional.of(Duration.ofHours(1))));
+    put(store, 1, 1000);
+    clock.addAndGet(-Duration.ofMinutes(50).toMillis());
+    put(store, 2, 1000);
+    store.flush();
+    assertThat(store.read(key(1))).isNotNull();
+    clock.addAndGet(-Duration.ofMinutes(20).toMillis());
+    assertThat(store.read(key(2))).isNotNull();
+    store.sweepIfDue();
+    assertThat(store.stats().entries()).isEqualTo(1);
+    assertThat(store.read(key(1))).isNull();
+  }
+
+  @Test
   void whatIsTooOldLeavesTheDiskUnread() throws Exception {
     Store store =
         TestStores.open(

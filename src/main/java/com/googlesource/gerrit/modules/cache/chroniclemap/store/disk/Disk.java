@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.disk;
 import java.io.IOException;
 import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.FileSystemException;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.util.List;
@@ -69,7 +70,13 @@ public interface Disk {
   /** Unmaps a file. To touch it after that ends the process. */
   void unmap(MappedByteBuffer mapped);
 
-  /** Makes sure that what a file holds stays if the machine stops. An interrupt does not matter. */
+  /**
+   * Makes sure that what a file holds stays if the machine stops. An interrupt does not matter.
+   *
+   * @throws FileSystemException if the file can't be opened; any other exception says that the disk
+   *     did not take all of it. The system may have dropped that by now and read what was there
+   *     before, and does not say so a second time
+   */
   void force(Path file) throws IOException;
 
   /**
@@ -88,8 +95,8 @@ public interface Disk {
   void touch(Path file, long millis) throws IOException;
 
   /**
-   * Names the time between two starts of the machine, and the device of a file in it; empty if it
-   * can't be told. At most 64 characters of ASCII.
+   * Names the time between two starts of the machine, and the device of a file in it since that was
+   * attached; empty if the first can't be told. At most 64 characters of ASCII.
    */
   String boot(Path file) throws IOException;
 

@@ -47,6 +47,17 @@ final class RealDisk implements Disk {
 
   private static final Object UNSAFE;
 
+  /** Where the system tells of its devices. */
+  private final Path sys;
+
+  RealDisk() {
+    this(Path.of("/sys"));
+  }
+
+  RealDisk(Path sys) {
+    this.sys = sys;
+  }
+
   static {
     Method cleaner = null;
     Object unsafe = null;
@@ -96,20 +107,17 @@ final class RealDisk implements Disk {
 
   @Override
   public void sync(Path folder) throws IOException {
-    force(folder, StandardOpenOption.READ);
+    force(folder);
   }
 
+  /** For reading, as a file system that met errors can't be written any more, and has to say so. */
   @Override
-  public void force(Path file) throws IOException {
-    force(file, StandardOpenOption.WRITE);
-  }
-
-  private static void force(Path path, OpenOption option) throws IOException {
+  public void force(Path path) throws IOException {
     boolean interrupted = false;
     try {
       while (true) {
         interrupted |= Thread.interrupted();
-        try (FileChannel channel = FileChannel.open(path, option)) {
+        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
           channel.force(true);
           return;
         } catch (ClosedByInterruptException e) {
@@ -193,7 +201,35 @@ final class RealDisk implements Disk {
 
   @Override
   public String boot(Path file) throws IOException {
-    return BOOT_ID.isEmpty() ? "" : BOOT_ID + " " + Files.getAttribute(file, "unix:dev");
+    if (BOOT_ID.isEmpty()) {
+      return "";
+    }
+    long device = (Long) Files.getAttribute(file, "unix:dev");
+    return BOOT_ID + " " + device + " " + attachment(file, device);
+  }
+
+  /**
+   * Counts up with each disk that is attached to this machine, so that one that was away, and may
+   * have been put back to an older state meanwhile, is another one. Empty before Linux 5.15 and
+   * where there is no disk below: on NFS or ZFS.
+   */
+  private String attachment(Path file, long device) {
+    // As the C library packs them.
+    long major = (device >>> 8 & 0xfff) | (device >>> 32 & ~0xfffL);
+    long minor = (device & 0xff) | (device >>> 12 & ~0xffL);
+    Path disk = sys.resolve("dev/block/" + major + ":" + minor);
+    try {
+      if (!Files.exists(disk)) {
+        // As on btrfs, which has numbers of its own.
+        Path source = Path.of(Files.getFileStore(file).name()).getFileName();
+        disk = sys.resolve("class/block/" + source);
+      }
+      Path count = disk.resolve("diskseq");
+      // Of a partition the whole disk knows.
+      return Files.readString(Files.exists(count) ? count : disk.resolve("../diskseq")).trim();
+    } catch (IOException e) {
+      return "";
+    }
   }
 
   private static String readBootId() {

@@ -116,28 +116,20 @@ public final class Envelope {
 
   /** Whether these bytes are a record that was stored under this key. */
   public static boolean isValid(byte[] storedKey, byte[] record) {
-    return record.length >= HEADER_LENGTH
-        && (int) INT.get(record, CRC_OFFSET)
-            == checksum(
-                storedKey,
-                kindOf(record),
-                (long) LONG.get(record, CREATED_OFFSET),
-                record,
-                HEADER_LENGTH,
-                record.length - HEADER_LENGTH);
+    return isValid(storedKey, 0, storedKey.length, record, 0, record.length);
   }
 
-  /** As {@link #isValid(byte[], byte[])}, of a key and a record that stand among other bytes. */
-  public static boolean isValid(
-      byte[] bytes, int keyOffset, int keyLength, int recordOffset, int recordLength) {
+  /** As above, of a key and a record that stand among other bytes. */
+  static boolean isValid(
+      byte[] key, int keyOffset, int keyLength, byte[] bytes, int recordOffset, int recordLength) {
     return recordLength >= HEADER_LENGTH
         && (int) INT.get(bytes, recordOffset + CRC_OFFSET)
             == checksum(
-                bytes,
+                key,
                 keyOffset,
                 keyLength,
                 kind(storedKindOf(bytes, recordOffset)),
-                (long) LONG.get(bytes, recordOffset + CREATED_OFFSET),
+                createdOf(bytes, recordOffset),
                 bytes,
                 recordOffset + HEADER_LENGTH,
                 recordLength - HEADER_LENGTH);

@@ -79,12 +79,12 @@ public final class FileState {
   public static final int CLOSED_AT = 128;
 
   private static final int CHANGED_AT = 132;
-  private static final int BASED_AT = 136;
+  public static final int BASED_AT = 136;
   private static final int ON_DISK_AT = 140;
   private static final int HAS_CHECKSUM_AT = 144;
   private static final int FILE_CHECKSUM_AT = 148;
   private static final int MODIFIED_AT = 152;
-  private static final int BOOT_AT = 192;
+  public static final int BOOT_AT = 192;
   private static final int KEY_AT = 256;
   private static final int TEXT_BYTES = 64;
   private static final int TOUCHED_AT = 320;
@@ -136,6 +136,12 @@ public final class FileState {
 
   /** Whether this process has made sure that the disk says so, of this file and no older one. */
   private volatile boolean noted;
+
+  /**
+   * Whether anything may have been written to the store's file since it was last forced, by another
+   * process too.
+   */
+  private volatile boolean unforced = true;
 
   private FileState(Disk disk, Path path, ByteBuffer buffer) {
     this.disk = disk;
@@ -209,9 +215,13 @@ public final class FileState {
     }
   }
 
-  private static int fixedChecksum(ByteBuffer buffer) {
+  static int fixedChecksum(ByteBuffer buffer) {
+    // Copied first: a fault of mapped memory inside a CRC32C ends the process, in a copy it is an
+    // InternalError.
+    byte[] fixed = new byte[END_OF_FIXED - SEGMENTS_AT];
+    buffer.get(SEGMENTS_AT, fixed);
     CRC32C crc = new CRC32C();
-    crc.update(buffer.slice(SEGMENTS_AT, END_OF_FIXED - SEGMENTS_AT));
+    crc.update(fixed);
     return (int) crc.getValue();
   }
 
@@ -478,6 +488,22 @@ public final class FileState {
     noted = true;
   }
 
+  /** To be called after something was written to the store's file. */
+  public void wrote() {
+    if (!unforced) {
+      unforced = true;
+    }
+  }
+
+  /**
+   * Whether the store's file is to be forced to disk; what is written from here on is not in it.
+   */
+  public boolean takeUnforced() {
+    boolean taken = unforced;
+    unforced = false;
+    return taken;
+  }
+
   // ---- what the segments hold
 
   /** Notes that a segment is about to be written to; for the writer. */
@@ -501,6 +527,7 @@ public final class FileState {
     records.addAndGet(moreRecords);
     values.addAndGet(moreValues);
     bytes.addAndGet(moreBytes);
+    wrote();
   }
 
   /** Whether a segment must not be used before it was checked. */

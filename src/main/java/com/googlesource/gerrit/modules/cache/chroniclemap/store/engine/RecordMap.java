@@ -439,6 +439,7 @@ public final class RecordMap {
         long offset = entry.value().offset() + Envelope.VOID_OFFSET;
         ((RandomDataOutput<?>) in)
             .writeByte(offset, (byte) (in.readByte(offset) | Envelope.VOID_BYTE));
+        state.wrote();
       }
     }
   }

@@ -50,7 +50,7 @@ public final class RecordView {
     keyAt = numberEnd;
     recordLength = length(keyAt + keyLength, limit, maxRecord);
     recordAt = numberEnd;
-    return recordLength >= 0 && Envelope.isValid(bytes, keyAt, keyLength, recordAt, recordLength);
+    return Envelope.isValid(bytes, keyAt, keyLength, bytes, recordAt, recordLength);
   }
 
   /** Reads a length that so many bytes follow; returns -1 if it makes no sense. */

@@ -22,6 +22,7 @@ import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
@@ -39,13 +40,15 @@ import java.util.stream.Stream;
 final class SegmentMender {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** So many segments are put in order at a time, each with as much heap as it has bytes. */
-  private static final int STRIPES = 4;
+  /** So many segments are put in order at a time in the whole process. */
+  private static final List<Stripe> STRIPES = Stream.generate(Stripe::new).limit(4).toList();
 
   /** Held while one of its segments is put in order. */
   private static final class Stripe {
-    /** Used again for the next segment; null before the first one and after the last. */
-    SegmentRepair repair;
+    private static final byte[] NONE = {};
+
+    /** Heap for a copy of a segment; kept as long as there may be another one. */
+    volatile byte[] room = NONE;
   }
 
   private final Disk disk;
@@ -54,7 +57,6 @@ final class SegmentMender {
   private final KeyPlaces places;
   private final FileState state;
   private final SegmentHeaders headers;
-  private final Stripe[] stripes = new Stripe[STRIPES];
   private final LongAdder damaged;
 
   /**
@@ -77,9 +79,6 @@ final class SegmentMender {
     this.state = state;
     this.headers = headers;
     this.damaged = damaged;
-    for (int i = 0; i < STRIPES; i++) {
-      stripes[i] = new Stripe();
-    }
   }
 
   /**
@@ -89,25 +88,27 @@ final class SegmentMender {
    * @throws StoreBusyException if there is too little memory
    */
   void mend(int segment) {
-    Stripe stripe = stripes[segment % STRIPES];
+    Stripe stripe = STRIPES.get(Math.floorMod(path.hashCode() + segment, STRIPES.size()));
     synchronized (stripe) {
       if (!state.isUnchecked(segment)) {
         return;
       }
       boolean interrupted = false;
       try {
-        if (stripe.repair == null) {
-          stripe.repair = new SegmentRepair(layout, places);
+        byte[] room = stripe.room;
+        if (room.length < layout.segmentBytes()) {
+          room = new byte[layout.segmentBytes()];
+          stripe.room = room;
         }
         while (true) {
           // An interrupt closes the channel that it meets.
           interrupted |= Thread.interrupted();
           try (FileChannel channel =
               disk.open(path, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE))) {
-            mend(segment, channel, stripe.repair);
+            mend(segment, channel, new SegmentRepair(layout, places, room));
             if (state.unchecked() == 0) {
-              // Nobody is in the other stripes any more.
-              Stream.of(stripes).forEach(each -> each.repair = null);
+              // Another file that needs it has it made again.
+              STRIPES.forEach(each -> each.room = Stripe.NONE);
             }
             return;
           } catch (ClosedByInterruptException e) {

@@ -45,11 +45,17 @@ final class SegmentRepair {
   private int damaged;
   private boolean slotsChange;
 
-  SegmentRepair(FileLayout layout, KeyPlaces places) {
+  /**
+   * Prepares for a segment.
+   *
+   * @param room for the copy: as many bytes as a segment has, or more
+   */
+  SegmentRepair(FileLayout layout, KeyPlaces places, byte[] room) {
     this.layout = layout;
     this.places = places;
-    bytes = new byte[layout.segmentBytes()];
-    segment = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+    bytes = room;
+    segment =
+        ByteBuffer.wrap(room, 0, layout.segmentBytes()).slice().order(ByteOrder.LITTLE_ENDIAN);
     slots = ByteBuffer.allocate(layout.slots() * layout.slotBytes()).order(ByteOrder.LITTLE_ENDIAN);
     used = new long[layout.freeListBytes() / Long.BYTES];
   }
@@ -59,22 +65,22 @@ final class SegmentRepair {
     return segment;
   }
 
-  /** Entries of the last segment. */
+  /** Entries of the segment. */
   int entries() {
     return entries;
   }
 
-  /** Values of the last segment: entries that are no parts of values. */
+  /** Values of the segment: entries that are no parts of values. */
   int values() {
     return values;
   }
 
-  /** Bytes of keys and records of the last segment. */
+  /** Bytes of keys and records of the segment. */
   int bytes() {
     return recordBytes;
   }
 
-  /** Slots of the last segment that led to no valid record. */
+  /** Slots of the segment that led to no valid record. */
   int damaged() {
     return damaged;
   }
@@ -85,14 +91,11 @@ final class SegmentRepair {
   }
 
   /**
-   * Puts the copy in order.
+   * Puts the copy in order, once.
    *
    * @return whether the bytes before {@link #endOfIndex} have changed
    */
   boolean run(int index) {
-    damaged = 0;
-    empty();
-    slotsChange = false;
     int taken = 0;
     for (int at = 0; at < slots.capacity(); at += layout.slotBytes()) {
       long slot = layout.slot(segment, at);
@@ -141,7 +144,7 @@ final class SegmentRepair {
   private Taken take(long slot, int index) {
     long chunk = layout.chunkOf(slot);
     if (chunk >= layout.chunks()
-        || !record.parse(bytes, layout.startOf(chunk), bytes.length, layout.maxRecord())
+        || !record.parse(bytes, layout.startOf(chunk), segment.capacity(), layout.maxRecord())
         || !isPlace(slot, index)
         || !isWhatItsKeySays()) {
       damaged++;
@@ -193,7 +196,7 @@ final class SegmentRepair {
 
   private boolean isSameKey(long slot) {
     return other.parse(
-            bytes, layout.startOf(layout.chunkOf(slot)), bytes.length, layout.maxRecord())
+            bytes, layout.startOf(layout.chunkOf(slot)), segment.capacity(), layout.maxRecord())
         && Arrays.equals(
             bytes,
             record.keyAt(),

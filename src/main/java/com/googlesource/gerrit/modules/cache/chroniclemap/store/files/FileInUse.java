@@ -28,6 +28,7 @@ import java.io.IOException;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.LongPredicate;
 
 /**
  * The file of a store, and while it is rebuilt the next one too.
@@ -174,7 +175,7 @@ public final class FileInUse {
       if (after != null) {
         after.markVoid(key);
       }
-      if (generation == current && after == next) {
+      if (isInUse(generation, after)) {
         return;
       }
     }
@@ -230,9 +231,9 @@ public final class FileInUse {
     return current.values().map().segments();
   }
 
-  /** Removes the values of a segment that were made before; returns how many. */
-  public int removeOlder(int segment, long minCreated) {
-    return current.values().removeOlder(segment, minCreated);
+  /** Removes the values of a segment that were made too long ago; returns how many. */
+  public int removeOld(int segment, LongPredicate isTooOld) {
+    return current.values().removeOld(segment, isTooOld);
   }
 
   /** Checks a segment of the current file. */
@@ -391,18 +392,33 @@ public final class FileInUse {
   }
 
   /**
-   * Sees to it, once, that the current file survives a crash of the machine, with what is in it by
-   * then or later; without the lock.
+   * Brings what was changed until now to the disk; without the lock.
+   *
+   * @param all whether to force what is known of the current file too; it survives a crash then
+   * @throws IOException as {@link Disk#force}: a file that the disk did not take must not be used
+   *     any more
    */
-  public void base() {
-    Generation based = current;
-    try {
-      based.base();
-    } catch (IOException | InternalError e) {
-      if (based == current) {
-        faults.warn(e, "cannot make sure that its file is on disk; tried again in a minute");
+  public void force(boolean all) throws IOException {
+    Generation generation;
+    Generation after;
+    do {
+      generation = current;
+      after = next;
+      try {
+        generation.force(all);
+        if (after != null) {
+          after.force(/* all= */ false);
+        }
+      } catch (IOException e) {
+        if (isInUse(generation, after)) {
+          throw e;
+        }
       }
-    }
+    } while (!isInUse(generation, after));
+  }
+
+  private boolean isInUse(Generation generation, Generation after) {
+    return generation == current && after == next;
   }
 
   /** Saves what is known of the use of values. */

@@ -24,6 +24,8 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDis
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
+import java.nio.file.FileSystemException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.StandardOpenOption;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -39,6 +41,12 @@ public final class Generation {
   private final GenerationName name;
   private final ValueTable values;
   private final Gate gate = new Gate();
+
+  /** Held while the file is forced to disk. */
+  private final Object forcing = new Object();
+
+  /** Whether what is known of the file was forced since the file was. Guarded by that. */
+  private boolean saved;
 
   Generation(Disk disk, GenerationName name, ValueTable values) {
     this.disk = disk;
@@ -152,17 +160,42 @@ public final class Generation {
   }
 
   /**
-   * Sees to it, once, that the file survives a crash of the machine; see {@link FileInUse#base}.
+   * Brings what was written until now to the disk, if anything was since the last time. Those who
+   * ask at the same time wait for each other, and the second of them has forced what the others
+   * have written.
+   *
+   * @param all whether to force what is known of the file too. The first time this sees to it that
+   *     the file survives a crash of the machine, with what is in it by then or later
    */
-  void base() throws IOException {
-    if (state().isBased()) {
-      return;
+  void force(boolean all) throws IOException {
+    synchronized (forcing) {
+      if (state().takeUnforced()) {
+        saved = false;
+        try {
+          forceFile();
+        } catch (FileSystemException e) {
+          state().wrote();
+          throw e;
+        }
+      }
+      if (all && !saved) {
+        if (!state().isBased()) {
+          // No older file has this one's name after a crash of the machine.
+          disk.sync(name.path().toAbsolutePath().getParent());
+          state().noteBased();
+        }
+        disk.force(name.statePath());
+        saved = true;
+      }
     }
-    disk.force(name.path());
-    // No older file has this one's name after a crash of the machine.
-    disk.sync(name.path().toAbsolutePath().getParent());
-    state().noteBased();
-    disk.force(name.statePath());
+  }
+
+  private void forceFile() throws IOException {
+    try {
+      disk.force(name.growingPath());
+    } catch (NoSuchFileException e) {
+      disk.force(name.path());
+    }
   }
 
   /**

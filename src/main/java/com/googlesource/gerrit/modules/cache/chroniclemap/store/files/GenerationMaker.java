@@ -29,11 +29,17 @@ import java.util.concurrent.atomic.LongAdder;
  * Makes and opens the generations of one store.
  *
  * @param maxValue bytes of the largest value that may be put
+ * @param oldValuesAreRight whether a key names what its value is made from
  * @param evictions counts values that leave to make room
  * @param damaged counts records that are found damaged when segments are put in order or copied
  */
 public record GenerationMaker(
-    FilesOnDisk files, Usage usage, long maxValue, LongAdder evictions, LongAdder damaged) {
+    FilesOnDisk files,
+    Usage usage,
+    long maxValue,
+    boolean oldValuesAreRight,
+    LongAdder evictions,
+    LongAdder damaged) {
   /** Makes the first generation of a store, empty and under the name by which it counts. */
   public Generation first(long bytes) throws IOException {
     GenerationName name = files.generation(1, bytes, Geometry.DEFAULT_BYTES_PER_SLOT);
@@ -64,6 +70,7 @@ public record GenerationMaker(
   }
 
   private Generation generation(GenerationName name, RecordMap map) {
-    return new Generation(files.disk(), name, new ValueTable(map, maxValue, usage, evictions));
+    return new Generation(
+        files.disk(), name, new ValueTable(map, maxValue, oldValuesAreRight, usage, evictions));
   }
 }

@@ -34,6 +34,9 @@ public final class PendingWrites {
    */
   private static final int ROOM = 512;
 
+  /** Of the writes that wait in all stores of the process. */
+  private static final AtomicLong ALL = new AtomicLong();
+
   private final ConcurrentHashMap<HashedKey, PendingWrite> writes = new ConcurrentHashMap<>(ROOM);
   private final AtomicLong bytes = new AtomicLong();
 
@@ -56,6 +59,11 @@ public final class PendingWrites {
     return bytes.get();
   }
 
+  /** As {@link #bytes}, for all stores of the process. */
+  public static long bytesOfAll() {
+    return ALL.get();
+  }
+
   public PendingWrite get(HashedKey key) {
     return writes.get(key);
   }
@@ -75,7 +83,9 @@ public final class PendingWrites {
         key,
         (k, before) -> {
           PendingWrite after = change.apply(k, before);
-          bytes.addAndGet(weight(k, after) - weight(k, before));
+          long more = weight(k, after) - weight(k, before);
+          bytes.addAndGet(more);
+          ALL.addAndGet(more);
           if (before == null && after != null) {
             count.incrementAndGet();
           }

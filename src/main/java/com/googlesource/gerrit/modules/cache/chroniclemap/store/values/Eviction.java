@@ -87,7 +87,7 @@ final class Eviction {
         segment,
         (storedKey, created, bytes) ->
             add(
-                Math.clamp(now - created, 0, MAX_AGE),
+                Math.min(Math.abs(now - created), MAX_AGE),
                 keep.mustStay(storedKey) ? MUST_STAY : usage.frequency(storedKey),
                 bytes));
     boolean[] goes = choose(share);

@@ -25,6 +25,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongPredicate;
 
 /**
  * The step from one file to the one that takes its place: each segment is copied, while both are
@@ -63,7 +64,7 @@ public final class Rebuild implements AutoCloseable {
   public boolean put(byte[] key, byte[] value, long created, boolean evict) {
     if (!evict && !target.hasRoomFor(bytesToCopy + value.length)) {
       // Or else what is still to be copied would have to go for it.
-      if (source.contains(key) || target.contains(key)) {
+      if (source.isWrongWhenOld() && (source.contains(key) || target.contains(key))) {
         source.markVoid(key);
         target.markVoid(key);
         drop(key);
@@ -92,10 +93,10 @@ public final class Rebuild implements AutoCloseable {
    * value is copied with its head, wherever its parts are. Where there is no room, values of less
    * use go.
    *
-   * @param minCreated values made before are left out; milliseconds since the epoch
+   * @param isTooOld tells from when a value was made whether it is left out
    * @return how many values did not fit
    */
-  public long copySegment(int segment, long minCreated) throws IOException {
+  public long copySegment(int segment, LongPredicate isTooOld) throws IOException {
     source.map().check(segment);
     int segments = source.map().segments();
     bytesToCopy = source.liveBytes() * (segments - segment - 1) / segments;
@@ -109,7 +110,7 @@ public final class Rebuild implements AutoCloseable {
         reader.read(
             segment,
             record -> {
-              if (record.isPart() || record.created() < minCreated) {
+              if (record.isPart() || isTooOld.test(record.created())) {
                 return;
               }
               if (record.kind() == Envelope.HEAD) {

@@ -28,6 +28,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongPredicate;
 
 /**
  * Whole values in a {@link RecordMap}, split into parts where they are too large for one entry, and
@@ -61,6 +62,7 @@ public final class ValueTable {
 
   private final RecordMap map;
   private final long maxValue;
+  private final boolean oldValuesAreRight;
   private final Usage usage;
   private final LongAdder evictions;
   private final Eviction eviction;
@@ -78,11 +80,15 @@ public final class ValueTable {
    * Takes over an open file.
    *
    * @param maxValue bytes of the largest value that may be put
+   * @param oldValuesAreRight whether a value in place of another is no change: a key names what its
+   *     value is made from
    * @param evictions counts values that leave to make room
    */
-  public ValueTable(RecordMap map, long maxValue, Usage usage, LongAdder evictions) {
+  public ValueTable(
+      RecordMap map, long maxValue, boolean oldValuesAreRight, Usage usage, LongAdder evictions) {
     this.map = map;
     this.maxValue = maxValue;
+    this.oldValuesAreRight = oldValuesAreRight;
     this.usage = usage;
     this.evictions = evictions;
     this.eviction = new Eviction(map, usage);
@@ -91,6 +97,11 @@ public final class ValueTable {
 
   public RecordMap map() {
     return map;
+  }
+
+  /** Whether a value must not be found once another one was put for its key. */
+  public boolean isWrongWhenOld() {
+    return !oldValuesAreRight;
   }
 
   /** Whether the file is so full that a larger one should be made. */
@@ -191,7 +202,9 @@ public final class ValueTable {
     PartList oldParts = replaced != null ? replaced : partListOf(key);
     // The old value's room may be what the new one lacks.
     if (contains(key)) {
-      markVoid(key);
+      if (!oldValuesAreRight) {
+        markVoid(key);
+      }
       map.remove(StoredKey.ofValue(key));
     }
     removeParts(key, oldParts);
@@ -218,7 +231,7 @@ public final class ValueTable {
 
   private boolean putParts(byte[] key, byte[] value, long created, boolean evict) {
     // Only as long as it makes a difference: to look costs a read.
-    boolean same = !state.isNoted() && isThere(key, value);
+    boolean same = oldValuesAreRight || (!state.isNoted() && isThere(key, value));
     PartList list =
         new PartList(ThreadLocalRandom.current().nextLong(), value.length, map.maxPayload());
     partsInWriting = list.id();
@@ -269,13 +282,13 @@ public final class ValueTable {
     removeParts(key, oldParts);
   }
 
-  /** Removes the values of a segment that were made before; returns how many. */
-  public int removeOlder(int segment, long minCreated) {
+  /** Removes the values of a segment that were made too long ago; returns how many. */
+  public int removeOld(int segment, LongPredicate isTooOld) {
     List<byte[]> old = new ArrayList<>();
     map.scanSegment(
         segment,
         (storedKey, created, bytes) -> {
-          if (created < minCreated && !StoredKey.isPart(storedKey)) {
+          if (isTooOld.test(created) && !StoredKey.isPart(storedKey)) {
             old.add(storedKey.clone());
           }
         });
@@ -346,7 +359,7 @@ public final class ValueTable {
    * @return false if there was no room; then any older record of the key is gone as well
    */
   boolean putRecord(byte[] storedKey, byte[] record, boolean evict) {
-    return putRecord(storedKey, record, evict, /* same= */ false);
+    return putRecord(storedKey, record, evict, /* same= */ oldValuesAreRight);
   }
 
   private boolean putRecord(byte[] storedKey, byte[] record, boolean evict, boolean same) {

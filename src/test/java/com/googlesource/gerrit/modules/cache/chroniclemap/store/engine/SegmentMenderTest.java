@@ -27,8 +27,10 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
@@ -102,6 +104,41 @@ class SegmentMenderTest {
         FileState.open(Disk.REAL, FileState.pathOf(path), geometry.segments()).orElseThrow();
     state.takeOver(path, FileState.Verdict.UNSURE);
     return RecordMapBuilder.open(Disk.REAL, path, geometry, state, damaged);
+  }
+
+  /** Files of which some segments are never used take no heap for the others. */
+  @Test
+  void theHeapForItIsTheProcesses() throws Exception {
+    List<RecordMap> files = new ArrayList<>();
+    try {
+      for (int i = 0; i < 10; i++) {
+        path = temp.resolve("file" + i + ".chm");
+        geometry = Geometry.forFileOf(2 * LARGE, Geometry.DEFAULT_BYTES_PER_SLOT);
+        TestStores.file(path, geometry).close();
+        files.add(open());
+      }
+      long before = usedHeap();
+      for (RecordMap file : files) {
+        for (int segment = 0; segment < 6; segment++) {
+          file.check(segment);
+        }
+        assertThat(file.state().unchecked()).isEqualTo(2);
+      }
+      assertThat(usedHeap() - before).isLessThan(12L << 20);
+    } finally {
+      files.forEach(RecordMap::close);
+    }
+  }
+
+  /** Heap in use when all that nobody needs has gone. */
+  private static long usedHeap() {
+    long least = Long.MAX_VALUE;
+    for (int i = 0; i < 5; i++) {
+      System.gc();
+      Runtime runtime = Runtime.getRuntime();
+      least = Math.min(least, runtime.totalMemory() - runtime.freeMemory());
+    }
+    return least;
   }
 
   /** Puts all segments in order; returns how many slots led to no valid record. */

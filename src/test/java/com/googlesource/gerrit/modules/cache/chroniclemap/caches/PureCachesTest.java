@@ -1,0 +1,67 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
+
+import static com.google.common.truth.Truth.assertThat;
+
+import com.google.common.cache.Cache;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What is left of caches when the machine stops, by whether their keys name their content. */
+class PureCachesTest {
+  @TempDir Path temp;
+
+  private static Cache<String, String> build(TestSite site, String name) {
+    return site.build(new TestCacheDef(name));
+  }
+
+  @Test
+  void aPutIsNoChangeWhereTheKeyNamesTheContent() throws Exception {
+    try (TestSite site = new TestSite(temp, TestSite.Backend.CHRONICLE)) {
+      for (String name : new String[] {"modified_files", "conflicts"}) {
+        Cache<String, String> cache = build(site, name);
+        // As Gerrit's loader does, beside the cache's own.
+        cache.put("key", "value");
+        cache.put("key", "the value, serialized otherwise");
+      }
+      Path folder = site.inventory().directory().orElseThrow();
+      site.stop();
+      TestStores.leaveToCrash(folder);
+    }
+    try (TestSite site = new TestSite(temp, TestSite.Backend.CHRONICLE)) {
+      assertThat(build(site, "modified_files").getIfPresent("key")).isNotNull();
+      assertThat(build(site, "conflicts").getIfPresent("key")).isNull();
+    }
+  }
+
+  @Test
+  void anInvalidationIsAChangeEverywhere() throws Exception {
+    try (TestSite site = new TestSite(temp, TestSite.Backend.CHRONICLE)) {
+      Cache<String, String> cache = build(site, "modified_files");
+      cache.put("key", "value");
+      cache.put("other", "value");
+      cache.invalidate("key");
+      Path folder = site.inventory().directory().orElseThrow();
+      site.stop();
+      TestStores.leaveToCrash(folder);
+    }
+    try (TestSite site = new TestSite(temp, TestSite.Backend.CHRONICLE)) {
+      assertThat(build(site, "modified_files").getIfPresent("other")).isNull();
+    }
+  }
+}

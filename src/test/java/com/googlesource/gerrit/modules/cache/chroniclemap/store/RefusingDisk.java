@@ -1,0 +1,104 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * The disk of this machine, but from a moment on it takes nothing that is written to files. As with
+ * Linux and ext4: a page that could not be written back counts as clean even so, may leave memory,
+ * and is then read as it was before; who forces the file next is told that, once.
+ */
+final class RefusingDisk extends ForwardingDisk {
+  /** What the disk has of each file that was forced. */
+  private final Map<Path, byte[]> written = new HashMap<>();
+
+  /** Files of which something was lost and nobody was told. */
+  private final Set<Path> failed = new HashSet<>();
+
+  private boolean refuses;
+  private boolean hasNoHandles;
+  private int forced;
+
+  RefusingDisk() {
+    super(Disk.REAL);
+  }
+
+  synchronized void refuse() {
+    refuses = true;
+  }
+
+  /** From now on, or no more, the process has too many files open. */
+  synchronized void setHandles(boolean any) {
+    hasNoHandles = !any;
+  }
+
+  /** How often a file was forced. */
+  synchronized int forced() {
+    return forced;
+  }
+
+  /** Does what the system does some time: tries to write, and takes all pages out of memory. */
+  synchronized void writeBackAndReclaim() throws IOException {
+    for (Path file : written.keySet()) {
+      if (Files.exists(file) && writeBack(file)) {
+        failed.add(file);
+      }
+    }
+  }
+
+  /** Returns whether anything of a file was lost. */
+  private boolean writeBack(Path file) throws IOException {
+    byte[] now = Files.readAllBytes(file);
+    byte[] before = written.get(file);
+    if (!refuses || before == null) {
+      written.put(file, now);
+      return false;
+    }
+    if (Arrays.equals(now, before)) {
+      return false;
+    }
+    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+      var unused = channel.write(ByteBuffer.wrap(before), 0);
+    }
+    return true;
+  }
+
+  @Override
+  public synchronized void force(Path file) throws IOException {
+    if (hasNoHandles) {
+      throw new FileSystemException(file.toString(), null, "Too many open files (a test)");
+    }
+    super.force(file);
+    forced++;
+    boolean lost = writeBack(file);
+    if (failed.remove(file) || lost) {
+      throw new IOException("Input/output error (a test)");
+    }
+  }
+}
