@@ -27,7 +27,6 @@ import com.google.gerrit.server.cache.mem.PassthroughLoadingCache;
 import com.google.gerrit.server.plugins.Plugin;
 import com.google.gerrit.server.plugins.ReloadPluginListener;
 import com.google.inject.Inject;
-import com.google.inject.ProvisionException;
 import com.google.inject.Singleton;
 import com.google.inject.name.Named;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.H2Imports;
@@ -89,6 +88,9 @@ final class ChronicleMapCacheFactory
   private final StartLog log = new StartLog();
   private Optional<String> memoryOnlyReason = Optional.empty();
 
+  /** Why this server must not start; empty if it may. */
+  private Optional<String> refusal = Optional.empty();
+
   /** Whether the stores may be stale at the next start, and that could not be noted. */
   private boolean toBeDistrusted;
 
@@ -109,8 +111,6 @@ final class ChronicleMapCacheFactory
    * Opens the folder of the stores. A server that can't have what any server could have does not
    * start; an offline program goes on with caches in memory: nobody minds but for the time it
    * takes.
-   *
-   * @throws ProvisionException if a server must not start
    */
   private Optional<StoreDirectory> openDirectory() {
     Optional<String> missingFlags = JvmFlags.missing();
@@ -151,10 +151,10 @@ final class ChronicleMapCacheFactory
         "%s. Gerrit waits for up to %d s until it has ended".formatted(who, PATIENCE.toSeconds()));
   }
 
+  /** Not by an exception here: Guice would make this once more for each who needs it. */
   private void refuseToServe(String reason) {
     if (!settings.isOfflineProgram()) {
-      StartLog.writeNow(settings.site(), "ERROR", reason);
-      throw new ProvisionException(reason);
+      refusal = Optional.of(reason);
     }
   }
 
@@ -433,8 +433,18 @@ final class ChronicleMapCacheFactory
     return Collections.newSetFromMap(new IdentityHashMap<>());
   }
 
+  /**
+   * When Gerrit is about to be ready.
+   *
+   * @throws IllegalStateException if it must not start: by now its error_log is open, which is
+   *     where an administrator looks
+   */
   @Override
   public void start() {
+    refusal.ifPresent(
+        reason -> {
+          throw new IllegalStateException(reason);
+        });
     log.open();
     if (!settings.isOfflineProgram()) {
       // The others leave what H2 holds to the daemon, which opens more of the caches.
