@@ -54,6 +54,7 @@ import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
 import org.junit.jupiter.api.io.TempDir;
@@ -177,14 +178,18 @@ class NestedNamesRaceTest {
           case REWRITE -> batch(rewrites, name);
           case PACKED_AFTERWARDS -> {
             boolean made = single(name);
-            loose.packRefs(
-                NullProgressMonitor.INSTANCE, new PackRefsCommand(test.repository()).setAll(true));
+            pack();
             yield made;
           }
         };
       } catch (IOException e) {
         return false;
       }
+    }
+
+    void pack() throws IOException {
+      loose.packRefs(
+          NullProgressMonitor.INSTANCE, new PackRefsCommand(test.repository()).setAll(true));
     }
 
     private boolean single(String name) throws IOException {
@@ -264,6 +269,35 @@ class NestedNamesRaceTest {
     }
   }
 
+  /** As git, which made the one below, would not have seen the lock either. */
+  @Test
+  void aFileStaysWhereItsFolderKeepsGitOut() throws Exception {
+    Process git = git(PARENT);
+    try (BufferedReader said =
+        new BufferedReader(new InputStreamReader(git.getInputStream(), UTF_8))) {
+      assertThat(said.readLine()).isEqualTo("prepared");
+      String id = test.commits().get(0).name();
+      assertThat(test.tryGit("update-ref", CHILD, id).status()).isEqualTo(0);
+      Writer ours = new Writer(new RefDisk());
+      ours.pack();
+      ours.close();
+      Files.writeString(goOn(), "");
+      while (said.readLine() != null) {}
+    } finally {
+      git.descendants().forEach(ProcessHandle::destroyForcibly);
+    }
+    check("packed", Map.of(PARENT, git.waitFor() == 0, CHILD, true), 1);
+  }
+
+  /** Has git make a ref, which waits when it is prepared. */
+  private Process git(String name) throws IOException {
+    return new ProcessBuilder(
+            "git", "-c", "core.hooksPath=waiting", "update-ref", name, test.commits().get(0).name())
+        .directory(test.folder().toFile())
+        .redirectErrorStream(true)
+        .start();
+  }
+
   /** Git has locked its ref and looked for others by then, and goes on when ours is over. */
   @ParameterizedTest
   @MethodSource("casesBesideGit")
@@ -273,17 +307,7 @@ class NestedNamesRaceTest {
       Writer ours = new Writer(disk);
       FutureTask<Boolean> made = new FutureTask<>(() -> ours.make(c.first, c.firstWay));
       boolean isThere = awaitStep(disk, start(made));
-      Process git =
-          new ProcessBuilder(
-                  "git",
-                  "-c",
-                  "core.hooksPath=waiting",
-                  "update-ref",
-                  c.second(),
-                  test.commits().get(0).name())
-              .directory(test.folder().toFile())
-              .redirectErrorStream(true)
-              .start();
+      Process git = git(c.second());
       try (BufferedReader said =
           new BufferedReader(new InputStreamReader(git.getInputStream(), UTF_8))) {
         boolean prepared = "prepared".equals(said.readLine());
