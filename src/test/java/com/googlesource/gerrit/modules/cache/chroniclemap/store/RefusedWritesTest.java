@@ -42,8 +42,7 @@ class RefusedWritesTest {
   }
 
   private void open(OldValues oldValues, Disk on) throws Exception {
-    directory =
-        StoreDirectory.open(temp.resolve("stores"), on, System::currentTimeMillis);
+    directory = StoreDirectory.open(temp.resolve("stores"), on, System::currentTimeMillis);
     store =
         TestStores.open(
             directory, new StoreSettings("cache", 1, 1 << 20, Optional.empty(), oldValues));
