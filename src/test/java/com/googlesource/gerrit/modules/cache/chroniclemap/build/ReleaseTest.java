@@ -145,8 +145,7 @@ class ReleaseTest {
     Set<String> serials = new TreeSet<>();
     for (String gerrit : List.of("3.12.2", "3.13.5", "3.14.2")) {
       Path jar = tree.resolve("target/release/cache-chroniclemap-1.0.0-gerrit-" + gerrit + ".jar");
-      String text =
-          Files.readString(Path.of(jar.toString().replaceFirst("\\.jar$", ".cdx.json")));
+      String text = Files.readString(Path.of(jar.toString().replaceFirst("\\.jar$", ".cdx.json")));
       JsonObject bom = JsonParser.parseString(text).getAsJsonObject();
       JsonObject named = bom.getAsJsonObject("metadata").getAsJsonObject("component");
       String version = "1.0.0-gerrit-" + gerrit;
