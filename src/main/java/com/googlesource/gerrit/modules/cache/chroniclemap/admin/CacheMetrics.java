@@ -14,10 +14,11 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
-import com.google.common.collect.ImmutableSet;
-import com.google.common.flogger.FluentLogger;
-import com.google.gerrit.extensions.events.LifecycleListener;
-import com.google.gerrit.extensions.registration.RegistrationHandle;
+import static com.google.gerrit.metrics.Description.Units.BYTES;
+import static com.google.gerrit.metrics.Description.Units.MICROSECONDS;
+import static com.google.gerrit.metrics.Description.Units.NANOSECONDS;
+
+import com.google.common.collect.ImmutableList;
 import com.google.gerrit.metrics.CallbackMetric;
 import com.google.gerrit.metrics.CallbackMetric1;
 import com.google.gerrit.metrics.Description;
@@ -28,18 +29,27 @@ import com.google.inject.Inject;
 import com.google.inject.Singleton;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
-import java.util.ArrayList;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latencies;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.function.ToLongFunction;
 
 /**
- * Publishes all {@link CacheMetric}s of all caches while the server runs. They are read when
- * somebody looks, all at once; caches of plugins come and go with their plugins.
+ * Publishes the metrics of all caches while the server runs. They are read when somebody looks, all
+ * at once; caches of plugins come and go with their plugins.
  */
 @Singleton
-final class CacheMetrics implements LifecycleListener {
-  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+final class CacheMetrics extends PublishedMetrics {
+  /**
+   * All of them. The names are documented and stay. None is the beginning of another, so that a
+   * pattern finds the figures of all caches and no other ones.
+   */
+  static final ImmutableList<Metric<CacheReport>> ALL = all();
 
   /** The one that is not of a single cache: there are no others then. */
   static final String MEMORY_ONLY = "caches/chroniclemap/memory_only";
@@ -49,56 +59,129 @@ final class CacheMetrics implements LifecycleListener {
           .description("The name of the cache.")
           .build();
 
-  private final MetricMaker maker;
+  /** What of a latency is shown. */
+  record Percentile(String name, String meaning, ToLongFunction<Latency> of) {
+    static final ImmutableList<Percentile> ALL =
+        ImmutableList.of(
+            new Percentile("p50", "median", Latency::p50),
+            new Percentile("p99", "99th percentile", Latency::p99),
+            new Percentile("p999", "99.9th percentile", Latency::p999),
+            new Percentile("max", "maximum", Latency::max));
+  }
+
   private final CacheInventory inventory;
-  private final List<RegistrationHandle> handles = new ArrayList<>();
 
   @Inject
   CacheMetrics(MetricMaker maker, CacheInventory inventory) {
-    this.maker = maker;
+    super(maker);
     this.inventory = inventory;
   }
 
-  /** Not earlier: metrics without a single cache would never be looked at again. */
-  @Override
-  public void start() {
-    try {
-      publish();
-    } catch (RuntimeException e) {
-      logger.atSevere().withCause(e).log("The metrics of the caches are not published");
+  private static ImmutableList<Metric<CacheReport>> all() {
+    Metric.Table<CacheReport> t = new Metric.Table<>("caches/chroniclemap/", "Disk cache: ");
+    t.gauge("entries", "values on disk", "entries", r -> r.disk().entries());
+    t.gauge("live_bytes", "bytes of the keys and values", BYTES, r -> r.disk().liveBytes());
+    t.gauge("disk_bytes", "bytes that the file takes", BYTES, r -> r.disk().diskBytes());
+    t.gauge("limit_bytes", "bytes that the file may take", BYTES, r -> r.disk().maxBytes());
+    t.gauge(
+        "failed",
+        "1 if the cache has no file any more and is kept in memory only",
+        "flag",
+        r -> r.disk().state() == StoreState.FAILED ? 1 : 0);
+    t.gauge("queued", "values that wait for being written", "entries", r -> r.disk().queued());
+    t.count("reads", "reads of the disk tier", "reads", r -> r.disk().hits() + r.disk().misses());
+    t.count("hits", "reads that found a value", "reads", r -> r.disk().hits());
+    t.count("misses", "reads that found none", "reads", r -> r.disk().misses());
+    t.count("puts", "values written to disk", "entries", r -> r.disk().puts());
+    addLatency(t, "put", "the time that a put kept its caller", MICROSECONDS, Latencies::put);
+    addLatency(
+        t,
+        "read",
+        "the time that a read from disk which found a value took, up to its bytes",
+        NANOSECONDS,
+        Latencies::read);
+    addLatency(
+        t,
+        "serialize",
+        "the time that making bytes of a value took",
+        NANOSECONDS,
+        Latencies::serialize);
+    addLatency(
+        t,
+        "deserialize",
+        "the time that making a value of its bytes took",
+        NANOSECONDS,
+        Latencies::deserialize);
+    t.count("invalidated", "keys removed on request", "entries", r -> r.disk().invalidated());
+    t.count("evicted", "values that left to make room", "entries", r -> r.disk().evictions());
+    t.count("expired", "values that became too old", "entries", r -> r.disk().expired());
+    t.count("growths", "times the file was replaced by another", "files", r -> r.disk().growths());
+    t.count(
+        "recoveries",
+        "times the file was recovered after a crash",
+        "files",
+        r -> r.disk().start().kind() == StartReport.Kind.RECOVERED ? 1 : 0);
+    t.count(
+        "damaged",
+        "entries found damaged, by reads and when what a kill had left was put in order",
+        "entries",
+        r -> r.disk().damaged());
+    t.count(
+        "faults",
+        "times the disk failed the file, whatever came of it",
+        "faults",
+        r -> r.disk().faults());
+    t.count(
+        "not_stored",
+        "values left out because there was no room",
+        "entries",
+        r -> r.disk().notStored());
+    t.count(
+        "serializer_errors",
+        "keys and values that their serializer refused",
+        "entries",
+        CacheReport::serializerErrors);
+    return t.all();
+  }
+
+  private static void addLatency(
+      Metric.Table<CacheReport> t,
+      String operation,
+      String meaning,
+      String unit,
+      Function<Latencies, Latency> of) {
+    long nanos = unit.equals(MICROSECONDS) ? TimeUnit.MICROSECONDS.toNanos(1) : 1;
+    for (Percentile percentile : Percentile.ALL) {
+      t.gauge(
+          operation + "_latency_" + percentile.name(),
+          percentile.meaning() + " of " + meaning + ", last one to two minutes",
+          unit,
+          r -> percentile.of().applyAsLong(of.apply(r.latencies())) / nanos);
     }
   }
 
-  private void publish() {
-    handles.add(
+  @Override
+  void publish() {
+    remove(
         maker.newCallbackMetric(
             MEMORY_ONLY,
             Long.class,
             new Description("1 if all caches are kept in memory only").setGauge().setUnit("flag"),
             () -> inventory.memoryOnlyReason().isPresent() ? 1L : 0L));
-    Map<CacheMetric, CallbackMetric1<String, Long>> metrics = new LinkedHashMap<>();
-    for (CacheMetric metric : CacheMetric.ALL) {
+    Map<Metric<CacheReport>, CallbackMetric1<String, Long>> metrics = new LinkedHashMap<>();
+    for (Metric<CacheReport> metric : ALL) {
       metrics.put(
           metric, maker.newCallbackMetric(metric.name(), Long.class, metric.description(), CACHE));
     }
-    ImmutableSet<CallbackMetric<?>> all = ImmutableSet.copyOf(metrics.values());
-    handles.addAll(all);
-    handles.add(
-        maker.newTrigger(
-            all,
-            () -> {
-              for (CacheReport report : inventory.reports()) {
-                String cache = nameInGerrit(report.name());
-                metrics.forEach((metric, gauge) -> gauge.set(cache, metric.of(report)));
-              }
-              all.forEach(CallbackMetric::prune);
-            }));
-  }
-
-  @Override
-  public void stop() {
-    handles.forEach(RegistrationHandle::remove);
-    handles.clear();
+    read(
+        metrics.values(),
+        () -> {
+          for (CacheReport report : inventory.reports()) {
+            String cache = nameInGerrit(report.name());
+            metrics.forEach((metric, gauge) -> gauge.set(cache, metric.of(report)));
+          }
+          metrics.values().forEach(CallbackMetric::prune);
+        });
   }
 
   /** The name under which Gerrit's own metrics have a cache: a plugin's is otherwise there. */

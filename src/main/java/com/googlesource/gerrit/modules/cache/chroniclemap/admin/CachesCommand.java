@@ -49,13 +49,10 @@ abstract class CachesCommand extends SshCommand {
     List<String> known = all.stream().map(CacheReport::name).toList();
     for (String name : names) {
       if (!known.contains(name)) {
-        throw die("no cache \"" + name + "\" on disk; there are: " + join(known));
+        String there = known.isEmpty() ? "none" : String.join(", ", known);
+        throw die("no cache \"" + name + "\" on disk; there are: " + there);
       }
     }
     return all.stream().filter(report -> names.contains(report.name())).toList();
-  }
-
-  private static String join(List<String> names) {
-    return names.isEmpty() ? "none" : String.join(", ", names);
   }
 }

@@ -30,7 +30,8 @@ import java.util.concurrent.TimeUnit;
 
 /** The caches as JSON; the names of its fields are documented and stay. */
 final class CachesJson {
-  private static final Gson GSON = new GsonBuilder().setPrettyPrinting().create();
+  /** Prints for scripts, and for people. */
+  static final Gson GSON = new GsonBuilder().setPrettyPrinting().create();
 
   private CachesJson() {}
 
@@ -45,30 +46,40 @@ final class CachesJson {
     return GSON.toJson(root);
   }
 
-  private static JsonObject cache(CacheReport report) {
-    StoreStats stats = report.disk();
+  /** What is said of each store. */
+  static JsonObject store(StoreStats stats) {
     JsonObject out = new JsonObject();
-    out.addProperty("name", report.name());
     out.addProperty("state", lower(stats.state()));
     out.addProperty("entries", stats.entries());
     out.addProperty("live_bytes", stats.liveBytes());
     out.addProperty("disk_bytes", stats.diskBytes());
     out.addProperty("limit_bytes", stats.maxBytes());
+    out.addProperty("evicted", stats.evictions());
+    out.addProperty("not_stored", stats.notStored());
+    out.addProperty("damaged", stats.damaged());
+    return out;
+  }
+
+  private static JsonObject cache(CacheReport report) {
+    StoreStats stats = report.disk();
+    JsonObject out = store(stats);
+    out.addProperty("name", report.name());
     out.addProperty("disk_hits", stats.hits());
     out.addProperty("disk_misses", stats.misses());
     out.addProperty("puts", stats.puts());
-    out.addProperty("not_stored", stats.notStored());
-    out.addProperty("damaged", stats.damaged());
     out.addProperty("expired", stats.expired());
     out.addProperty("invalidated", stats.invalidated());
     out.addProperty("growths", stats.growths());
-    out.addProperty("evicted", stats.evictions());
     out.addProperty("queued", stats.queued());
     out.addProperty("faults", stats.faults());
-    out.add("put_latency", inMicros(report.latencies().put()));
-    out.add("read_latency", inNanos(report.latencies().read()));
-    out.add("serialize_latency", inNanos(report.latencies().serialize()));
-    out.add("deserialize_latency", inNanos(report.latencies().deserialize()));
+    out.add("put_latency", latency(report.latencies().put(), TimeUnit.MICROSECONDS, "_micros"));
+    out.add("read_latency", latency(report.latencies().read(), TimeUnit.NANOSECONDS, "_nanos"));
+    out.add(
+        "serialize_latency",
+        latency(report.latencies().serialize(), TimeUnit.NANOSECONDS, "_nanos"));
+    out.add(
+        "deserialize_latency",
+        latency(report.latencies().deserialize(), TimeUnit.NANOSECONDS, "_nanos"));
     out.addProperty("serializer_errors", report.serializerErrors());
     out.addProperty("heap_entries", report.heapEntries());
     out.addProperty("heap_hits", report.heap().hitCount());
@@ -77,24 +88,16 @@ final class CachesJson {
     return out;
   }
 
-  private static JsonObject inMicros(Latency latency) {
+  /**
+   * What takes microseconds in those, and what mostly takes few of them, or less, in nanoseconds.
+   */
+  private static JsonObject latency(Latency latency, TimeUnit unit, String suffix) {
     JsonObject out = new JsonObject();
     out.addProperty("count", latency.count());
-    out.addProperty("p50_micros", TimeUnit.NANOSECONDS.toMicros(latency.p50()));
-    out.addProperty("p99_micros", TimeUnit.NANOSECONDS.toMicros(latency.p99()));
-    out.addProperty("p999_micros", TimeUnit.NANOSECONDS.toMicros(latency.p999()));
-    out.addProperty("max_micros", TimeUnit.NANOSECONDS.toMicros(latency.max()));
-    return out;
-  }
-
-  /** Of what mostly takes few microseconds, or less. */
-  private static JsonObject inNanos(Latency latency) {
-    JsonObject out = new JsonObject();
-    out.addProperty("count", latency.count());
-    out.addProperty("p50_nanos", latency.p50());
-    out.addProperty("p99_nanos", latency.p99());
-    out.addProperty("p999_nanos", latency.p999());
-    out.addProperty("max_nanos", latency.max());
+    for (CacheMetrics.Percentile percentile : CacheMetrics.Percentile.ALL) {
+      long nanos = percentile.of().applyAsLong(latency);
+      out.addProperty(percentile.name() + suffix, unit.convert(nanos, TimeUnit.NANOSECONDS));
+    }
     return out;
   }
 

@@ -43,26 +43,20 @@ final class CachesTable {
       return;
     }
     out.printf("Stores in %s%n%n", directory.get());
-    printRow(out, "", "", "Bytes", "Bytes", "Disk", "Disk", "", "", "", "Not", "Last");
-    printRow(
-        out, "Cache", "Entries", "live", "on disk", "limit", "reads", "Hits", "Evicted", "Damaged",
-        "stored", "start");
+    Tables.printRow(out, ROW, "", "", "Bytes", "Bytes", "Disk", "Disk", "", "", "", "Not", "Last");
+    Tables.printRow(
+        out, ROW, "Cache", "Entries", "live", "on disk", "limit", "reads", "Hits", "Evicted",
+        "Damaged", "stored", "start");
     Tables.printRule(out);
     reports.forEach(report -> printRow(out, report));
     Tables.printRule(out);
-    printRow(
+    Tables.printRow(
         out,
+        ROW,
         Units.counted(reports.size(), "cache", "caches"),
         Units.count(sum(reports, StoreStats::entries)),
         Units.bytes(sum(reports, StoreStats::liveBytes)),
-        Units.bytes(sum(reports, StoreStats::diskBytes)),
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "");
+        Units.bytes(sum(reports, StoreStats::diskBytes)));
     Tables.printNotes(
         out,
         Stream.concat(
@@ -74,8 +68,9 @@ final class CachesTable {
   private static void printRow(PrintWriter out, CacheReport report) {
     StoreStats stats = report.disk();
     long reads = stats.hits() + stats.misses();
-    printRow(
+    Tables.printRow(
         out,
+        ROW,
         Tables.shorten(report.name(), NAME_WIDTH),
         Units.count(stats.entries()),
         Units.bytes(stats.liveBytes()),
@@ -87,10 +82,6 @@ final class CachesTable {
         Units.count(stats.damaged()),
         Units.count(stats.notStored() + report.serializerErrors()),
         startOf(stats));
-  }
-
-  private static void printRow(PrintWriter out, Object... columns) {
-    out.println(String.format(ROW, columns).stripTrailing());
   }
 
   private static long sum(List<CacheReport> reports, ToLongFunction<StoreStats> figure) {

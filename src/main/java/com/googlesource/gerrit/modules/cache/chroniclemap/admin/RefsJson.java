@@ -14,21 +14,15 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
-import com.google.gson.Gson;
-import com.google.gson.GsonBuilder;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.util.List;
-import java.util.Locale;
 
 /** The parsed ref lists as JSON; the names of its fields are documented and stay. */
 final class RefsJson {
-  private static final Gson GSON = new GsonBuilder().setPrettyPrinting().create();
-
   private RefsJson() {}
 
   static String of(RefsTotals totals, List<ProjectRefs> reports) {
@@ -37,7 +31,7 @@ final class RefsJson {
     JsonArray projects = new JsonArray();
     reports.forEach(refs -> projects.add(project(refs)));
     root.add("projects", projects);
-    return GSON.toJson(root);
+    return CachesJson.GSON.toJson(root);
   }
 
   private static JsonObject totals(RefsTotals totals) {
@@ -62,20 +56,7 @@ final class RefsJson {
     out.addProperty("failures", totals.failures());
     out.addProperty("last_parse", totals.lastParse());
     totals.memoryOnlyReason().ifPresent(why -> out.addProperty("memory_only_reason", why));
-    totals.disk().ifPresent(stats -> out.add("disk", disk(stats)));
-    return out;
-  }
-
-  private static JsonObject disk(StoreStats stats) {
-    JsonObject out = new JsonObject();
-    out.addProperty("state", stats.state().name().toLowerCase(Locale.ROOT));
-    out.addProperty("entries", stats.entries());
-    out.addProperty("live_bytes", stats.liveBytes());
-    out.addProperty("disk_bytes", stats.diskBytes());
-    out.addProperty("limit_bytes", stats.maxBytes());
-    out.addProperty("evicted", stats.evictions());
-    out.addProperty("not_stored", stats.notStored());
-    out.addProperty("damaged", stats.damaged());
+    totals.disk().ifPresent(stats -> out.add("disk", CachesJson.store(stats)));
     return out;
   }
 

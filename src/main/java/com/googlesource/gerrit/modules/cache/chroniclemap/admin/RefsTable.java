@@ -38,15 +38,16 @@ final class RefsTable {
   private RefsTable() {}
 
   static void print(PrintWriter out, RefsTotals totals, List<ProjectRefs> reports) {
-    printRow(out, "", "", "Bytes", "Bytes", "Bytes", "", "", "Blocks", "", "", "Last");
-    printRow(
-        out, "Project", "Refs", "packed", "offheap", "a ref", "Blocks", "Parses", "reused",
+    Tables.printRow(out, ROW, "", "", "Bytes", "Bytes", "Bytes", "", "", "Blocks", "", "", "Last");
+    Tables.printRow(
+        out, ROW, "Project", "Refs", "packed", "offheap", "a ref", "Blocks", "Parses", "reused",
         "Checks", "Lookups", "parse");
     Tables.printRule(out);
     reports.forEach(refs -> printRow(out, refs));
     Tables.printRule(out);
-    printRow(
+    Tables.printRow(
         out,
+        ROW,
         totals.repositories() + " projects",
         Units.count(totals.refs()),
         Units.bytes(totals.packedBytes()),
@@ -63,8 +64,9 @@ final class RefsTable {
 
   private static void printRow(PrintWriter out, ProjectRefs refs) {
     RefsReport report = refs.report();
-    printRow(
+    Tables.printRow(
         out,
+        ROW,
         Tables.shorten(refs.project(), NAME_WIDTH),
         report.inMemory() ? Units.count(report.refs()) : "-",
         report.inMemory() ? Units.bytes(report.packedBytes()) : "-",
@@ -76,10 +78,6 @@ final class RefsTable {
         Units.count(report.checks()),
         Units.count(report.lookups()),
         time(report.lastParse()));
-  }
-
-  private static void printRow(PrintWriter out, Object... columns) {
-    out.println(String.format(ROW, columns).stripTrailing());
   }
 
   private static String perRef(long bytes, long refs) {

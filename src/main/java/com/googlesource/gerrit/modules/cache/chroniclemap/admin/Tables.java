@@ -14,7 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import com.google.common.base.CharMatcher;
 import java.io.PrintWriter;
+import java.util.Arrays;
 import java.util.List;
 
 /** What tables have in common. */
@@ -26,6 +28,18 @@ final class Tables {
 
   static String shorten(String name, int width) {
     return name.length() <= width ? name : name.substring(0, width - 1) + "~";
+  }
+
+  /**
+   * Prints a row.
+   *
+   * @param columns the last ones may be left out where they are empty
+   */
+  static void printRow(PrintWriter out, String format, Object... columns) {
+    Object[] all = new Object[CharMatcher.is('%').countIn(format)];
+    Arrays.fill(all, "");
+    System.arraycopy(columns, 0, all, 0, columns.length);
+    out.println(String.format(format, all).stripTrailing());
   }
 
   static void printRule(PrintWriter out) {

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.common.flogger.FluentLogger;
+import com.google.common.primitives.Ints;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheUpkeepException;
@@ -30,10 +31,8 @@ import org.apache.sshd.server.channel.ChannelSession;
  * A command that works on one cache after the other for a long time and shows how far it is. It can
  * be interrupted: when the client goes away, or sends an interrupt where it has a terminal, the
  * cache in work is left as it was.
- *
- * @param <R> what came of one cache
  */
-abstract class UpkeepCommand<R> extends CachesCommand {
+abstract class UpkeepCommand extends CachesCommand {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   private static final String NO_TERMINAL = "dumb";
@@ -42,26 +41,37 @@ abstract class UpkeepCommand<R> extends CachesCommand {
   /** What a terminal sends for Ctrl-C while the client leaves all keys to the server. */
   private static final int CTRL_C = 3;
 
+  private final List<UpkeepShown.Column> columns;
   private final WatchedTask task = new WatchedTask();
   private boolean terminal;
-  private int columns = DEFAULT_COLUMNS;
+  private int width = DEFAULT_COLUMNS;
 
-  UpkeepCommand(CacheInventory inventory) {
+  /** With the columns of the table in which its results are shown. */
+  UpkeepCommand(CacheInventory inventory, List<UpkeepShown.Column> columns) {
     super(inventory);
+    this.columns = columns;
   }
 
   /** Works on one cache. Called by a thread that is not interrupted. */
-  abstract R work(String cache, Progress progress)
+  abstract UpkeepResult work(String cache, Progress progress)
       throws CacheUpkeepException, InterruptedException;
 
   /** What came of a cache that could not be worked on. */
-  abstract R refused(String cache, String reason);
+  abstract UpkeepResult refused(String cache, String reason);
 
   /** Prints what came of all caches that were worked on. */
-  abstract void print(List<R> results);
+  void print(List<UpkeepResult> results) {
+    if (isJson()) {
+      UpkeepShown.print(stdout, UpkeepShown.json(results));
+    } else {
+      UpkeepShown.print(stdout, columns, results);
+    }
+  }
 
-  /** Why the command failed for a cache; empty if it did not. */
-  abstract String failureOf(R result);
+  @Override
+  protected void run() throws UnloggedFailure {
+    runAll();
+  }
 
   @Override
   public void start(ChannelSession channel, Environment env) throws IOException {
@@ -73,17 +83,13 @@ abstract class UpkeepCommand<R> extends CachesCommand {
   void lookAt(Environment env) {
     String term = env.getEnv().get(Environment.ENV_TERM);
     terminal = term != null && !term.isEmpty() && !term.equals(NO_TERMINAL);
-    columns = columns(env.getEnv().get(Environment.ENV_COLUMNS));
+    width = columns(env.getEnv().get(Environment.ENV_COLUMNS));
     env.addSignalListener((from, signal) -> task.cancel(), Signal.INT, Signal.TERM, Signal.HUP);
   }
 
   private static int columns(String text) {
-    try {
-      int columns = text == null ? 0 : Integer.parseInt(text);
-      return columns > 0 ? columns : DEFAULT_COLUMNS;
-    } catch (NumberFormatException e) {
-      return DEFAULT_COLUMNS;
-    }
+    Integer columns = text == null ? null : Ints.tryParse(text);
+    return columns != null && columns > 0 ? columns : DEFAULT_COLUMNS;
   }
 
   /** The client has gone, or an administrator has killed the task. */
@@ -103,8 +109,8 @@ abstract class UpkeepCommand<R> extends CachesCommand {
     ProgressDisplay display =
         isJson() && !terminal
             ? ProgressDisplay.none()
-            : new ProgressDisplay(stderr, terminal, columns, System.nanoTime());
-    List<R> results = new ArrayList<>();
+            : new ProgressDisplay(stderr, terminal, width, System.nanoTime());
+    List<UpkeepResult> results = new ArrayList<>();
     for (CacheReport cache : caches) {
       readKeys();
       if (task.isCancelled()) {
@@ -117,7 +123,7 @@ abstract class UpkeepCommand<R> extends CachesCommand {
     print(results);
     stdout.flush();
     List<String> failures =
-        results.stream().map(this::failureOf).filter(f -> !f.isEmpty()).toList();
+        results.stream().map(UpkeepResult::failure).filter(f -> !f.isEmpty()).toList();
     if (task.isCancelled()) {
       throw die("interrupted");
     }
@@ -126,7 +132,7 @@ abstract class UpkeepCommand<R> extends CachesCommand {
     }
   }
 
-  private R run(String cache, ProgressDisplay display) {
+  private UpkeepResult run(String cache, ProgressDisplay display) {
     try {
       return task.run(
           getName() + " " + cache,

@@ -18,6 +18,8 @@ import static com.google.gerrit.common.data.GlobalCapability.MAINTAIN_SERVER;
 import static com.google.gerrit.common.data.GlobalCapability.VIEW_CACHES;
 import static com.google.gerrit.sshd.CommandMetaData.Mode.MASTER_OR_SLAVE;
 
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.gerrit.extensions.annotations.CapabilityScope;
 import com.google.gerrit.extensions.annotations.RequiresAnyCapability;
 import com.google.gerrit.extensions.restapi.AuthException;
@@ -26,13 +28,13 @@ import com.google.gerrit.server.permissions.PermissionBackend;
 import com.google.gerrit.server.permissions.PermissionBackendException;
 import com.google.gerrit.sshd.CommandMetaData;
 import com.google.inject.Inject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.admin.UpkeepShown.Column;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheUpkeepException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
-import java.util.List;
 import org.kohsuke.args4j.Option;
 
 /** {@code ssh HOST cache-chroniclemap verify}: reads and checks every entry on disk. */
@@ -43,9 +45,27 @@ import org.kohsuke.args4j.Option;
     name = "verify",
     description = "Check all entries of caches on disk",
     runsAt = MASTER_OR_SLAVE)
-final class VerifyCommand extends UpkeepCommand<VerifyResult> {
+final class VerifyCommand extends UpkeepCommand {
+  static final ImmutableList<Column> COLUMNS =
+      ImmutableList.of(
+          new Column("Entries", "entries", Units::count),
+          new Column("Bytes", "bytes", Units::bytes),
+          new Column("Damaged", "damaged", Units::count),
+          Column.TIME);
+
   /** A check ends when its file is replaced, because a cache grows; it then begins again. */
   private static final int ATTEMPTS = 5;
+
+  enum Verdict {
+    /** All was checked and nothing is damaged. */
+    SOUND,
+    /** What is damaged was dropped. */
+    REPAIRED,
+    /** Something is damaged, and still there. */
+    DAMAGED,
+    /** Not all was checked. */
+    INCOMPLETE
+  }
 
   @Option(name = "--repair", usage = "drop what is damaged")
   private boolean repair;
@@ -54,7 +74,7 @@ final class VerifyCommand extends UpkeepCommand<VerifyResult> {
 
   @Inject
   VerifyCommand(CacheInventory inventory, PermissionBackend permissions) {
-    super(inventory);
+    super(inventory, COLUMNS);
     this.permissions = permissions;
   }
 
@@ -77,13 +97,13 @@ final class VerifyCommand extends UpkeepCommand<VerifyResult> {
   }
 
   @Override
-  VerifyResult work(String cache, Progress progress)
+  UpkeepResult work(String cache, Progress progress)
       throws CacheUpkeepException, InterruptedException {
     VerifyReport report = inventory.verify(cache, repair, progress);
     for (int i = 1; i < ATTEMPTS && mayComeTrue(cache, report, progress); i++) {
       report = inventory.verify(cache, repair, progress);
     }
-    return VerifyResult.of(cache, report, whyIncomplete(cache, progress));
+    return result(cache, report, whyIncomplete(cache, progress), repair);
   }
 
   private boolean mayComeTrue(String cache, VerifyReport report, Progress progress) {
@@ -107,28 +127,44 @@ final class VerifyCommand extends UpkeepCommand<VerifyResult> {
   }
 
   @Override
-  VerifyResult refused(String cache, String reason) {
-    return VerifyResult.refused(cache, reason);
+  UpkeepResult refused(String cache, String reason) {
+    return result(cache, new VerifyReport(0, 0, 0, false, false, 0), reason, repair);
   }
 
-  @Override
-  void print(List<VerifyResult> results) {
-    if (isJson()) {
-      stdout.println(UpkeepJson.ofVerify(results));
-    } else {
-      UpkeepTable.printVerify(stdout, results);
-    }
-  }
-
-  @Override
-  String failureOf(VerifyResult result) {
-    return switch (result.verdict()) {
-      case SOUND, REPAIRED -> "";
-      case DAMAGED ->
-          repair
-              ? result.cache() + " is damaged and could not be repaired"
-              : result.cache() + " is damaged, --repair drops what is";
-      case INCOMPLETE -> result.cache() + " was not checked as a whole";
-    };
+  static UpkeepResult result(
+      String cache, VerifyReport report, String whyIncomplete, boolean repair) {
+    Verdict verdict =
+        report.repaired()
+            ? Verdict.REPAIRED
+            : report.damaged() > 0
+                ? Verdict.DAMAGED
+                : report.complete() ? Verdict.SOUND : Verdict.INCOMPLETE;
+    String detail = verdict == Verdict.REPAIRED || report.complete() ? "" : whyIncomplete;
+    return new UpkeepResult(
+        cache,
+        verdict,
+        switch (verdict) {
+          case SOUND -> "sound";
+          case REPAIRED -> "repaired";
+          case DAMAGED -> "DAMAGED";
+          case INCOMPLETE -> "NOT COMPLETE";
+        },
+        detail,
+        detail,
+        switch (verdict) {
+          case SOUND, REPAIRED -> "";
+          case DAMAGED ->
+              repair
+                  ? cache + " is damaged and could not be repaired"
+                  : cache + " is damaged, --repair drops what is";
+          case INCOMPLETE -> cache + " was not checked as a whole";
+        },
+        ImmutableMap.<String, Object>builder()
+            .put("entries", report.values())
+            .put("bytes", report.bytes())
+            .put("damaged", report.damaged())
+            .put("complete", report.complete())
+            .put("millis", report.millis())
+            .build());
   }
 }

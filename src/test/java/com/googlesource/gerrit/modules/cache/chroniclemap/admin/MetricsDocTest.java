@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
+import com.google.common.collect.Iterables;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
@@ -47,8 +48,8 @@ class MetricsDocTest {
       Pattern.compile("(caches_chroniclemap_[a-z0-9_]+)_(?:\\$cache|\\(\\.\\+\\)|\\.\\+)");
 
   private static Set<String> names() {
-    return CacheMetric.ALL.stream()
-        .map(CacheMetric::name)
+    return CacheMetrics.ALL.stream()
+        .map(Metric::name)
         .collect(Collectors.toCollection(TreeSet::new));
   }
 
@@ -74,11 +75,7 @@ class MetricsDocTest {
     }
     Map<String, String> published = new HashMap<>();
     published.put(CacheMetrics.MEMORY_ONLY, "flag, gauge");
-    for (CacheMetric metric : CacheMetric.ALL) {
-      published.put(
-          metric.name(), metric.unit() + ", " + (metric.cumulative() ? "count" : "gauge"));
-    }
-    for (RefsMetric metric : RefsMetric.ALL) {
+    for (Metric<?> metric : Iterables.concat(CacheMetrics.ALL, RefsMetrics.ALL)) {
       published.put(
           metric.name(), metric.unit() + ", " + (metric.cumulative() ? "count" : "gauge"));
     }
@@ -119,7 +116,7 @@ class MetricsDocTest {
     Pattern name = Pattern.compile("refs_chroniclemap_[a-z0-9_]+");
     find(name, dashboard().getAsJsonArray("panels").toString()).forEach(m -> shown.add(m.group()));
     Set<String> published = new TreeSet<>();
-    RefsMetric.ALL.forEach(metric -> published.add(inPrometheus(metric.name())));
+    RefsMetrics.ALL.forEach(metric -> published.add(inPrometheus(metric.name())));
     assertThat(shown).isEqualTo(published);
   }
 

@@ -118,7 +118,7 @@ class RefsShownTest {
   }
 
   private static long memoryOnly(RefsTotals totals) {
-    return RefsMetric.ALL.stream()
+    return RefsMetrics.ALL.stream()
         .filter(metric -> metric.name().endsWith("memory_only"))
         .collect(MoreCollectors.onlyElement())
         .value()

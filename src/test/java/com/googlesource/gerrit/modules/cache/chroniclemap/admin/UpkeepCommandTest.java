@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.cache.CacheStats;
+import com.google.common.collect.ImmutableMap;
 import com.google.gerrit.sshd.BaseCommand.UnloggedFailure;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
@@ -122,7 +123,7 @@ class UpkeepCommandTest {
   }
 
   /** As much of a command as there is without an SSH server. */
-  private static final class TestCommand extends UpkeepCommand<String> {
+  private static final class TestCommand extends UpkeepCommand {
     final List<String> begun = new ArrayList<>();
     final StringWriter printed = new StringWriter();
     final StringWriter shown = new StringWriter();
@@ -131,7 +132,7 @@ class UpkeepCommandTest {
     final Keys keys = new Keys();
 
     TestCommand(Work work) {
-      super(new TwoCaches());
+      super(new TwoCaches(), List.of());
       this.work = work;
       in = keys;
       stdout = new PrintWriter(printed);
@@ -139,29 +140,25 @@ class UpkeepCommandTest {
     }
 
     @Override
-    protected void run() throws UnloggedFailure {
-      runAll();
-    }
-
-    @Override
-    String work(String cache, Progress progress) {
+    UpkeepResult work(String cache, Progress progress) {
       begun.add(cache);
-      return work.on(cache, progress);
+      return result(cache, work.on(cache, progress));
     }
 
     @Override
-    String refused(String cache, String reason) {
-      return "refused " + reason;
+    UpkeepResult refused(String cache, String reason) {
+      return result(cache, "refused " + reason);
+    }
+
+    private static UpkeepResult result(String cache, String shown) {
+      String failure = shown.equals("good") ? "" : "not good: " + shown;
+      return new UpkeepResult(
+          cache, StoreState.READY, shown, "", "", failure, ImmutableMap.of("entries", 1));
     }
 
     @Override
-    void print(List<String> results) {
-      stdout.print(results);
-    }
-
-    @Override
-    String failureOf(String result) {
-      return result.equals("good") ? "" : "not good: " + result;
+    void print(List<UpkeepResult> results) {
+      stdout.print(results.stream().map(UpkeepResult::shown).toList());
     }
   }
 

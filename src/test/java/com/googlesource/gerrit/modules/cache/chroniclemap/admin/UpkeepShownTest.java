@@ -20,7 +20,8 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import com.google.common.base.Splitter;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
-import com.googlesource.gerrit.modules.cache.chroniclemap.admin.VerifyResult.Verdict;
+import com.googlesource.gerrit.modules.cache.chroniclemap.admin.UpkeepShown.Column;
+import com.googlesource.gerrit.modules.cache.chroniclemap.admin.VerifyCommand.Verdict;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport.State;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
@@ -46,14 +47,21 @@ class UpkeepShownTest {
     return Splitter.on('\n').splitToList(out.toString());
   }
 
-  private static VerifyResult verified(
+  private static UpkeepResult verified(
       String name, long damaged, boolean repaired, boolean complete) {
-    return VerifyResult.of(
-        name, new VerifyReport(20, 4096, damaged, repaired, complete, 1500), "its file changed");
+    return VerifyCommand.result(
+        name,
+        new VerifyReport(20, 4096, damaged, repaired, complete, 1500),
+        "its file changed",
+        repaired);
   }
 
-  private static CompactResult compacted(String name, Outcome outcome, long figure) {
-    return CompactResult.of(name, new CompactReport(outcome, figure, figure, figure, figure));
+  private static UpkeepResult compacted(String name, Outcome outcome, long figure) {
+    return CompactCommand.result(name, new CompactReport(outcome, figure, figure, figure, figure));
+  }
+
+  private static List<String> table(List<Column> columns, List<UpkeepResult> results) {
+    return lines(out -> UpkeepShown.print(out, columns, results));
   }
 
   @ParameterizedTest
@@ -66,26 +74,30 @@ class UpkeepShownTest {
   })
   void theVerdictFollowsFromTheReport(
       long damaged, boolean repaired, boolean complete, Verdict verdict) {
-    VerifyResult result = verified("a", damaged, repaired, complete);
-    assertThat(result.verdict()).isEqualTo(verdict);
-    assertThat(result.isGood()).isEqualTo(verdict == Verdict.SOUND || verdict == Verdict.REPAIRED);
+    UpkeepResult result = verified("a", damaged, repaired, complete);
+    assertThat(result.outcome()).isEqualTo(verdict);
+    assertThat(result.failure().isEmpty())
+        .isEqualTo(verdict == Verdict.SOUND || verdict == Verdict.REPAIRED);
     assertThat(result.detail()).isEqualTo(complete ? "" : "its file changed");
   }
 
   @Test
-  void aCacheThatWasRefusedIsNotGood() {
-    assertThat(VerifyResult.refused("a", "busy").isGood()).isFalse();
-    assertThat(CompactResult.refused("a", "busy").isGood()).isFalse();
-    assertThat(CompactResult.refused("a", "busy").detail()).isEqualTo("busy");
+  void aCacheThatWasRefusedIsAFailure() {
+    for (UpkeepCommand command :
+        List.of(new VerifyCommand(null, null), new CompactCommand(null), new ImportCommand(null))) {
+      UpkeepResult refused = command.refused("a", "busy");
+      assertThat(refused.failure()).startsWith("a was not ");
+      assertThat(refused.detail()).isEqualTo("busy");
+    }
   }
 
   @Test
-  void whatIsCompactIsGood() {
-    assertThat(compacted("a", Outcome.REBUILT, 1).isGood()).isTrue();
-    assertThat(compacted("a", Outcome.NOTHING_TO_GAIN, 1).isGood()).isTrue();
-    assertThat(compacted("a", Outcome.NO_FILE, 1).isGood()).isFalse();
+  void whatIsCompactIsNoFailure() {
+    assertThat(compacted("a", Outcome.REBUILT, 1).failure()).isEmpty();
+    assertThat(compacted("a", Outcome.NOTHING_TO_GAIN, 1).failure()).isEmpty();
+    assertThat(compacted("a", Outcome.NO_FILE, 1).failure()).isNotEmpty();
     for (Outcome notDone : List.of(Outcome.CANCELLED, Outcome.BUSY, Outcome.ABANDONED)) {
-      assertThat(compacted("a", notDone, 1).isGood()).isFalse();
+      assertThat(compacted("a", notDone, 1).failure()).isNotEmpty();
       assertThat(compacted("a", notDone, 1).detail()).isNotEmpty();
     }
   }
@@ -93,11 +105,9 @@ class UpkeepShownTest {
   @Test
   void theTableOfAVerifyTellsAll() {
     List<String> lines =
-        lines(
-            out ->
-                UpkeepTable.printVerify(
-                    out,
-                    List.of(verified("ours", 0, false, true), verified("bad", 3, false, false))));
+        table(
+            VerifyCommand.COLUMNS,
+            List.of(verified("ours", 0, false, true), verified("bad", 3, false, false)));
     assertThat(lines.get(2)).matches("ours +20 +4.0 KiB +0 +1.5 s +sound");
     assertThat(lines.get(3)).matches("bad +20 +4.0 KiB +3 +1.5 s +DAMAGED");
     assertThat(lines.get(5)).matches("2 caches +40 +8.0 KiB +3 +3.0 s");
@@ -107,16 +117,12 @@ class UpkeepShownTest {
   @Test
   void theTableOfACompactTellsAll() {
     List<String> lines =
-        lines(
-            out ->
-                UpkeepTable.printCompact(
-                    out,
-                    List.of(
-                        new CompactResult(
-                            "ours",
-                            "",
-                            new CompactReport(Outcome.REBUILT, 8 << 20, 4 << 20, 7, 60)),
-                        compacted("lost", Outcome.NO_FILE, 0))));
+        table(
+            CompactCommand.COLUMNS,
+            List.of(
+                CompactCommand.result(
+                    "ours", new CompactReport(Outcome.REBUILT, 8 << 20, 4 << 20, 7, 60)),
+                compacted("lost", Outcome.NO_FILE, 0)));
     assertThat(lines.get(2)).matches("ours +7 +8.0 MiB +4.0 MiB +60 ms +rebuilt");
     assertThat(lines.get(3)).matches("lost +0 +0 B +0 B +0 ms +NO FILE");
     assertThat(lines.get(7)).startsWith("lost: it has no file");
@@ -135,7 +141,9 @@ class UpkeepShownTest {
             imported("ours", State.DONE, "", 7),
             ImportReport.of("none", State.NOTHING, "H2 has no file of it"),
             ImportReport.of("locked", State.FAILED, "it is in use"));
-    List<String> lines = lines(out -> UpkeepTable.printImport(out, reports, false));
+    List<UpkeepResult> results =
+        reports.stream().map(report -> ImportCommand.result(report, false)).toList();
+    List<String> lines = table(ImportCommand.COLUMNS, results);
     assertThat(lines.get(2)).matches("ours +7 +7 +7 B +7 ms +done");
     assertThat(lines.get(3)).matches("none +0 +0 +0 B +0 ms +nothing in H2");
     assertThat(lines.get(4)).matches("locked +0 +0 +0 B +0 ms +FAILED");
@@ -145,13 +153,14 @@ class UpkeepShownTest {
             "ours: 7 left because the cache knows better; 7 of another version of Gerrit; 7 too"
                 + " old; 7 too");
     assertThat(lines).contains("locked: it is in use");
-    assertThat(lines(out -> UpkeepTable.printImport(out, reports, true)).get(2))
-        .endsWith("would be taken");
+    assertThat(ImportCommand.result(reports.get(0), true).shown()).isEqualTo("would be taken");
   }
 
   @Test
   void jsonOfAnImport() {
-    String json = UpkeepJson.ofImport(List.of(imported("a", State.IN_USE, "why", 7)));
+    JsonObject json =
+        UpkeepShown.json(
+            List.of(ImportCommand.result(imported("a", State.IN_USE, "why", 7), false)));
     JsonObject cache = onlyCache(json);
     assertThat(cache.get("name").getAsString()).isEqualTo("a");
     assertThat(cache.get("result").getAsString()).isEqualTo("in_use");
@@ -174,35 +183,40 @@ class UpkeepShownTest {
   @ParameterizedTest
   @ValueSource(longs = {0, 1, 99_999, 999_950, 1L << 40, Long.MAX_VALUE / 100})
   void theTablesFit(long figure) {
-    List<VerifyResult> verified = new ArrayList<>();
-    List<CompactResult> compacted = new ArrayList<>();
-    List<ImportReport> imported = new ArrayList<>();
+    List<UpkeepResult> verified = new ArrayList<>();
+    List<UpkeepResult> compacted = new ArrayList<>();
+    List<UpkeepResult> imported = new ArrayList<>();
     for (String name : List.of("a", "plugin-with-a-name.and_a_cache", "n".repeat(300))) {
-      for (Verdict verdict : Verdict.values()) {
-        verified.add(
-            new VerifyResult(
-                name,
-                verdict,
-                "a word ".repeat(40),
-                new VerifyReport(figure, figure, figure, false, false, figure)));
+      for (boolean complete : new boolean[] {true, false}) {
+        for (boolean repaired : new boolean[] {true, false}) {
+          verified.add(
+              VerifyCommand.result(
+                  name,
+                  new VerifyReport(figure, figure, figure, repaired, complete, figure),
+                  "a word ".repeat(40),
+                  repaired));
+        }
       }
       for (Outcome outcome : Outcome.values()) {
         compacted.add(compacted(name, outcome, figure));
       }
       for (State state : State.values()) {
-        imported.add(imported(name, state, "a word ".repeat(40), figure));
+        imported.add(
+            ImportCommand.result(imported(name, state, "a word ".repeat(40), figure), false));
       }
     }
-    List<String> all = new ArrayList<>(lines(out -> UpkeepTable.printVerify(out, verified)));
-    all.addAll(lines(out -> UpkeepTable.printCompact(out, compacted)));
-    all.addAll(lines(out -> UpkeepTable.printImport(out, imported, false)));
+    List<String> all = new ArrayList<>(table(VerifyCommand.COLUMNS, verified));
+    all.addAll(table(CompactCommand.COLUMNS, compacted));
+    all.addAll(table(ImportCommand.COLUMNS, imported));
     for (String line : all) {
       assertWithMessage(line).that(line.length()).isAtMost(Tables.WIDTH);
     }
   }
 
-  private static JsonObject onlyCache(String json) {
-    return JsonParser.parseString(json)
+  /** As it is after a script has read it. */
+  private static JsonObject onlyCache(JsonObject json) {
+    List<String> printed = lines(out -> UpkeepShown.print(out, json));
+    return JsonParser.parseString(String.join("\n", printed))
         .getAsJsonObject()
         .getAsJsonArray("caches")
         .get(0)
@@ -211,7 +225,7 @@ class UpkeepShownTest {
 
   @Test
   void jsonOfAVerify() {
-    JsonObject cache = onlyCache(UpkeepJson.ofVerify(List.of(verified("x\"y", 2, false, true))));
+    JsonObject cache = onlyCache(UpkeepShown.json(List.of(verified("x\"y", 2, false, true))));
     assertThat(cache.get("name").getAsString()).isEqualTo("x\"y");
     assertThat(cache.get("result").getAsString()).isEqualTo("damaged");
     assertThat(cache.get("detail").getAsString()).isEmpty();
@@ -225,7 +239,7 @@ class UpkeepShownTest {
   @Test
   void jsonOfACompact() {
     JsonObject cache =
-        onlyCache(UpkeepJson.ofCompact(List.of(compacted("a", Outcome.NOTHING_TO_GAIN, 7))));
+        onlyCache(UpkeepShown.json(List.of(compacted("a", Outcome.NOTHING_TO_GAIN, 7))));
     assertThat(cache.get("result").getAsString()).isEqualTo("nothing_to_gain");
     for (String name : List.of("entries", "bytes_before", "bytes_after", "millis")) {
       assertWithMessage(name).that(cache.get(name).getAsLong()).isEqualTo(7);

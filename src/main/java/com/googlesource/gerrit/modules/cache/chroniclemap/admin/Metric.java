@@ -1,0 +1,67 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import com.google.common.collect.ImmutableList;
+import com.google.gerrit.metrics.Description;
+import java.util.function.ToLongFunction;
+
+/**
+ * A figure that Gerrit publishes as a metric.
+ *
+ * @param <R> the report that has it
+ * @param name its full name, such as {@code caches/chroniclemap/hits}
+ * @param cumulative whether it only ever rises while the server runs
+ * @param meaning for people
+ * @param unit of its values
+ * @param value the figure in a report
+ */
+record Metric<R>(
+    String name, boolean cumulative, String meaning, String unit, ToLongFunction<R> value) {
+
+  Description description() {
+    Description description = new Description(meaning).setUnit(unit);
+    return cumulative ? description.setCumulative() : description.setGauge();
+  }
+
+  long of(R report) {
+    return value.applyAsLong(report);
+  }
+
+  /** Those of one kind of report, while they are put together. */
+  static final class Table<R> {
+    private final ImmutableList.Builder<Metric<R>> metrics = ImmutableList.builder();
+    private final String prefix;
+    private final String subject;
+
+    /** With what their names begin with, and their meanings. */
+    Table(String prefix, String subject) {
+      this.prefix = prefix;
+      this.subject = subject;
+    }
+
+    void gauge(String name, String meaning, String unit, ToLongFunction<R> value) {
+      metrics.add(new Metric<>(prefix + name, false, subject + meaning, unit, value));
+    }
+
+    void count(String name, String meaning, String unit, ToLongFunction<R> value) {
+      metrics.add(new Metric<>(prefix + name, true, subject + meaning, unit, value));
+    }
+
+    ImmutableList<Metric<R>> all() {
+      return metrics.build();
+    }
+  }
+}

@@ -1,0 +1,100 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.Function;
+import java.util.function.LongFunction;
+
+/**
+ * What came of long work on caches: for people, and as JSON whose names are documented and stay.
+ */
+final class UpkeepShown {
+  private static final int NAME_WIDTH = 44;
+  private static final String ROW = "%-" + NAME_WIDTH + "s %8s %8s %8s %9s   %s";
+
+  private UpkeepShown() {}
+
+  /** A column of figures, of which the last line has the sum. */
+  record Column(String head, String figure, LongFunction<String> inPrint) {
+    static final Column TIME = new Column("Time", "millis", Units::millis);
+  }
+
+  static JsonObject json(List<UpkeepResult> results) {
+    JsonArray caches = new JsonArray();
+    for (UpkeepResult result : results) {
+      JsonObject out = new JsonObject();
+      out.addProperty("name", result.cache());
+      out.addProperty("result", result.outcome().name().toLowerCase(Locale.ROOT));
+      out.addProperty("detail", result.detail());
+      result.figures().forEach((name, figure) -> out.add(name, CachesJson.GSON.toJsonTree(figure)));
+      caches.add(out);
+    }
+    JsonObject root = new JsonObject();
+    root.add("caches", caches);
+    return root;
+  }
+
+  static void print(PrintWriter out, JsonObject json) {
+    out.println(CachesJson.GSON.toJson(json));
+  }
+
+  /**
+   * Prints a table of {@link Tables#WIDTH} columns: a line for each cache, one for all, and below
+   * them what there is to say of single caches.
+   */
+  static void print(PrintWriter out, List<Column> columns, List<UpkeepResult> results) {
+    printRow(out, "Cache", columns, Column::head, "Result");
+    Tables.printRule(out);
+    for (UpkeepResult result : results) {
+      printRow(
+          out,
+          Tables.shorten(result.cache(), NAME_WIDTH),
+          columns,
+          column -> column.inPrint.apply(result.figure(column.figure)),
+          result.shown());
+    }
+    Tables.printRule(out);
+    printRow(
+        out,
+        Units.counted(results.size(), "cache", "caches"),
+        columns,
+        column ->
+            column.inPrint.apply(results.stream().mapToLong(r -> r.figure(column.figure)).sum()),
+        "");
+    Tables.printNotes(
+        out,
+        results.stream()
+            .filter(result -> !result.note().isEmpty())
+            .map(result -> result.cache() + ": " + result.note())
+            .toList());
+  }
+
+  private static void printRow(
+      PrintWriter out,
+      String first,
+      List<Column> columns,
+      Function<Column, String> cell,
+      String last) {
+    List<String> cells = new ArrayList<>(List.of(first));
+    columns.stream().map(cell).forEach(cells::add);
+    cells.add(last);
+    Tables.printRow(out, ROW, cells.toArray());
+  }
+}
