@@ -103,6 +103,30 @@ class StartIT {
     }
   }
 
+  /** It takes as long as the second one waits. */
+  @Test
+  void aDaemonDoesNotStartWhileAnotherOneHasTheFolder() throws Exception {
+    try (GerritSite first = SiteTemplate.siteWithModule(tmp.resolve("first"));
+        GerritSite second = SiteTemplate.siteWithModule(tmp.resolve("second"))) {
+      String folder = first.cacheFolder().toString();
+      second.edit(config -> config.setString("cache", null, "directory", folder));
+      try (GerritDaemon one = GerritDaemon.start(first)) {
+        assertThrows(
+            GerritDaemon.StartFailure.class,
+            () -> {
+              try (GerritDaemon two = GerritDaemon.start(second)) {
+                assertThat(two.isRunning()).isFalse();
+              }
+            });
+        assertThat(linesOf(second, "WARN .*in use by another process")).hasSize(1);
+        assertThat(linesOf(second, "process \\d+\\); only one server may use it. End that process"))
+            .isNotEmpty();
+        workIn(one);
+        assertThat(ErrorLog.of(first).errors()).isEmpty();
+      }
+    }
+  }
+
   private static List<String> linesOf(GerritSite site, String pattern) {
     Pattern wanted = Pattern.compile(pattern);
     try {
