@@ -476,12 +476,15 @@ final class RefsSide {
     return List.copyOf(names);
   }
 
-  /** Folders below {@code refs/} with nothing in them, each a look for whoever lists refs. */
+  /**
+   * Folders below {@code refs/} with nothing in them, each a look for whoever lists refs. Not those
+   * of the first level, such as {@code refs/changes}: neither JGit nor git ever deletes them.
+   */
   Set<String> emptyFolders() throws IOException {
     TreeSet<String> empty = new TreeSet<>();
     try (Stream<Path> folders = Files.walk(file("refs"))) {
       for (Path folder : folders.filter(Files::isDirectory).toList()) {
-        if (folder.toFile().list().length == 0) {
+        if (!folder.getParent().equals(file("refs")) && folder.toFile().list().length == 0) {
           empty.add(repository.folder().relativize(folder).toString());
         }
       }
