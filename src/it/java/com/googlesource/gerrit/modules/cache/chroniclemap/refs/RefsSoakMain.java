@@ -61,7 +61,7 @@ final class RefsSoakMain {
   /** Above, refs are packed in the background. */
   private static final int FEW_LOOSE = 20;
 
-  private static final long[] MEMORY_LIMITS = {1, 64 << 10, 256 << 20};
+  private static final long[] MEMORY_LIMITS = {1 << 20, 2 << 20, 256 << 20};
   private static final long[] DISK_LIMITS = {0, 256 << 10, 16 << 20, 16 << 20};
 
   private final Path folder;
