@@ -82,7 +82,8 @@ public record Origin(String boot, String machine, boolean isLocal) {
   private static String read(String file) {
     try {
       String text = Files.readString(Path.of(file)).trim();
-      return text.isEmpty() ? UNKNOWN : text;
+      // What images of systems have in place of an id.
+      return text.isEmpty() || text.equals("uninitialized") ? UNKNOWN : text;
     } catch (IOException | RuntimeException e) {
       return UNKNOWN;
     }

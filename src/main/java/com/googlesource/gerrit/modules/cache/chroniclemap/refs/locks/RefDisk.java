@@ -57,7 +57,15 @@ public class RefDisk {
   final void create(Path file) throws IOException {
     about("create", file);
     Files.createFile(file);
-    mode.apply(file);
+    boolean done = false;
+    try {
+      mode.apply(file);
+      done = true;
+    } finally {
+      if (!done) {
+        Files.delete(file); // else it would be taken for the lock of somebody else
+      }
+    }
   }
 
   /**

@@ -33,6 +33,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.eclipse.jgit.annotations.Nullable;
@@ -70,6 +71,9 @@ public final class RefLocks implements Closeable {
 
   /** Makes names of files that belong to no journal. */
   private static final AtomicLong COUNT = new AtomicLong();
+
+  /** The same for two processes never: in containers their numbers repeat. */
+  private static final String PROCESS = UUID.randomUUID().toString();
 
   /**
    * A lock file.
@@ -319,11 +323,7 @@ public final class RefLocks implements Closeable {
   /** A file that is no ref for anybody, wherever it is. */
   private static Path plainFileIn(Path folder) {
     return folder.resolve(
-        ".cache-chroniclemap-"
-            + ProcessHandle.current().pid()
-            + "-"
-            + COUNT.incrementAndGet()
-            + RefPaths.LOCK);
+        ".cache-chroniclemap-" + PROCESS + "-" + COUNT.incrementAndGet() + RefPaths.LOCK);
   }
 
   /**

@@ -25,6 +25,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDis
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Rebuild;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable.VerifyCounts;
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -409,7 +410,8 @@ public final class FileInUse {
         if (after != null) {
           after.force(/* all= */ false);
         }
-      } catch (IOException e) {
+      } catch (FileSystemException e) {
+        // It was deleted meanwhile. What the disk refused is said once, so that is thrown on.
         if (isInUse(generation, after)) {
           throw e;
         }
