@@ -26,8 +26,8 @@ import java.util.regex.Pattern;
 import org.eclipse.jgit.lib.Config;
 
 /**
- * The Gerrit that this jar was built for. Gerrit's classes change between its minors so that a jar
- * for another one breaks somewhere, at some time; so it is refused at the start.
+ * The Gerrit version for which this jar was built. Gerrit's classes change between minor versions,
+ * so a jar for another one would fail at an unforeseeable time. It is refused at the start instead.
  */
 final class BuiltFor {
   private static final String RESOURCE = "built-for.properties";
@@ -36,9 +36,9 @@ final class BuiltFor {
   private BuiltFor() {}
 
   /**
-   * Checks that this server is one for which this jar was built.
+   * Checks that this jar was built for the version of this server.
    *
-   * @throws ProvisionException if not, with the jar to take
+   * @throws ProvisionException if not; the message names the jar to use
    */
   static void check(Config config) {
     if (config.getBoolean("cache-chroniclemap", null, "checkGerritVersion", true)) {
@@ -47,10 +47,10 @@ final class BuiltFor {
   }
 
   /**
-   * As above; nothing is checked where one of both has no number.
+   * Compares two versions. Nothing is checked if one of them has no number.
    *
-   * @param built the version that the jar was built for
-   * @param running the version of this server; null if it does not know
+   * @param built the version for which the jar was built
+   * @param running the version of this server; null if it is unknown
    */
   static void check(String built, @Nullable String running) {
     Optional<String> jar = minor(built);
@@ -60,7 +60,7 @@ final class BuiltFor {
           String.format(
               "this cache-chroniclemap.jar was built for Gerrit %s, and this is Gerrit %s: put the"
                   + " jar for %s into lib/ (cache-chroniclemap-VERSION-gerrit-%s.N.jar of a release)."
-                  + " If this Gerrit has a number of its own, and is a %s, set"
+                  + " If this Gerrit has a version number of its own and is a %s, set"
                   + " cache-chroniclemap.checkGerritVersion = false",
               jar.get(), running, server.get(), server.get(), jar.get()));
     }
@@ -71,7 +71,7 @@ final class BuiltFor {
     return matcher.matches() ? Optional.of(matcher.group(1)) : Optional.empty();
   }
 
-  /** The version, as 3.13.5; empty or a name in braces if not built by Maven. */
+  /** The version, such as 3.13.5; empty or a name in braces unless the jar was built by Maven. */
   static String version() {
     Properties properties = new Properties();
     try (InputStream in = BuiltFor.class.getResourceAsStream(RESOURCE)) {
@@ -79,7 +79,7 @@ final class BuiltFor {
         properties.load(in);
       }
     } catch (IOException e) {
-      // As if nobody knew: that is no reason not to start.
+      // An unknown version is no reason not to start.
       return "";
     }
     return properties.getProperty("gerrit", "");

@@ -21,20 +21,22 @@ import com.google.gerrit.server.config.SitePaths;
 import com.google.inject.AbstractModule;
 import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.AdminModule;
+import com.googlesource.gerrit.modules.cache.chroniclemap.admin.CacheMetricsModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CachesModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.WarmUp;
 import org.eclipse.jgit.lib.Config;
 
 /**
- * Replaces Gerrit's H2 disk caches: the entrance of {@code gerrit.installModule}.
+ * The module that replaces Gerrit's H2 disk caches, for {@code gerrit.installModule} and {@code
+ * gerrit.installBatchModule}.
  *
- * <p>If the Java virtual machine lacks a flag that Chronicle-Map needs, Gerrit does not start and
- * the message holds the lines to add to {@code gerrit.config}; nor does it where Gerrit would drop
- * this module for another one, or for the line it is in.
+ * <p>Gerrit does not start if the Java virtual machine lacks a flag that Chronicle-Map needs, or if
+ * Gerrit would ignore this module because of another one or because of its line in {@code
+ * gerrit.config}. The message says which lines to change.
  */
 @ModuleImpl(name = CacheModule.PERSISTENT_MODULE)
 public class ChronicleMapCacheModule extends AbstractModule {
-  /** For Gerrit, from the thread that starts it; throws {@code ProvisionException}. */
+  /** Called by Gerrit when it starts. Throws a {@code ProvisionException} if it must not start. */
   @Inject
   ChronicleMapCacheModule(SitePaths site, @GerritServerConfig Config config) {
     Refusal.logging(
@@ -49,6 +51,7 @@ public class ChronicleMapCacheModule extends AbstractModule {
   protected void configure() {
     WarmUp.begin();
     install(new CachesModule());
-    install(AdminModule.forCaches());
+    install(new CacheMetricsModule());
+    install(new AdminModule());
   }
 }

@@ -24,11 +24,11 @@ import java.util.Objects;
 import org.eclipse.jgit.lib.Config;
 
 /**
- * The lines of {@code gerrit.config} that name modules. Gerrit drops a module without a word that
- * stands in a line of another kind, or behind another one that replaces the same: nobody would know
- * that it is not there.
+ * The lines of {@code gerrit.config} that install modules. Gerrit silently ignores a module in a
+ * line of the wrong kind, or after another module that replaces the same part. The checks of this
+ * class report such lines.
  *
- * <p>Names of classes are in quotes in messages: Guice would shorten them.
+ * <p>Class names in messages are in quotes, as Guice would shorten them otherwise.
  */
 final class InstallLines {
   private static final String FOR_SERVER = "installModule";
@@ -46,9 +46,9 @@ final class InstallLines {
   }
 
   /**
-   * Checks that the module of the caches is where it takes effect.
+   * Checks that the lines of the caches' module take effect.
    *
-   * @throws ProvisionException if not, with the lines to change
+   * @throws ProvisionException if not; the message names the lines to change
    */
   void checkCacheModule(Class<?> module) {
     checkIsNotIn(FOR_DATABASE, module, FOR_SERVER);
@@ -57,9 +57,9 @@ final class InstallLines {
   }
 
   /**
-   * Checks that the module of ref lists is where it takes effect.
+   * Checks that the line of the ref lists' module takes effect.
    *
-   * @throws ProvisionException if not, with the lines to change
+   * @throws ProvisionException if not; the message names the lines to change
    */
   void checkDbModule(Class<?> module) {
     checkIsNotIn(FOR_SERVER, module, FOR_DATABASE);
@@ -96,7 +96,7 @@ final class InstallLines {
   }
 
   private List<String> modules(String key) {
-    // An empty line is null.
+    // An empty value is null.
     return Arrays.stream(config.getStringList("gerrit", null, key))
         .filter(Objects::nonNull)
         .toList();
@@ -109,7 +109,7 @@ final class InstallLines {
               .getAnnotation(ModuleImpl.class);
       return kind != null && kind.name().equalsIgnoreCase(CacheModule.PERSISTENT_MODULE);
     } catch (ClassNotFoundException | LinkageError e) {
-      // Gerrit says so itself.
+      // Gerrit itself reports a class that does not exist.
       return false;
     }
   }

@@ -18,15 +18,15 @@ import com.google.inject.AbstractModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.AdminModule;
 
 /**
- * The SSH command for parsed ref lists on a server that has {@link PackedRefsModule} and not {@link
- * ChronicleMapCacheModule}, which brings that command along: an entrance of {@code
- * gerrit.installModule}, for one of the two.
+ * The module for {@code gerrit.installModule} that binds the SSH command for parsed ref lists. Only
+ * a server without {@link ChronicleMapCacheModule}, which binds that command too, needs this
+ * module.
  *
- * <p>{@link PackedRefsModule} can't do so itself: SSH is made in an injector that it does not see.
+ * <p>{@link PackedRefsModule} cannot bind the command, as its injector does not see Gerrit's SSH.
  */
 public class PackedRefsCommandsModule extends AbstractModule {
   @Override
   protected void configure() {
-    install(AdminModule.forRefs());
+    install(new AdminModule());
   }
 }

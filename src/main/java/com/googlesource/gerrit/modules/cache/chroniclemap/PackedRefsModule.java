@@ -24,16 +24,15 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.WarmUp;
 import org.eclipse.jgit.lib.Config;
 
 /**
- * Answers for the packed refs of all repositories from parsed lists: the entrance of {@code
- * gerrit.installDbModule}. Works with {@link ChronicleMapCacheModule} and without it, and beside
- * modules that bind a {@code GitRepositoryManager} in front of Gerrit's own.
+ * The module for {@code gerrit.installDbModule} that answers for the refs of all repositories from
+ * parsed lists. It works with and without {@link ChronicleMapCacheModule}, and beside modules that
+ * bind a {@code GitRepositoryManager} in front of Gerrit's own.
  *
- * <p>A server does not start if this module can have no effect; then the message says why. Else it
- * never stops one: where anything is missing that the lists need, they are kept in memory only, or
- * JGit answers.
+ * <p>A server does not start if this module would have no effect; the message says why. Any other
+ * fault does not prevent the start: lists are then kept in memory only, or JGit answers.
  */
 public class PackedRefsModule extends AbstractModule {
-  /** For Gerrit, from the thread that starts it; throws {@code ProvisionException}. */
+  /** Called by Gerrit when it starts. Throws a {@code ProvisionException} if it must not start. */
   @Inject
   PackedRefsModule(SitePaths site, @GerritServerConfig Config config) {
     Refusal.logging(

@@ -19,18 +19,17 @@ import com.google.inject.ProvisionException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.StartLog;
 
 /**
- * Why a server must not start. It is found while Gerrit makes its modules, when its error_log is
- * not open yet, and {@code gerrit.sh start} drops what is printed: so it is written there from
- * here.
+ * A refusal to start the server. Modules are checked before Gerrit opens its error_log, and {@code
+ * gerrit.sh start} drops all output, so this class writes the reason into the error_log itself.
  */
 final class Refusal {
   private Refusal() {}
 
   /**
-   * Does some checks, and has a refusal in the site's error_log too.
+   * Runs checks, and writes a refusal into the site's error_log.
    *
-   * @throws ProvisionException if a check does; names of classes in its message are in quotes, or
-   *     else Guice would shorten them
+   * @throws ProvisionException if a check throws one. Class names in its message must be in quotes,
+   *     as Guice would shorten them otherwise
    */
   static void logging(SitePaths site, Runnable checks) {
     try {
@@ -40,7 +39,7 @@ final class Refusal {
           .forEach(message -> StartLog.writeNow(site, "ERROR", message.getMessage()));
       throw e;
     } catch (RuntimeException e) {
-      // A setting that makes no sense, say.
+      // A setting may have an invalid value, for example.
       StartLog.writeNow(site, "ERROR", e.toString());
       throw e;
     }

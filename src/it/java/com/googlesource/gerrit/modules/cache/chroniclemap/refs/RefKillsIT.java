@@ -251,12 +251,11 @@ class RefKillsIT {
   private void countLeft() throws IOException {
     for (String name : RefKillsMain.REPOSITORIES) {
       for (Path file : left(name)) {
-        if (file.toString().endsWith(".transaction")) {
-          if (Files.readString(file).contains("\ndecided ")) {
-            decided++;
-          } else {
-            undecided++;
-          }
+        String kind = file.toString().replaceFirst(".*\\.", "");
+        if (kind.equals("transaction")) {
+          undecided++;
+        } else if (kind.equals("decided") || kind.equals("durable")) {
+          decided++;
         }
       }
     }
@@ -271,7 +270,7 @@ class RefKillsIT {
               file ->
                   file.toString().endsWith(".lock")
                       || (git.relativize(file).toString().startsWith("cache-chroniclemap/")
-                          // A process keeps files for its next transactions.
+                          // A process keeps its own file for its next transactions.
                           && !file.getFileName()
                               .toString()
                               .startsWith(ProcessHandle.current().pid() + "-")))

@@ -15,53 +15,34 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.common.flogger.FluentLogger;
+import com.google.gerrit.common.Nullable;
 import com.google.gerrit.extensions.events.LifecycleListener;
-import com.google.gerrit.server.PluginUser;
-import com.google.gerrit.server.config.CanonicalWebUrl;
-import com.google.gerrit.server.config.GerritRuntime;
-import com.google.gerrit.server.config.SitePaths;
 import com.google.gerrit.server.plugins.PluginGuiceEnvironment;
-import com.google.gerrit.sshd.PluginCommandModule;
 import com.google.inject.Inject;
 import com.google.inject.Provider;
 import com.google.inject.Singleton;
 
-/** Starts and stops {@link AdminPlugin} with the server. The caches work without it. */
+/** Starts and stops {@link AdminPlugin} with the server. The caches work without the plugin. */
 @Singleton
 final class AdminLifecycle implements LifecycleListener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  // Asked for at the start only: while modules are configured Gerrit is not ready to make it.
+  // Providers, since Gerrit can make neither of them while its modules are configured.
   private final Provider<PluginGuiceEnvironment> environment;
-  private final Provider<String> webUrl;
-  private final PluginUser.Factory users;
-  private final SitePaths site;
-  private final GerritRuntime runtime;
-  private final Class<? extends PluginCommandModule> commands;
+  private final Provider<AdminPlugin> plugins;
 
-  private AdminPlugin plugin;
+  @Nullable private AdminPlugin plugin;
 
   @Inject
-  AdminLifecycle(
-      Provider<PluginGuiceEnvironment> environment,
-      @CanonicalWebUrl Provider<String> webUrl,
-      PluginUser.Factory users,
-      SitePaths site,
-      GerritRuntime runtime,
-      Class<? extends PluginCommandModule> commands) {
+  AdminLifecycle(Provider<PluginGuiceEnvironment> environment, Provider<AdminPlugin> plugins) {
     this.environment = environment;
-    this.webUrl = webUrl;
-    this.users = users;
-    this.site = site;
-    this.runtime = runtime;
-    this.commands = commands;
+    this.plugins = plugins;
   }
 
   @Override
   public void start() {
     try {
-      AdminPlugin starting =
-          new AdminPlugin(webUrl.get(), users.create(AdminPlugin.NAME), site, runtime, commands);
+      AdminPlugin starting = plugins.get();
       starting.begin(environment.get());
       plugin = starting;
     } catch (Exception e) {

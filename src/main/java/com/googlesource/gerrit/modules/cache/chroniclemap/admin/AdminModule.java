@@ -15,35 +15,30 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.gerrit.lifecycle.LifecycleModule;
-import com.google.gerrit.sshd.PluginCommandModule;
-import com.google.inject.TypeLiteral;
+import com.google.inject.Binding;
+import com.google.inject.Injector;
+import com.google.inject.Key;
+import com.google.inject.Provides;
+import com.google.inject.Singleton;
+import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RefsInventory;
+import java.util.Optional;
 
-/** Starts the metrics of the caches and the SSH commands with the server. */
+/** Binds the SSH commands, which start with the server. */
 public final class AdminModule extends LifecycleModule {
-  private final boolean caches;
-
-  private AdminModule(boolean caches) {
-    this.caches = caches;
-  }
-
-  /** For caches, and for parsed ref lists if they are installed. */
-  public static AdminModule forCaches() {
-    return new AdminModule(true);
-  }
-
-  /** For parsed ref lists alone. */
-  public static AdminModule forRefs() {
-    return new AdminModule(false);
-  }
-
   @Override
   protected void configure() {
-    bind(RefsAccess.class);
-    bind(new TypeLiteral<Class<? extends PluginCommandModule>>() {})
-        .toInstance(caches ? AdminSshModule.class : RefsSshModule.class);
-    if (caches) {
-      listener().to(CacheMetrics.class);
-    }
     listener().to(AdminLifecycle.class);
+  }
+
+  /**
+   * Finds the inventory of parsed ref lists, which exists only if their module is installed.
+   *
+   * @param injector the server's, a child of the injector that has the other module
+   */
+  @Provides
+  @Singleton
+  static Optional<RefsInventory> refs(Injector injector) {
+    Binding<RefsInventory> binding = injector.getExistingBinding(Key.get(RefsInventory.class));
+    return Optional.ofNullable(binding).map(bound -> bound.getProvider().get());
   }
 }

@@ -17,34 +17,36 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.common.Version;
 import com.google.gerrit.server.PluginUser;
+import com.google.gerrit.server.config.CanonicalWebUrl;
 import com.google.gerrit.server.config.GerritRuntime;
 import com.google.gerrit.server.config.SitePaths;
 import com.google.gerrit.server.plugins.InvalidPluginException;
 import com.google.gerrit.server.plugins.PluginGuiceEnvironment;
 import com.google.gerrit.server.plugins.ServerPlugin;
-import com.google.gerrit.sshd.PluginCommandModule;
+import com.google.inject.Inject;
+import com.google.inject.Provider;
 
 /**
- * A plugin without a jar of its own.
+ * A plugin without a jar of its own, which binds the SSH commands.
  *
- * <p>A libModule is bound before Gerrit's SSH server exists and can't bind commands for it; plugins
- * can. So that an administrator installs one jar in {@code lib/} and none in {@code plugins/}, this
- * module makes itself a plugin once the server starts.
+ * <p>A module in {@code lib/} is bound before Gerrit's SSH server exists, so only a plugin can bind
+ * commands. This class makes the module a plugin once the server starts, so that administrators
+ * need no second jar in {@code plugins/}.
  */
 final class AdminPlugin extends ServerPlugin {
   static final String NAME = "cache-chroniclemap";
 
+  @Inject
   AdminPlugin(
-      String webUrl,
-      PluginUser user,
+      @CanonicalWebUrl Provider<String> webUrl,
+      PluginUser.Factory users,
       SitePaths site,
-      GerritRuntime runtime,
-      Class<? extends PluginCommandModule> commands)
+      GerritRuntime runtime)
       throws InvalidPluginException {
     super(
         NAME,
-        webUrl + "plugins/" + NAME + "/",
-        user,
+        webUrl.get() + "plugins/" + NAME + "/",
+        users.create(NAME),
         /* srcJar= */ null,
         /* snapshot= */ null,
         /* scanner= */ null,
@@ -52,9 +54,8 @@ final class AdminPlugin extends ServerPlugin {
         AdminPlugin.class.getClassLoader(),
         /* metricsPrefix= */ null,
         runtime);
-    // Set so that Gerrit does not look for modules in the jar that is not there.
-    sysModule = AdminSysModule.class;
-    sshModule = commands;
+    // Gerrit looks for modules in the jar, which does not exist, unless one is set here.
+    sshModule = AdminSshModule.class;
   }
 
   void begin(PluginGuiceEnvironment environment) throws Exception {

@@ -15,19 +15,32 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.gerrit.sshd.PluginCommandModule;
+import com.google.inject.Inject;
+import com.google.inject.Injector;
+import com.google.inject.Key;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 
-/** The commands under {@code ssh HOST cache-chroniclemap}. */
+/**
+ * The commands under {@code ssh HOST cache-chroniclemap}. Those for caches are bound only if the
+ * module of the caches is installed.
+ */
 final class AdminSshModule extends PluginCommandModule {
-  AdminSshModule() {
+  private final Injector server;
+
+  @Inject
+  AdminSshModule(Injector server) {
     super(AdminPlugin.NAME);
+    this.server = server;
   }
 
   @Override
   protected void configureCommands() {
-    command(ShowCommand.class);
-    command(VerifyCommand.class);
-    command(CompactCommand.class);
-    command(ImportCommand.class);
+    if (server.getExistingBinding(Key.get(CacheInventory.class)) != null) {
+      command(ShowCommand.class);
+      command(VerifyCommand.class);
+      command(CompactCommand.class);
+      command(ImportCommand.class);
+    }
     command(RefsCommand.class);
   }
 }

@@ -29,29 +29,29 @@ import com.google.inject.Inject;
 import com.google.inject.Singleton;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latencies;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.DiskOperation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
 import java.util.function.ToLongFunction;
 
 /**
- * Publishes the metrics of all caches while the server runs. They are read when somebody looks, all
- * at once; caches of plugins come and go with their plugins.
+ * Publishes the metrics of all caches while the server runs. All of them are read at once, when
+ * somebody reads one. The caches of a plugin come and go with the plugin.
  */
 @Singleton
 final class CacheMetrics extends PublishedMetrics {
   /**
-   * All of them. The names are documented and stay. None is the beginning of another, so that a
-   * pattern finds the figures of all caches and no other ones.
+   * The metrics of each cache. Their names are documented and never change. No name is a prefix of
+   * another one, so that a pattern which selects one metric of all caches selects nothing else.
    */
   static final ImmutableList<Metric<CacheReport>> ALL = all();
 
-  /** The one that is not of a single cache: there are no others then. */
+  /** The only metric that is not of a single cache: if it is 1, there are no others. */
   static final String MEMORY_ONLY = "caches/chroniclemap/memory_only";
 
   private static final Field<String> CACHE =
@@ -59,7 +59,7 @@ final class CacheMetrics extends PublishedMetrics {
           .description("The name of the cache.")
           .build();
 
-  /** What of a latency is shown. */
+  /** A figure of a latency that is published. */
   record Percentile(String name, String meaning, ToLongFunction<Latency> of) {
     static final ImmutableList<Percentile> ALL =
         ImmutableList.of(
@@ -80,83 +80,56 @@ final class CacheMetrics extends PublishedMetrics {
   private static ImmutableList<Metric<CacheReport>> all() {
     Metric.Table<CacheReport> t = new Metric.Table<>("caches/chroniclemap/", "Disk cache: ");
     t.gauge("entries", "values on disk", "entries", r -> r.disk().entries());
-    t.gauge("live_bytes", "bytes of the keys and values", BYTES, r -> r.disk().liveBytes());
-    t.gauge("disk_bytes", "bytes that the file takes", BYTES, r -> r.disk().diskBytes());
-    t.gauge("limit_bytes", "bytes that the file may take", BYTES, r -> r.disk().maxBytes());
-    t.gauge(
-        "failed",
-        "1 if the cache has no file any more and is kept in memory only",
-        "flag",
-        r -> r.disk().state() == StoreState.FAILED ? 1 : 0);
-    t.gauge("queued", "values that wait for being written", "entries", r -> r.disk().queued());
+    t.gauge("live_bytes", "size of keys and values", BYTES, r -> r.disk().liveBytes());
+    t.gauge("disk_bytes", "size of the file", BYTES, r -> r.disk().diskBytes());
+    t.gauge("limit_bytes", "limit of the file's size", BYTES, r -> r.disk().maxBytes());
+    t.gauge("failed", "1 if the file failed", "flag", r -> isFailed(r) ? 1 : 0);
+    t.gauge("queued", "values queued for writing", "entries", r -> r.disk().queued());
     t.count("reads", "reads of the disk tier", "reads", r -> r.disk().hits() + r.disk().misses());
     t.count("hits", "reads that found a value", "reads", r -> r.disk().hits());
     t.count("misses", "reads that found none", "reads", r -> r.disk().misses());
     t.count("puts", "values written to disk", "entries", r -> r.disk().puts());
-    addLatency(t, "put", "the time that a put kept its caller", MICROSECONDS, Latencies::put);
-    addLatency(
-        t,
-        "read",
-        "the time that a read from disk which found a value took, up to its bytes",
-        NANOSECONDS,
-        Latencies::read);
-    addLatency(
-        t,
-        "serialize",
-        "the time that making bytes of a value took",
-        NANOSECONDS,
-        Latencies::serialize);
-    addLatency(
-        t,
-        "deserialize",
-        "the time that making a value of its bytes took",
-        NANOSECONDS,
-        Latencies::deserialize);
+    for (DiskOperation operation : DiskOperation.values()) {
+      addLatency(t, operation);
+    }
     t.count("invalidated", "keys removed on request", "entries", r -> r.disk().invalidated());
-    t.count("evicted", "values that left to make room", "entries", r -> r.disk().evictions());
-    t.count("expired", "values that became too old", "entries", r -> r.disk().expired());
-    t.count("growths", "times the file was replaced by another", "files", r -> r.disk().growths());
-    t.count(
-        "recoveries",
-        "times the file was recovered after a crash",
-        "files",
-        r -> r.disk().start().kind() == StartReport.Kind.RECOVERED ? 1 : 0);
-    t.count(
-        "damaged",
-        "entries found damaged, by reads and when what a kill had left was put in order",
-        "entries",
-        r -> r.disk().damaged());
-    t.count(
-        "faults",
-        "times the disk failed the file, whatever came of it",
-        "faults",
-        r -> r.disk().faults());
-    t.count(
-        "not_stored",
-        "values left out because there was no room",
-        "entries",
-        r -> r.disk().notStored());
+    t.count("evicted", "values evicted to make room", "entries", r -> r.disk().evictions());
+    t.count("expired", "values past their maxAge", "entries", r -> r.disk().expired());
+    t.count("growths", "replacements of the file", "files", r -> r.disk().growths());
+    t.count("recoveries", "recoveries after a crash", "files", r -> isRecovered(r) ? 1 : 0);
+    t.count("damaged", "damaged entries found", "entries", r -> r.disk().damaged());
+    t.count("faults", "errors of the disk", "faults", r -> r.disk().faults());
+    t.count("not_stored", "values without room", "entries", r -> r.disk().notStored());
     t.count(
         "serializer_errors",
-        "keys and values that their serializer refused",
+        "keys and values that their serializer rejected",
         "entries",
         CacheReport::serializerErrors);
     return t.all();
   }
 
-  private static void addLatency(
-      Metric.Table<CacheReport> t,
-      String operation,
-      String meaning,
-      String unit,
-      Function<Latencies, Latency> of) {
-    long nanos = unit.equals(MICROSECONDS) ? TimeUnit.MICROSECONDS.toNanos(1) : 1;
+  private static boolean isFailed(CacheReport report) {
+    return report.disk().state() == StoreState.FAILED;
+  }
+
+  private static boolean isRecovered(CacheReport report) {
+    return report.disk().start().kind() == StartReport.Kind.RECOVERED;
+  }
+
+  private static void addLatency(Metric.Table<CacheReport> t, DiskOperation operation) {
+    String prefix = operation.name().toLowerCase(Locale.ROOT) + "_latency_";
+    String unit = operation.unit() == TimeUnit.MICROSECONDS ? MICROSECONDS : NANOSECONDS;
     for (Percentile percentile : Percentile.ALL) {
       t.gauge(
-          operation + "_latency_" + percentile.name(),
-          percentile.meaning() + " of " + meaning + ", last one to two minutes",
+          prefix + percentile.name(),
+          percentile.meaning() + " of " + operation.meaning() + ", last one to two minutes",
           unit,
-          r -> percentile.of().applyAsLong(of.apply(r.latencies())) / nanos);
+          r ->
+              operation
+                  .unit()
+                  .convert(
+                      percentile.of().applyAsLong(r.latencies().get(operation)),
+                      TimeUnit.NANOSECONDS));
     }
   }
 
@@ -184,7 +157,7 @@ final class CacheMetrics extends PublishedMetrics {
         });
   }
 
-  /** The name under which Gerrit's own metrics have a cache: a plugin's is otherwise there. */
+  /** The cache's name in Gerrit's own metrics, where a plugin's cache has another name. */
   private static String nameInGerrit(String name) {
     int dot = name.lastIndexOf('.');
     return dot < 0 ? name : "plugin/" + name.substring(0, dot) + "/" + name.substring(dot + 1);

@@ -22,12 +22,12 @@ import java.util.List;
 import org.kohsuke.args4j.Argument;
 import org.kohsuke.args4j.Option;
 
-/** A command that is about some caches, or about all of them. */
+/** A command on the caches that are named, by default on all caches. */
 abstract class CachesCommand extends SshCommand {
   @Option(name = "--json", usage = "print JSON, all figures in bytes, counts and milliseconds")
   private boolean json;
 
-  @Argument(metaVar = "CACHE", usage = "names of caches; all if none is named")
+  @Argument(metaVar = "CACHE", usage = "names of caches; by default, all caches")
   private List<String> names = new ArrayList<>();
 
   final CacheInventory inventory;
@@ -40,7 +40,7 @@ abstract class CachesCommand extends SshCommand {
     return json;
   }
 
-  /** The caches that are meant. Fails if one does not exist. */
+  /** Selects the caches that are named. Fails if one of them does not exist. */
   List<CacheReport> select() throws UnloggedFailure {
     List<CacheReport> all = inventory.reports();
     if (names.isEmpty()) {
@@ -49,8 +49,8 @@ abstract class CachesCommand extends SshCommand {
     List<String> known = all.stream().map(CacheReport::name).toList();
     for (String name : names) {
       if (!known.contains(name)) {
-        String there = known.isEmpty() ? "none" : String.join(", ", known);
-        throw die("no cache \"" + name + "\" on disk; there are: " + there);
+        String existing = known.isEmpty() ? "none" : String.join(", ", known);
+        throw die("no cache \"" + name + "\" on disk; existing caches: " + existing);
       }
     }
     return all.stream().filter(report -> names.contains(report.name())).toList();

@@ -28,9 +28,9 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
-/** The caches as JSON; the names of its fields are documented and stay. */
+/** Prints caches as JSON. The names of the fields are documented and never change. */
 final class CachesJson {
-  /** Prints for scripts, and for people. */
+  /** Indents, so that people can read the output too. */
   static final Gson GSON = new GsonBuilder().setPrettyPrinting().create();
 
   private CachesJson() {}
@@ -46,7 +46,7 @@ final class CachesJson {
     return GSON.toJson(root);
   }
 
-  /** What is said of each store. */
+  /** The figures that each store has, of caches and of parsed ref lists. */
   static JsonObject store(StoreStats stats) {
     JsonObject out = new JsonObject();
     out.addProperty("state", lower(stats.state()));
@@ -72,14 +72,11 @@ final class CachesJson {
     out.addProperty("growths", stats.growths());
     out.addProperty("queued", stats.queued());
     out.addProperty("faults", stats.faults());
-    out.add("put_latency", latency(report.latencies().put(), TimeUnit.MICROSECONDS, "_micros"));
-    out.add("read_latency", latency(report.latencies().read(), TimeUnit.NANOSECONDS, "_nanos"));
-    out.add(
-        "serialize_latency",
-        latency(report.latencies().serialize(), TimeUnit.NANOSECONDS, "_nanos"));
-    out.add(
-        "deserialize_latency",
-        latency(report.latencies().deserialize(), TimeUnit.NANOSECONDS, "_nanos"));
+    report
+        .latencies()
+        .forEach(
+            (operation, latency) ->
+                out.add(lower(operation) + "_latency", latency(latency, operation.unit())));
     out.addProperty("serializer_errors", report.serializerErrors());
     out.addProperty("heap_entries", report.heapEntries());
     out.addProperty("heap_hits", report.heap().hitCount());
@@ -88,12 +85,10 @@ final class CachesJson {
     return out;
   }
 
-  /**
-   * What takes microseconds in those, and what mostly takes few of them, or less, in nanoseconds.
-   */
-  private static JsonObject latency(Latency latency, TimeUnit unit, String suffix) {
+  private static JsonObject latency(Latency latency, TimeUnit unit) {
     JsonObject out = new JsonObject();
     out.addProperty("count", latency.count());
+    String suffix = unit == TimeUnit.MICROSECONDS ? "_micros" : "_nanos";
     for (CacheMetrics.Percentile percentile : CacheMetrics.Percentile.ALL) {
       long nanos = percentile.of().applyAsLong(latency);
       out.addProperty(percentile.name() + suffix, unit.convert(nanos, TimeUnit.NANOSECONDS));

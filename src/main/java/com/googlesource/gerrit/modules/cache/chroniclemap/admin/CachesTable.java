@@ -25,7 +25,7 @@ import java.util.Optional;
 import java.util.function.ToLongFunction;
 import java.util.stream.Stream;
 
-/** The caches as a table of {@link Tables#WIDTH} columns. */
+/** Prints caches as a table of {@link Tables#WIDTH} columns. */
 final class CachesTable {
   private static final int NAME_WIDTH = 25;
   private static final String ROW = "%-" + NAME_WIDTH + "s %7s %7s %7s %7s %6s %4s %7s %7s %6s %7s";
@@ -88,11 +88,11 @@ final class CachesTable {
     return reports.stream().map(CacheReport::disk).mapToLong(figure).sum();
   }
 
-  /** What has no column: it is of interest all together, and --json has it by cache. */
+  /** Sums up the figures without a column. The JSON output has them for each cache. */
   private static String activity(List<CacheReport> reports) {
     return String.format(
-        "Since the start %s values expired and %s files were replaced by others, for growth or upkeep."
-            + " %s values wait for being written.",
+        "Since the start, %s values have expired and %s files have been replaced, by growth or upkeep."
+            + " %s values are queued for writing.",
         Units.count(sum(reports, StoreStats::expired)),
         Units.count(sum(reports, StoreStats::growths)),
         Units.count(sum(reports, StoreStats::queued)));
@@ -131,7 +131,7 @@ final class CachesTable {
       case SHRUNK ->
           Optional.of(
               String.format(
-                  "%s: had %s and had to be made smaller: %s",
+                  "%s: had %s and was made smaller: %s",
                   report.name(),
                   Units.counted(start.entries(), "entry", "entries"),
                   start.detail()));

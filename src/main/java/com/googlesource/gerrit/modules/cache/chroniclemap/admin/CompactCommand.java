@@ -30,9 +30,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport.Outcome;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 
-/**
- * {@code ssh HOST cache-chroniclemap compact}: gives disk back that caches do not need any more.
- */
+/** {@code ssh HOST cache-chroniclemap compact}: frees disk space that caches no longer need. */
 @RequiresCapability(value = MAINTAIN_SERVER, scope = CapabilityScope.CORE)
 @CommandMetaData(
     name = "compact",
@@ -68,12 +66,12 @@ final class CompactCommand extends UpkeepCommand {
         report,
         switch (report.outcome()) {
           case REBUILT, NOTHING_TO_GAIN -> "";
-          case NO_FILE -> "it has no file, see show";
-          case CANCELLED -> "interrupted; the file stays as it was";
-          case BUSY -> "it is being rebuilt already, try again later";
+          case NO_FILE -> "it has no file; see the show command";
+          case CANCELLED -> "interrupted; the file was not changed";
+          case BUSY -> "the file is being rebuilt already; try again later";
           case ABANDONED ->
-              "the disk has no room for a second file, or failed (see the log); the file stays as it"
-                  + " was";
+              "the disk has no room for a second file, or failed (see the log); the file was not"
+                  + " changed";
         });
   }
 

@@ -33,21 +33,21 @@ import java.util.ArrayList;
 import java.util.List;
 import org.kohsuke.args4j.Option;
 
-/** {@code ssh HOST cache-chroniclemap import}: takes over what Gerrit's H2 caches hold. */
+/** {@code ssh HOST cache-chroniclemap import}: imports the values of Gerrit's H2 caches. */
 @RequiresCapability(value = MAINTAIN_SERVER, scope = CapabilityScope.CORE)
 @CommandMetaData(
     name = "import",
-    description = "Take over what Gerrit's H2 caches hold",
+    description = "Import the values of Gerrit's H2 caches",
     runsAt = MASTER_OR_SLAVE)
 final class ImportCommand extends UpkeepCommand {
   static final ImmutableList<Column> COLUMNS =
       ImmutableList.of(
           new Column("In H2", "rows", Units::count),
-          new Column("Taken", "imported", Units::count),
+          new Column("Imported", "imported", Units::count),
           new Column("Bytes", "bytes", Units::bytes),
           Column.TIME);
 
-  @Option(name = "--dry-run", usage = "count what there is and change nothing")
+  @Option(name = "--dry-run", usage = "count the values in H2 and change nothing")
   private boolean dryRun;
 
   @Inject
@@ -73,18 +73,18 @@ final class ImportCommand extends UpkeepCommand {
         state,
         switch (state) {
           case NOTHING -> "nothing in H2";
-          case WAITING -> "waits";
-          case RUNNING -> "is running, " + Units.percent(report.read(), report.rows());
-          case DONE -> dryRun && report.imported() > 0 ? "would be taken" : "done";
+          case WAITING -> "waiting";
+          case RUNNING -> "running, " + Units.percent(report.read(), report.rows());
+          case DONE -> dryRun && report.imported() > 0 ? "would be imported" : "done";
           case FULL -> "full";
           case INTERRUPTED -> "NOT DONE";
           case FAILED -> "FAILED";
-          case IN_USE -> "left alone";
+          case IN_USE -> "skipped";
         },
         report.detail(),
         note(report),
         state == State.FAILED || state == State.INTERRUPTED
-            ? report.cache() + " was not taken over"
+            ? report.cache() + " was not imported"
             : "",
         ImmutableMap.<String, Object>builder()
             .put("rows", report.rows())
@@ -99,15 +99,15 @@ final class ImportCommand extends UpkeepCommand {
             .build());
   }
 
-  /** What was left, and why; empty if nothing was. */
+  /** Why values were skipped; empty if none was. */
   private static String note(ImportReport report) {
     List<String> parts = new ArrayList<>();
-    add(parts, report.known(), "left because the cache knows better");
+    add(parts, report.known(), "skipped, as the cache has newer ones");
     add(parts, report.otherVersion(), "of another version of Gerrit");
     add(parts, report.tooOld(), "too old");
     add(parts, report.tooLarge(), "too large");
     if (report.state() == State.FULL) {
-      parts.add("the others have no room");
+      parts.add("no room for the others");
     }
     if (!report.detail().isEmpty() && report.state() != State.NOTHING) {
       parts.add(report.detail());

@@ -19,14 +19,14 @@ import com.google.gerrit.metrics.Description;
 import java.util.function.ToLongFunction;
 
 /**
- * A figure that Gerrit publishes as a metric.
+ * A figure of a report that Gerrit publishes as a metric.
  *
- * @param <R> the report that has it
- * @param name its full name, such as {@code caches/chroniclemap/hits}
- * @param cumulative whether it only ever rises while the server runs
- * @param meaning for people
- * @param unit of its values
- * @param value the figure in a report
+ * @param <R> the type of the report
+ * @param name the full name, such as {@code caches/chroniclemap/hits}
+ * @param cumulative whether the figure only ever rises while the server runs
+ * @param meaning what the figure means, for people
+ * @param unit the unit of the figure
+ * @param value reads the figure from a report
  */
 record Metric<R>(
     String name, boolean cumulative, String meaning, String unit, ToLongFunction<R> value) {
@@ -40,13 +40,18 @@ record Metric<R>(
     return value.applyAsLong(report);
   }
 
-  /** Those of one kind of report, while they are put together. */
+  /** A builder of the metrics of one kind of report. */
   static final class Table<R> {
     private final ImmutableList.Builder<Metric<R>> metrics = ImmutableList.builder();
     private final String prefix;
     private final String subject;
 
-    /** With what their names begin with, and their meanings. */
+    /**
+     * Starts without any metric.
+     *
+     * @param prefix the start of all names
+     * @param subject the start of all meanings
+     */
     Table(String prefix, String subject) {
       this.prefix = prefix;
       this.subject = subject;

@@ -14,47 +14,45 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
-import com.google.gerrit.common.Nullable;
 import java.io.PrintWriter;
+import java.io.Writer;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Shows how far long work is: on a terminal by one line that is written again and again, elsewhere
- * by a line every few seconds. For one thread.
+ * Shows the progress of long work: on a terminal by one line that is rewritten, elsewhere by a line
+ * every few seconds. For one thread.
  */
 final class ProgressDisplay {
   private static final long LINE_NANOS = TimeUnit.SECONDS.toNanos(5);
-  private static final int MIN_BAR = 10;
-  private static final int MAX_BAR = 40;
 
-  @Nullable private final PrintWriter out;
+  private final PrintWriter out;
   private final boolean terminal;
   private final int columns;
   private String cache = "";
   private String place = "";
   private long lastLine;
 
-  /** How many columns of the terminal's line are written. */
+  /** The width of the line on the terminal. */
   private int written;
 
-  ProgressDisplay(@Nullable PrintWriter out, boolean terminal, int columns, long now) {
+  ProgressDisplay(PrintWriter out, boolean terminal, int columns, long now) {
     this.out = out;
     this.terminal = terminal;
     this.columns = columns;
     this.lastLine = now;
   }
 
-  /** Shows nothing. */
+  /** A display that shows nothing. */
   static ProgressDisplay none() {
-    return new ProgressDisplay(null, false, 0, 0);
+    return new ProgressDisplay(new PrintWriter(Writer.nullWriter()), false, 0, 0);
   }
 
-  /** From here on the work is about this cache, the index-th of so many. */
+  /** Starts the progress of a cache, which is the index-th of so many. */
   void begin(String name, int index, int of) {
     cache = name;
     place = index + "/" + of;
-    if (out != null && terminal) {
-      rewrite(line(0, 0));
+    if (terminal) {
+      rewrite(0);
     }
   }
 
@@ -64,49 +62,28 @@ final class ProgressDisplay {
    * @param now a time of {@link System#nanoTime}
    */
   void show(int done, int total, long now) {
-    if (out == null) {
-      return;
-    }
+    int percent = total == 0 ? 0 : (int) (100L * done / total);
     if (terminal) {
-      rewrite(line(done, total));
+      rewrite(percent);
     } else if (now - lastLine >= LINE_NANOS) {
       lastLine = now;
-      out.printf("%s %s: %d%%%n", place, cache, percent(done, total));
+      out.printf("%s %s: %d%%%n", place, cache, percent);
       out.flush();
     }
   }
 
-  private String line(int done, int total) {
-    String percent = String.format(" %3d%%", percent(done, total));
-    // The last column stays free: some terminals begin a new line there.
-    int room = columns - 1 - place.length() - 1 - percent.length();
-    int bar = Math.min(MAX_BAR, room / 2);
-    if (bar < MIN_BAR) {
-      return cut(place + percent, columns - 1);
-    }
-    int filled = total == 0 ? 0 : (int) ((long) (bar - 2) * done / total);
-    String name = cut(cache, room - bar - 1);
-    return String.format(
-        "%s %s [%s%s]%s", place, name, "#".repeat(filled), "-".repeat(bar - 2 - filled), percent);
-  }
-
-  private static String cut(String text, int width) {
-    return text.length() <= width ? text : text.substring(0, Math.max(0, width));
-  }
-
-  private static int percent(int done, int total) {
-    return total == 0 ? 0 : (int) (100L * done / total);
-  }
-
-  private void rewrite(String line) {
+  private void rewrite(int percent) {
+    String line = String.format("%s %s: %d%%", place, cache, percent);
+    // The last column stays free, as some terminals start a new line when it is written.
+    line = line.substring(0, Math.min(line.length(), columns - 1));
     out.print("\r" + line + " ".repeat(Math.max(0, written - line.length())));
     out.flush();
     written = line.length();
   }
 
-  /** Takes the line away from the terminal, so that something else can be written there. */
+  /** Removes the line from the terminal, so that other output can take its place. */
   void end() {
-    if (out != null && written > 0) {
+    if (written > 0) {
       out.print("\r" + " ".repeat(written) + "\r");
       out.flush();
       written = 0;

@@ -24,7 +24,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 
-/** Metrics that are there while the server runs. */
+/** Metrics that exist while the server runs. */
 abstract class PublishedMetrics implements LifecycleListener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
@@ -35,24 +35,25 @@ abstract class PublishedMetrics implements LifecycleListener {
     this.maker = maker;
   }
 
-  /** Not earlier: metrics without a single value would never be looked at again. */
+  /** Publishes no earlier, as reporters ignore a metric that had no value when they found it. */
   @Override
   public final void start() {
     try {
       publish();
     } catch (RuntimeException e) {
-      logger.atSevere().withCause(e).log("%s: not published", getClass().getSimpleName());
+      logger.atSevere().withCause(e).log("Cannot publish %s", getClass().getSimpleName());
     }
   }
 
-  /** Makes all metrics, and has each {@link #remove removed} at the end. */
+  /** Makes all metrics, and passes each of them to {@link #remove}. */
   abstract void publish();
 
+  /** Has a metric removed when the server stops. */
   final void remove(RegistrationHandle handle) {
     handles.add(handle);
   }
 
-  /** Has all of these read at once when somebody looks at one. */
+  /** Has all of these metrics updated at once when somebody reads one, and removed at the end. */
   final void read(Collection<? extends CallbackMetric<?>> metrics, Runnable trigger) {
     metrics.forEach(this::remove);
     remove(maker.newTrigger(ImmutableSet.copyOf(metrics), trigger));

@@ -30,10 +30,11 @@ import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RefsInventory;
 import java.util.List;
+import java.util.Optional;
 import org.kohsuke.args4j.Argument;
 import org.kohsuke.args4j.Option;
 
-/** {@code ssh HOST cache-chroniclemap refs}: the parsed ref lists and what became of them. */
+/** {@code ssh HOST cache-chroniclemap refs}: shows the parsed ref lists. */
 @RequiresAnyCapability(
     value = {VIEW_CACHES, MAINTAIN_SERVER},
     scope = CapabilityScope.CORE)
@@ -45,30 +46,28 @@ final class RefsCommand extends SshCommand {
   @Option(name = "--json", usage = "print JSON, all figures in bytes, counts and milliseconds")
   private boolean json;
 
-  @Argument(metaVar = "PROJECT", usage = "name of a project; the totals and all if none is named")
+  @Argument(metaVar = "PROJECT", usage = "name of a project; by default, all projects")
   private String project;
 
-  private final RefsAccess access;
+  private final Optional<RefsInventory> installed;
   private final PermissionBackend permissions;
 
   @Inject
-  RefsCommand(RefsAccess access, PermissionBackend permissions) {
-    this.access = access;
+  RefsCommand(Optional<RefsInventory> installed, PermissionBackend permissions) {
+    this.installed = installed;
     this.permissions = permissions;
   }
 
   @Override
   protected void run() throws UnloggedFailure {
     enableGracefulStop();
-    RefsInventory inventory =
-        access
-            .inventory()
-            .orElseThrow(
-                () ->
-                    die(
-                        "parsed ref lists are not installed: add installDbModule ="
-                            + " com.googlesource.gerrit.modules.cache.chroniclemap.PackedRefsModule"
-                            + " to the section gerrit of gerrit.config, and restart"));
+    if (installed.isEmpty()) {
+      throw die(
+          "parsed ref lists are not installed: add installDbModule ="
+              + " com.googlesource.gerrit.modules.cache.chroniclemap.PackedRefsModule"
+              + " to the section gerrit of gerrit.config, and restart");
+    }
+    RefsInventory inventory = installed.get();
     if (!inventory.isEnabled()) {
       throw die("parsed ref lists are switched off: packedRefs.enabled is false in gerrit.config");
     }
@@ -81,7 +80,7 @@ final class RefsCommand extends SshCommand {
     stdout.flush();
   }
 
-  /** Those of projects that the caller may see; all for an administrator. */
+  /** Selects the projects that the caller may see. An administrator sees all. */
   private List<ProjectRefs> visible(List<ProjectRefs> all) {
     PermissionBackend.WithUser caller = permissions.user(user);
     return caller.testOrFalse(GlobalPermission.ADMINISTRATE_SERVER)
@@ -104,8 +103,8 @@ final class RefsCommand extends SshCommand {
       throw die(
           "no parsed refs of \""
               + project
-              + "\": there is no such project, nobody has asked for its refs of late, it has them"
-              + " in a reftable, or it is switched off");
+              + "\": there is no such project, its refs were not read lately, it keeps them in a"
+              + " reftable, or it is switched off");
     }
     return one;
   }

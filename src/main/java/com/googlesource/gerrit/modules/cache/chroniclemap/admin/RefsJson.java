@@ -21,7 +21,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
 import java.util.List;
 
-/** The parsed ref lists as JSON; the names of its fields are documented and stay. */
+/** Prints parsed ref lists as JSON. The names of the fields are documented and never change. */
 final class RefsJson {
   private RefsJson() {}
 

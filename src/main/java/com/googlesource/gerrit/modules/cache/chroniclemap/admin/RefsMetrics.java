@@ -27,14 +27,15 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 
 /**
- * Publishes the metrics of parsed ref lists while the server runs. They are read when somebody
- * looks.
+ * Publishes the metrics of parsed ref lists while the server runs. All of them are read at once,
+ * when somebody reads one.
  */
 @Singleton
 final class RefsMetrics extends PublishedMetrics {
-  /** All of them. The names are documented and stay. */
+  /** All metrics. Their names are documented and never change. */
   static final ImmutableList<Metric<RefsTotals>> ALL = all();
 
   private final RefsInventory inventory;
@@ -47,68 +48,39 @@ final class RefsMetrics extends PublishedMetrics {
 
   private static ImmutableList<Metric<RefsTotals>> all() {
     Metric.Table<RefsTotals> t = new Metric.Table<>("refs/chroniclemap/", "Parsed ref lists: ");
-    t.gauge(
-        "projects",
-        "projects that were asked for refs of late",
-        "projects",
-        RefsTotals::repositories);
-    t.gauge("lists", "different lists in memory", "lists", RefsTotals::lists);
+    t.gauge("projects", "projects in use", "projects", RefsTotals::repositories);
+    t.gauge("lists", "distinct lists in memory", "lists", RefsTotals::lists);
     t.gauge("refs", "refs of the lists in memory", "refs", RefsTotals::refs);
-    t.gauge(
-        "packed_bytes",
-        "bytes of the packed-refs files that the lists in memory stand for",
-        BYTES,
-        RefsTotals::packedBytes);
-    t.gauge(
-        "memory_bytes",
-        "direct memory of the lists, shared blocks once",
-        BYTES,
-        RefsTotals::memoryBytes);
-    t.gauge(
-        "heap_bytes", "bytes on the heap that the lists take beside", BYTES, RefsTotals::heapBytes);
+    t.gauge("packed_bytes", "size of their packed-refs files", BYTES, RefsTotals::packedBytes);
+    t.gauge("memory_bytes", "direct memory of the lists", BYTES, RefsTotals::memoryBytes);
+    t.gauge("heap_bytes", "heap of the lists", BYTES, RefsTotals::heapBytes);
     t.gauge(
         "process_direct_bytes",
-        "direct memory of the process, all of it",
+        "direct memory of the whole process",
         BYTES,
         RefsTotals::processDirectBytes);
-    t.gauge("limit_bytes", "bytes that the lists may take", BYTES, RefsTotals::memoryLimit);
-    t.gauge("blocks", "different blocks in memory", "blocks", RefsTotals::blocks);
-    t.gauge(
-        "disk_bytes",
-        "bytes that the file on disk takes; 0 if there is none",
-        BYTES,
-        r -> r.disk().map(StoreStats::diskBytes).orElse(0L));
-    t.gauge(
-        "memory_only",
-        "1 if nothing is kept on disk, also because the file failed",
-        "flag",
-        r -> r.disk().filter(disk -> disk.state() != StoreState.FAILED).isPresent() ? 0 : 1);
-    t.count("lookups", "questions for refs", "lookups", RefsTotals::lookups);
-    t.count("checks", "times a packed-refs file was read", "readings", RefsTotals::checks);
+    t.gauge("limit_bytes", "limit of the lists' memory", BYTES, RefsTotals::memoryLimit);
+    t.gauge("blocks", "distinct blocks in memory", "blocks", RefsTotals::blocks);
+    t.gauge("disk_bytes", "size of the file, or 0", BYTES, r -> diskBytes(r.disk()));
+    t.gauge("memory_only", "1 if nothing is on disk", "flag", r -> isOnDisk(r.disk()) ? 0 : 1);
+    t.count("lookups", "lookups of refs", "lookups", RefsTotals::lookups);
+    t.count("checks", "reads of a packed-refs file", "readings", RefsTotals::checks);
     t.count("parses", "lists made from text", "lists", RefsTotals::parses);
-    t.count(
-        "reused_blocks",
-        "blocks of those that were there already",
-        "blocks",
-        RefsTotals::reusedBlocks);
-    t.count("loads", "lists found on disk", "lists", RefsTotals::loads);
-    t.count("evicted", "lists that left the memory to make room", "lists", RefsTotals::evictions);
-    t.count(
-        "left_to_jgit",
-        "contents that JGit answers for, because they are broken or unusual",
-        "lists",
-        RefsTotals::leftToJGit);
-    t.count(
-        "no_memory",
-        "times there was no memory for a list, so that JGit answered for a while",
-        "lists",
-        RefsTotals::noMemory);
-    t.count(
-        "failures",
-        "questions that JGit answered because of a fault",
-        "lookups",
-        RefsTotals::failures);
+    t.count("reused_blocks", "blocks that a parse reused", "blocks", RefsTotals::reusedBlocks);
+    t.count("loads", "lists loaded from disk", "lists", RefsTotals::loads);
+    t.count("evicted", "lists evicted from memory", "lists", RefsTotals::evictions);
+    t.count("left_to_jgit", "files that only JGit can read", "lists", RefsTotals::leftToJGit);
+    t.count("no_memory", "lists without memory", "lists", RefsTotals::noMemory);
+    t.count("failures", "lookups left to JGit by a fault", "lookups", RefsTotals::failures);
     return t.all();
+  }
+
+  private static long diskBytes(Optional<StoreStats> disk) {
+    return disk.map(StoreStats::diskBytes).orElse(0L);
+  }
+
+  private static boolean isOnDisk(Optional<StoreStats> disk) {
+    return disk.isPresent() && disk.get().state() != StoreState.FAILED;
   }
 
   @Override

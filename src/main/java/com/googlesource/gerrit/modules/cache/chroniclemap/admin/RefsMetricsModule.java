@@ -16,7 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.gerrit.lifecycle.LifecycleModule;
 
-/** Starts the metrics of parsed ref lists. They need no more than the injector of the lists. */
+/** Starts the metrics of parsed ref lists. */
 public final class RefsMetricsModule extends LifecycleModule {
   @Override
   protected void configure() {

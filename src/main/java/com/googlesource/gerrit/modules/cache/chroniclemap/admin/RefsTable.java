@@ -26,7 +26,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** The parsed ref lists as a table of {@link Tables#WIDTH} columns. */
+/** Prints the parsed ref lists as a table of {@link Tables#WIDTH} columns. */
 final class RefsTable {
   private static final int NAME_WIDTH = 22;
   private static final String ROW = "%-" + NAME_WIDTH + "s %7s %7s %7s %5s %6s %6s %6s %6s %7s %8s";
@@ -84,7 +84,7 @@ final class RefsTable {
     return refs == 0 ? "" : Units.count(bytes / refs);
   }
 
-  /** Of today the time, else the day. */
+  /** Formats a recent time as the time of day, any other time as the day. */
   private static String time(long millis) {
     if (millis == 0) {
       return "";
@@ -99,16 +99,15 @@ final class RefsTable {
     List<String> notes = new ArrayList<>();
     notes.add(
         String.format(
-            "%s lists in memory, each once and with shared blocks once, of at most %s. %s left it to"
-                + " make room. %s were found on disk.",
+            "%s lists in memory, with shared blocks counted once; the limit is %s. %s were evicted to"
+                + " make room, %s were loaded from disk.",
             Units.count(totals.lists()),
             Units.bytes(totals.memoryLimit()),
             Units.count(totals.evictions()),
             Units.count(totals.loads())));
     notes.add(
         String.format(
-            "Direct memory of the process, all of it: %s.",
-            Units.bytes(totals.processDirectBytes())));
+            "Direct memory of the whole process: %s.", Units.bytes(totals.processDirectBytes())));
     totals
         .disk()
         .ifPresent(
@@ -119,11 +118,11 @@ final class RefsTable {
                         Units.count(disk.entries()),
                         Units.bytes(disk.diskBytes()),
                         Units.bytes(disk.maxBytes()))));
-    totals.memoryOnlyReason().ifPresent(why -> notes.add("Nothing is kept on disk: " + why));
+    totals.memoryOnlyReason().ifPresent(why -> notes.add("Lists are kept in memory only: " + why));
     if (totals.leftToJGit() > 0) {
       notes.add(
           Units.count(totals.leftToJGit())
-              + " contents are broken or unusual: JGit answers for them, as without this module.");
+              + " files could not be parsed: JGit answered for them, as without this module.");
     }
     for (ProjectRefs refs : reports) {
       refs.report()
@@ -133,13 +132,13 @@ final class RefsTable {
     if (totals.noMemory() > 0) {
       notes.add(
           String.format(
-              "%s times there was no memory for a list: raise -XX:MaxDirectMemorySize.",
+              "There was no memory for a list %s times: raise -XX:MaxDirectMemorySize.",
               Units.count(totals.noMemory())));
     }
     if (totals.failures() > 0) {
       notes.add(
           Units.count(totals.failures())
-              + " questions were answered by JGit because of a fault; see the log.");
+              + " lookups were left to JGit because of a fault; see the log.");
     }
     return notes;
   }

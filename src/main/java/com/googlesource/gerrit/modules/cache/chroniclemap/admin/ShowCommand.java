@@ -26,7 +26,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import java.util.List;
 
-/** {@code ssh HOST cache-chroniclemap show}: the caches and what became of them. */
+/** {@code ssh HOST cache-chroniclemap show}: shows the figures of the caches. */
 @RequiresAnyCapability(
     value = {VIEW_CACHES, MAINTAIN_SERVER},
     scope = CapabilityScope.CORE)

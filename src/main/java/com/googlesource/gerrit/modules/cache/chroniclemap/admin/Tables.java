@@ -19,9 +19,9 @@ import java.io.PrintWriter;
 import java.util.Arrays;
 import java.util.List;
 
-/** What tables have in common. */
+/** Helpers to print tables. */
 final class Tables {
-  /** Columns of a screen that every table fits. */
+  /** The width of every table, in columns of the screen. */
   static final int WIDTH = 100;
 
   private Tables() {}
@@ -33,7 +33,7 @@ final class Tables {
   /**
    * Prints a row.
    *
-   * @param columns the last ones may be left out where they are empty
+   * @param columns the cells; empty cells at the end may be left out
    */
   static void printRow(PrintWriter out, String format, Object... columns) {
     Object[] all = new Object[CharMatcher.is('%').countIn(format)];
@@ -46,7 +46,7 @@ final class Tables {
     out.println("-".repeat(WIDTH));
   }
 
-  /** Prints, below a table, what a column of a few characters can't say. */
+  /** Prints notes below a table. */
   static void printNotes(PrintWriter out, List<String> notes) {
     if (!notes.isEmpty()) {
       out.println();
@@ -54,7 +54,7 @@ final class Tables {
     }
   }
 
-  /** Prints a text on as many lines as it takes, all but the first indented. */
+  /** Prints a text on as many lines as necessary. All lines but the first are indented. */
   static void printWrapped(PrintWriter out, String text) {
     String rest = text;
     String indent = "";

@@ -16,34 +16,34 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import java.util.Locale;
 
-/** Figures as people read them, in few characters. */
+/** Formats figures for people, in few characters. */
 final class Units {
   private static final String[] BYTES = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   private static final String[] COUNTS = {"", "k", "M", "G", "T", "P", "E"};
 
   private Units() {}
 
-  /** A number of bytes, such as {@code 1.5 MiB}, at most 7 characters wide. */
+  /** Formats a size, such as {@code 1.5 MiB}, in at most 7 characters. */
   static String bytes(long bytes) {
     return scaled(bytes, 1024, BYTES, " ");
   }
 
-  /** A count: exact up to 99,999, then such as {@code 1.5M}. */
+  /** Formats a count: exactly up to 99,999, larger ones as {@code 1.5M}. */
   static String count(long count) {
     return count < 100_000 ? Long.toString(count) : scaled(count, 1000, COUNTS, "");
   }
 
-  /** So many things, such as {@code 1 cache} or {@code 3 entries}. */
+  /** Formats a count with its noun, such as {@code 1 cache} or {@code 3 entries}. */
   static String counted(long count, String one, String many) {
     return count + " " + (count == 1 ? one : many);
   }
 
-  /** A quotient with one digit behind the point. */
+  /** Returns a quotient with one decimal. */
   static double tenths(long part, long whole) {
     return Math.round(10.0 * part / whole) / 10.0;
   }
 
-  /** A time, such as {@code 1.5 s}. */
+  /** Formats a duration, such as {@code 1.5 s}. */
   static String millis(long millis) {
     if (millis < 1000) {
       return millis + " ms";
@@ -53,7 +53,7 @@ final class Units {
         : count(millis / 1000) + " s";
   }
 
-  /** What part of a whole, in percent; empty if there is no whole. */
+  /** Formats a share in percent; empty if the whole is 0. */
   static String percent(long part, long whole) {
     return whole == 0 ? "" : (long) (100.0 * part / whole) + "%";
   }
@@ -61,7 +61,7 @@ final class Units {
   private static String scaled(long value, int step, String[] units, String space) {
     double scaled = value;
     int unit = 0;
-    // Three digits at most: 1023 KiB are 1.0 MiB.
+    // At most three digits are printed, so 1023 KiB are 1.0 MiB.
     while (scaled >= 999.5 && unit < units.length - 1) {
       scaled /= step;
       unit++;

@@ -28,9 +28,10 @@ import org.apache.sshd.server.Signal;
 import org.apache.sshd.server.channel.ChannelSession;
 
 /**
- * A command that works on one cache after the other for a long time and shows how far it is. It can
- * be interrupted: when the client goes away, or sends an interrupt where it has a terminal, the
- * cache in work is left as it was.
+ * A command that runs for a long time, on one cache after the other, and shows its progress.
+ *
+ * <p>The command is cancelled when the client disconnects or, on a terminal, sends an interrupt.
+ * The current cache is then left as it was.
  */
 abstract class UpkeepCommand extends CachesCommand {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -38,7 +39,7 @@ abstract class UpkeepCommand extends CachesCommand {
   private static final String NO_TERMINAL = "dumb";
   private static final int DEFAULT_COLUMNS = 80;
 
-  /** What a terminal sends for Ctrl-C while the client leaves all keys to the server. */
+  /** The byte that a terminal sends for Ctrl-C if the server handles all keys. */
   private static final int CTRL_C = 3;
 
   private final List<UpkeepShown.Column> columns;
@@ -46,20 +47,24 @@ abstract class UpkeepCommand extends CachesCommand {
   private boolean terminal;
   private int width = DEFAULT_COLUMNS;
 
-  /** With the columns of the table in which its results are shown. */
+  /**
+   * Makes the command.
+   *
+   * @param columns of the table of results
+   */
   UpkeepCommand(CacheInventory inventory, List<UpkeepShown.Column> columns) {
     super(inventory);
     this.columns = columns;
   }
 
-  /** Works on one cache. Called by a thread that is not interrupted. */
+  /** Works on one cache, in a thread that is never interrupted. */
   abstract UpkeepResult work(String cache, Progress progress)
       throws CacheUpkeepException, InterruptedException;
 
-  /** What came of a cache that could not be worked on. */
+  /** The result of a cache on which no work was possible. */
   abstract UpkeepResult refused(String cache, String reason);
 
-  /** Prints what came of all caches that were worked on. */
+  /** Prints the results of all caches. */
   void print(List<UpkeepResult> results) {
     if (isJson()) {
       UpkeepShown.print(stdout, UpkeepShown.json(results));
@@ -79,7 +84,7 @@ abstract class UpkeepCommand extends CachesCommand {
     super.start(channel, env);
   }
 
-  /** Learns what the client looks at, and listens to its signals. */
+  /** Reads the client's terminal type and width, and listens to its signals. */
   void lookAt(Environment env) {
     String term = env.getEnv().get(Environment.ENV_TERM);
     terminal = term != null && !term.isEmpty() && !term.equals(NO_TERMINAL);
@@ -92,14 +97,14 @@ abstract class UpkeepCommand extends CachesCommand {
     return columns != null && columns > 0 ? columns : DEFAULT_COLUMNS;
   }
 
-  /** The client has gone, or an administrator has killed the task. */
+  /** Cancels the work: the client has disconnected, or an administrator has killed the task. */
   @Override
   public void destroy(ChannelSession channel) {
     task.cancel();
     super.destroy(channel);
   }
 
-  /** Works on all caches that are meant, and prints what came of it. */
+  /** Works on all selected caches, and prints the results. */
   final void runAll() throws UnloggedFailure {
     List<CacheReport> caches = select();
     if (inventory.directory().isEmpty()) {
@@ -145,11 +150,11 @@ abstract class UpkeepCommand extends CachesCommand {
       return refused(cache, e.getMessage());
     } catch (Exception e) {
       logger.atWarning().withCause(e).log("%s of cache %s failed", getName(), cache);
-      return refused(cache, "it failed, see the log");
+      return refused(cache, "it failed; see the log");
     }
   }
 
-  /** A terminal's keys come as they are: nothing else makes an interrupt of Ctrl-C. */
+  /** Looks for a Ctrl-C among the keys of a terminal, which reach the server as plain bytes. */
   private void readKeys() {
     try {
       while (terminal && in.available() > 0) {
@@ -158,7 +163,7 @@ abstract class UpkeepCommand extends CachesCommand {
         }
       }
     } catch (IOException e) {
-      logger.atFine().withCause(e).log("the client has gone");
+      logger.atFine().withCause(e).log("The client has disconnected");
     }
   }
 }

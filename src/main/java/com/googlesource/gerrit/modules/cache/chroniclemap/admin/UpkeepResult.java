@@ -16,15 +16,15 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import com.google.common.collect.ImmutableMap;
 
 /**
- * What came of long work on a cache.
+ * The result of a long-running command on one cache.
  *
- * @param cache its name
- * @param outcome in one word, for scripts
- * @param shown the same in the table
- * @param detail why not all was done, for people; empty if it was, or had not to be
- * @param note what is said of it below the table; empty for nothing
+ * @param cache the name of the cache
+ * @param outcome the outcome, for scripts
+ * @param shown the outcome, as the table shows it
+ * @param detail why the work is incomplete, for people; empty if it is complete
+ * @param note a note below the table; empty for none
  * @param failure why the command failed; empty if it did not
- * @param figures by their names in JSON; numbers, but for what is true or false
+ * @param figures numbers and booleans, by their names in JSON
  */
 record UpkeepResult(
     String cache,
@@ -35,7 +35,7 @@ record UpkeepResult(
     String failure,
     ImmutableMap<String, Object> figures) {
 
-  /** A figure as a number, for the table. */
+  /** Returns a figure of the table. */
   long figure(String name) {
     return ((Number) figures.get(name)).longValue();
   }

@@ -23,7 +23,8 @@ import java.util.function.Function;
 import java.util.function.LongFunction;
 
 /**
- * What came of long work on caches: for people, and as JSON whose names are documented and stay.
+ * Prints the results of long-running commands, as a table or as JSON. The names of the JSON fields
+ * are documented and never change.
  */
 final class UpkeepShown {
   private static final int NAME_WIDTH = 44;
@@ -31,7 +32,7 @@ final class UpkeepShown {
 
   private UpkeepShown() {}
 
-  /** A column of figures, of which the last line has the sum. */
+  /** A column of figures. The last line of the table has their sum. */
   record Column(String head, String figure, LongFunction<String> inPrint) {
     static final Column TIME = new Column("Time", "millis", Units::millis);
   }
@@ -56,8 +57,8 @@ final class UpkeepShown {
   }
 
   /**
-   * Prints a table of {@link Tables#WIDTH} columns: a line for each cache, one for all, and below
-   * them what there is to say of single caches.
+   * Prints a table of {@link Tables#WIDTH} columns: a line for each cache, a line for all, and
+   * notes on single caches.
    */
   static void print(PrintWriter out, List<Column> columns, List<UpkeepResult> results) {
     printRow(out, "Cache", columns, Column::head, "Result");

@@ -53,21 +53,21 @@ final class VerifyCommand extends UpkeepCommand {
           new Column("Damaged", "damaged", Units::count),
           Column.TIME);
 
-  /** A check ends when its file is replaced, because a cache grows; it then begins again. */
+  /** How often a check is repeated that ended because its file was replaced by a growth. */
   private static final int ATTEMPTS = 5;
 
   enum Verdict {
-    /** All was checked and nothing is damaged. */
+    /** All entries were checked and none is damaged. */
     SOUND,
-    /** What is damaged was dropped. */
+    /** The damaged entries were dropped. */
     REPAIRED,
-    /** Something is damaged, and still there. */
+    /** Damaged entries were found and are still there. */
     DAMAGED,
-    /** Not all was checked. */
+    /** Not all entries were checked. */
     INCOMPLETE
   }
 
-  @Option(name = "--repair", usage = "drop what is damaged")
+  @Option(name = "--repair", usage = "drop damaged entries")
   private boolean repair;
 
   private final PermissionBackend permissions;
@@ -100,13 +100,13 @@ final class VerifyCommand extends UpkeepCommand {
   UpkeepResult work(String cache, Progress progress)
       throws CacheUpkeepException, InterruptedException {
     VerifyReport report = inventory.verify(cache, repair, progress);
-    for (int i = 1; i < ATTEMPTS && mayComeTrue(cache, report, progress); i++) {
+    for (int i = 1; i < ATTEMPTS && isWorthRepeating(cache, report, progress); i++) {
       report = inventory.verify(cache, repair, progress);
     }
     return result(cache, report, whyIncomplete(cache, progress), repair);
   }
 
-  private boolean mayComeTrue(String cache, VerifyReport report, Progress progress) {
+  private boolean isWorthRepeating(String cache, VerifyReport report, Progress progress) {
     return !report.complete() && !progress.isCancelled() && hasFile(cache);
   }
 
@@ -115,8 +115,8 @@ final class VerifyCommand extends UpkeepCommand {
       return "interrupted";
     }
     return hasFile(cache)
-        ? "its file was replaced again and again meanwhile, or could not be read (see the log)"
-        : "it has no file, see show";
+        ? "its file was replaced several times meanwhile, or could not be read (see the log)"
+        : "it has no file; see the show command";
   }
 
   private boolean hasFile(String cache) {
@@ -156,8 +156,8 @@ final class VerifyCommand extends UpkeepCommand {
           case DAMAGED ->
               repair
                   ? cache + " is damaged and could not be repaired"
-                  : cache + " is damaged, --repair drops what is";
-          case INCOMPLETE -> cache + " was not checked as a whole";
+                  : cache + " is damaged; --repair drops the damaged entries";
+          case INCOMPLETE -> cache + " was not checked completely";
         },
         ImmutableMap.<String, Object>builder()
             .put("entries", report.values())

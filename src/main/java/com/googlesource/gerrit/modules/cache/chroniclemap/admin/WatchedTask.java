@@ -23,16 +23,16 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Does long work on a thread of its own, while the one that asked for it shows how far it is.
+ * A long-running task on a thread of its own, whose progress the calling thread shows.
  *
- * <p>Two threads for two reasons. Whoever asked may be interrupted, and an interrupt would close
- * the file that the work reads. And what shows the progress may wait for a slow client, which must
- * not hold up a thread of the stores.
+ * <p>Two threads are used for two reasons. The calling thread may be interrupted, and an interrupt
+ * would close the file that the task reads. The display may also wait for a slow client, which must
+ * not delay the threads of a store.
  */
 final class WatchedTask implements Progress {
   private static final long LOOK_MILLIS = 200;
 
-  /** Is told now and then how far the work is. */
+  /** Gets the progress from time to time. */
   interface Watcher {
     void look(int done, int total);
   }
@@ -52,14 +52,14 @@ final class WatchedTask implements Progress {
     return cancelled;
   }
 
-  /** Asks the work to end, for good. */
+  /** Cancels the task. It cannot be resumed. */
   void cancel() {
     cancelled = true;
   }
 
   /**
-   * Does the work and returns when it has ended. An interrupt cancels it; the work then ends by
-   * itself after its current step.
+   * Runs the task and waits for its end. An interrupt cancels the task, which then ends after its
+   * current step.
    */
   <T> T run(String name, Callable<T> work, Watcher watcher) throws Exception {
     steps = new Steps(0, 0);

@@ -13,7 +13,8 @@
 // limitations under the License.
 
 /**
- * What administrators see: SSH commands and metrics. Looks at the caches through what they publish.
+ * The interface for administrators: SSH commands and metrics. They read the other packages through
+ * the inventories that these publish.
  *
  * <p>Start reading at {@link com.googlesource.gerrit.modules.cache.chroniclemap.admin.AdminPlugin}.
  */

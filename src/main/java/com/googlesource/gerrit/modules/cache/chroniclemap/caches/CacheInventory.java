@@ -22,42 +22,44 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/** What caches there are, for those who watch over them. Safe for any thread. */
+/** The persistent caches of this server, for monitoring and upkeep. Safe for any thread. */
 public interface CacheInventory {
-  /** The folder of the stores; empty if all caches are kept in memory only. */
+  /** The folder of the stores; empty if all caches are in memory only. */
   Optional<Path> directory();
 
-  /** Why all caches are kept in memory only; empty if they are not. */
+  /** Why all caches are in memory only; empty if they are not. */
   Optional<String> memoryOnlyReason();
 
-  /** Figures of all caches that have a store, by name. */
+  /** Returns the figures of all caches that have a store, sorted by name. */
   List<CacheReport> reports();
 
   /**
-   * Reads and checks all entries of a cache on disk. Requests go on meanwhile. The calling thread
-   * must not be interrupted: it reads from the file, and an interrupt would close that.
+   * Reads and checks all entries of a cache on disk, while requests continue. The calling thread
+   * must not be interrupted, as an interrupt would close the file.
    *
-   * @param repair whether to drop what is damaged, if anything is
-   * @throws CacheUpkeepException if there is no such cache, or it is being checked or compacted
+   * @param repair whether to drop damaged entries
+   * @throws CacheUpkeepException if there is no such cache, or if the cache is being checked or
+   *     compacted
    */
   VerifyReport verify(String name, boolean repair, Progress progress)
       throws CacheUpkeepException, InterruptedException;
 
   /**
-   * Takes over what Gerrit's H2 holds of a cache; or tells how far that is, if it is being done.
-   * The calling thread must not be interrupted: it reads from a file, and an interrupt would close
-   * that.
+   * Imports the values of a cache from Gerrit's H2 file. If another thread is importing them, waits
+   * for that thread. The calling thread must not be interrupted, as an interrupt would close the
+   * file.
    *
    * @param dryRun whether to count only
-   * @throws CacheUpkeepException if it can't be noted what is taken over
+   * @throws CacheUpkeepException if the import cannot be recorded
    */
   ImportReport importFromH2(String name, boolean dryRun, Progress progress)
       throws CacheUpkeepException, InterruptedException;
 
   /**
-   * Makes the file of a cache as small as what it holds allows. Requests go on meanwhile.
+   * Makes the file of a cache as small as its entries allow, while requests continue.
    *
-   * @throws CacheUpkeepException if there is no such cache, or it is being checked or compacted
+   * @throws CacheUpkeepException if there is no such cache, or if the cache is being checked or
+   *     compacted
    */
   CompactReport compact(String name, Progress progress)
       throws CacheUpkeepException, InterruptedException;

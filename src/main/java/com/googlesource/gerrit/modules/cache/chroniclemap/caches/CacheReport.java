@@ -15,17 +15,18 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import com.google.common.cache.CacheStats;
+import com.google.common.collect.ImmutableMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 
 /**
- * Figures of a cache, both tiers, at about the same moment.
+ * Figures of both tiers of a cache, all taken at about the same moment.
  *
- * @param name of the cache, with its plugin's where it has one
+ * @param name of the cache, prefixed with the name of its plugin if it has one
  * @param heapEntries values on the heap
- * @param heap hits and misses of the heap tier and loads behind it, since the server's start
+ * @param heap hits, misses and loads of the heap tier since the server's start
  * @param disk figures of the store
- * @param serializerErrors keys and values that their serializer refused
- * @param latencies how long what it does with its disk took of late
+ * @param serializerErrors keys and values that their serializer rejected
+ * @param latencies recent latencies of the disk tier
  */
 public record CacheReport(
     String name,
@@ -33,4 +34,4 @@ public record CacheReport(
     CacheStats heap,
     StoreStats disk,
     long serializerErrors,
-    Latencies latencies) {}
+    ImmutableMap<DiskOperation, Latency> latencies) {}

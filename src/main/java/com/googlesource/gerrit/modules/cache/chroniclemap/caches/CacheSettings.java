@@ -28,7 +28,7 @@ import java.time.Duration;
 import java.util.Optional;
 import org.eclipse.jgit.lib.Config;
 
-/** What {@code gerrit.config} says of the caches; the only place that reads it. */
+/** The settings of the caches in {@code gerrit.config}. No other class reads them. */
 final class CacheSettings {
   private static final String SECTION = "cache";
 
@@ -37,18 +37,17 @@ final class CacheSettings {
 
   /**
    * The cache that Gerrit keeps in memory only by default, because H2's compaction took a site
-   * down. It is the one whose values cost most to make, and what it is kept from does not happen
-   * here.
+   * down. Its values are the most expensive to compute, and no store needs such a compaction.
    */
   private static final String CHANGE_NOTES = "change_notes";
 
-  /** Where stores live within {@code cache.directory}, beside the files of H2. */
+  /** The folder of the stores within {@code cache.directory}, beside the files of H2. */
   private static final String FOLDER = "cache-chroniclemap";
 
   private final Config config;
   private final SitePaths site;
 
-  /** Not bound where Gerrit's own tests make an injector. */
+  /** Optional, as the injectors of Gerrit's own tests do not bind it. */
   @Inject(optional = true)
   private GerritRuntime runtime = GerritRuntime.DAEMON;
 
@@ -62,7 +61,7 @@ final class CacheSettings {
     return site;
   }
 
-  /** Whether this is no server, but a program such as {@code reindex}. */
+  /** Whether this process is a program such as {@code reindex}, and no server. */
   boolean isOfflineProgram() {
     return runtime == GerritRuntime.BATCH;
   }
@@ -72,17 +71,17 @@ final class CacheSettings {
     return h2Directory().map(directory -> directory.resolve(FOLDER));
   }
 
-  /** The folder where Gerrit's H2 has its files; empty if {@code cache.directory} is not set. */
+  /** The folder of Gerrit's H2 files; empty if {@code cache.directory} is not set. */
   Optional<Path> h2Directory() {
     return Optional.ofNullable(site.resolve(config.getString(SECTION, null, "directory")));
   }
 
-  /** Whether what H2 holds is taken over without being asked. */
+  /** Whether values are imported from H2 without a command. */
   boolean importFromH2() {
     return config.getBoolean(SECTION, null, "importFromH2", true);
   }
 
-  /** Bound on a cache's disk, bytes; 0 or less if it is to be kept in memory only. */
+  /** The limit of a cache's file in bytes; 0 or less for a cache in memory only. */
   long diskLimit(PersistentCacheDef<?, ?> def) {
     long byDefault = def.diskLimit();
     if (byDefault <= 0 && def.name().equals(CHANGE_NOTES)) {
@@ -91,12 +90,12 @@ final class CacheSettings {
     return config.getLong(SECTION, def.configKey(), "diskLimit", byDefault);
   }
 
-  /** Age after which a value is not used any more. */
+  /** The age at which a value expires. */
   Optional<Duration> maxAge(PersistentCacheDef<?, ?> def) {
     return duration(def.configKey(), "maxAge", def.expireAfterWrite());
   }
 
-  /** Age after which a value that is asked for is computed anew in the background. */
+  /** The age from which a read of a value has the value recomputed in the background. */
   Optional<Duration> refreshAfterWrite(PersistentCacheDef<?, ?> def) {
     return duration(def.configKey(), "refreshAfterWrite", def.refreshAfterWrite());
   }

@@ -24,11 +24,11 @@ import com.google.gerrit.server.logging.TraceContext.TraceTimer;
 import com.google.inject.Provider;
 
 /**
- * Times the loads of a cache for Gerrit's traces and its performance log. A load has the name that
- * it has with Gerrit's own disk caches, so that what reads those logs goes on working.
+ * The timers of a cache's loads, for Gerrit's traces and its performance log. Loads have the names
+ * that Gerrit's own disk caches use, so that tools which read these logs keep working.
  *
- * <p>A timer describes its key, which may cost more than a read from disk. So there is none unless
- * the thread is traced or its performance is logged, and whoever asks must take null for one.
+ * <p>A timer describes its key, which may cost more than a read from disk. Therefore each method
+ * returns null unless the thread is traced or its performance is logged.
  */
 final class CacheTrace {
   static final String LOAD = "Loading value from cache";
@@ -36,12 +36,12 @@ final class CacheTrace {
   static final String READ = "Reading value from disk";
   static final String STORE = "Storing value on disk";
 
-  /** Says that performance is logged: who can tell is asked for a record only then. */
+  /** Thrown by {@link #QUESTION}, which is only asked for a record if performance is logged. */
   private static final class PerformanceIsLogged extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     PerformanceIsLogged() {
-      // Without a stack, which would be what it costs.
+      // Without a stack trace, which would be the only cost.
       super(null, null, false, false);
     }
   }
@@ -57,18 +57,18 @@ final class CacheTrace {
     this.cacheName = cacheName;
   }
 
-  /** Of all that it takes to answer for a key that the heap tier does not have. */
+  /** Times the whole load of a key that is not in the heap tier. */
   @Nullable
   TraceTimer loading(Object key) {
     if (isOn()) {
       return TraceContext.newTimer(LOAD, metadata().cacheKey(key.toString()).build());
     }
-    // As a timer does: what becomes of a cancelled request must not hang on whether it is traced.
+    // A timer does the same, so that tracing does not change when a request is cancelled.
     RequestStateContext.abortIfCancelled();
     return null;
   }
 
-  /** Of all that it takes to answer for many keys. */
+  /** Times the whole load of many keys. */
   @Nullable
   TraceTimer loadingAll() {
     if (isOn()) {
@@ -78,13 +78,13 @@ final class CacheTrace {
     return null;
   }
 
-  /** Of the part of a load that reads from disk. */
+  /** Times the read from disk within a load. */
   @Nullable
   TraceTimer reading() {
     return isOn() ? TraceContext.newTimer(READ, metadata().build()) : null;
   }
 
-  /** Of the part of a load that puts what was computed to disk. */
+  /** Times the write to disk within a load. */
   @Nullable
   TraceTimer storing() {
     return isOn() ? TraceContext.newTimer(STORE, metadata().build()) : null;

@@ -14,7 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
-/** A cache can't be checked or compacted now; the message says why. */
+/** Thrown if a command on a cache is not possible now. The message says why. */
 public final class CacheUpkeepException extends Exception {
   private static final long serialVersionUID = 1L;
 

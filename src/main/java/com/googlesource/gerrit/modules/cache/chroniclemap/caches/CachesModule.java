@@ -26,7 +26,7 @@ public final class CachesModule extends LifecycleModule {
   @Override
   protected void configure() {
     bind(PersistentCacheFactory.class).to(ChronicleMapCacheFactory.class);
-    // Gerrit sets it in offline programs; the name is that of its own module for H2.
+    // Gerrit sets this flag in offline programs. Gerrit's own module for H2 uses the same name.
     bind(AtomicBoolean.class)
         .annotatedWith(Names.named(ChronicleMapCacheFactory.READ_ONLY))
         .toInstance(new AtomicBoolean());

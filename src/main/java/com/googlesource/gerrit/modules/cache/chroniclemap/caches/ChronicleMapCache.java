@@ -26,7 +26,6 @@ import com.google.common.collect.ImmutableSet;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cache.PersistentCache;
 import com.google.inject.TypeLiteral;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.HeldLoader.Ask;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
@@ -38,33 +37,27 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * A persistent cache of Gerrit: the heap tier in front, a store behind.
+ * A persistent cache of Gerrit, with a heap tier in front of a store.
  *
- * <p>How it works: a read asks the heap tier; what is not there is read from disk, and what is not
- * there either is computed by the loader, once however many threads ask. What was computed or put
- * goes to both. An invalidation first ends all tickets of the key and removes it from disk, then
- * from the heap; {@link Held} tells why a value that is on its way to the heap meanwhile does no
- * harm.
+ * <p>How it works: a read asks the heap tier, which reads a missing value from disk. A value that
+ * is not on disk either is computed by the loader, only once if several threads ask for the key.
+ * Values that were computed or put go to both tiers. An invalidation first ends all tickets of the
+ * key and removes the key from disk, then from the heap. {@link Held} explains why a value that is
+ * on its way to the heap meanwhile does no harm.
  *
- * <p>Nothing here fails because of the disk. Safe for any thread. Like Gerrit's own disk caches, it
- * can't be viewed as a map.
+ * <p>No operation fails because of the disk. Safe for any thread. Like Gerrit's own disk caches,
+ * the cache has no map view.
  */
 final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implements PersistentCache {
-  /** Reads from disk or computes what the heap tier does not have. */
-  private interface Load<V> {
-    @Nullable
-    Held<V> load(Ask ask) throws Exception;
-  }
-
   private final String name;
   private final TypeLiteral<K> keyType;
   private final DiskTier<K, V> disk;
   private final Cache<K, Held<V>> heap;
 
-  /** Null if the cache was made without a loader. */
+  /** The loader; null if the cache was made without one. */
   @Nullable private final HeldLoader<K, V> loader;
 
-  /** Whether an administrator has the store checked or compacted: one at a time. */
+  /** Whether a command is checking or compacting the store. Only one may do so at a time. */
   private final AtomicBoolean upkeep = new AtomicBoolean();
 
   ChronicleMapCache(
@@ -91,7 +84,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   @Override
   public V get(K key) throws ExecutionException {
     LoadingCache<K, Held<V>> loading = loading();
-    Held<V> held = obtain(key, ask -> loader.load(key, ask));
+    Held<V> held = obtain(key, () -> loader.load(key));
     if (disk.needsRefresh(held)) {
       loading.refresh(key);
     }
@@ -101,32 +94,29 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   @Override
   public V get(K key, Callable<? extends V> source) throws ExecutionException {
     requireNonNull(source);
-    Load<V> load =
-        ask -> {
-          ask.answerIsFresh();
-          return HeldLoader.load(disk, key, source);
-        };
-    return obtain(key, load).value;
+    return obtain(key, () -> HeldLoader.load(disk, key, source)).value;
   }
 
   /**
-   * Asks the heap tier, which loads, until it answers with a value that may be used. That is also
-   * one that an invalidation overtook, if its load began after this call did: as with Gerrit's own,
-   * one load is enough, and a key that is changed all the time must not make its source be asked
-   * again and again.
+   * Asks the heap tier, which loads, until its value may be used. A value that an invalidation
+   * overtook may be used too if this call loaded it: as in Gerrit's own caches, one load for each
+   * call is enough, so a key that changes all the time does not make its source run in a loop.
    */
-  private Held<V> obtain(K key, Load<V> load) throws ExecutionException {
+  private Held<V> obtain(K key, Callable<Held<V>> load) throws ExecutionException {
     requireNonNull(key);
-    Ask ask = new Ask();
-    Callable<Held<V>> loadAsAsked = () -> load.load(ask);
-    Held<V> held = present(key, heap.get(key, loadAsAsked));
+    AtomicBoolean isLoadedHere = new AtomicBoolean();
+    Callable<Held<V>> noted =
+        () -> {
+          isLoadedHere.set(true);
+          return load.call();
+        };
+    Held<V> held = present(key, heap.get(key, noted));
     while (!isUsable(held)) {
       heap.asMap().remove(key, held);
-      if (ask.isAnswerFresh()) {
+      if (isLoadedHere.get()) {
         return held;
       }
-      ask.notBefore(System.nanoTime());
-      held = present(key, heap.get(key, loadAsAsked));
+      held = present(key, heap.get(key, noted));
     }
     return held;
   }
@@ -147,13 +137,13 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
     LoadingCache<K, Held<V>> loading = loading();
     long asked = System.nanoTime();
     Map<K, V> result = new LinkedHashMap<>();
-    // Once each: a heap tier that is off refuses a key that is asked for twice.
+    // As a set, since a heap tier that is off rejects a key that occurs twice.
     for (Map.Entry<K, Held<V>> entry : loading.getAll(ImmutableSet.copyOf(keys)).entrySet()) {
       K key = entry.getKey();
       Held<V> held = entry.getValue();
       if (!isUsable(held)) {
         heap.asMap().remove(key, held);
-        // As in obtain: what an invalidation overtook will do, if it was computed for this call.
+        // As in obtain, a value that an invalidation overtook may be used if this call loaded it.
         result.put(key, held.isComputedSince(asked) ? held.value : get(key));
         continue;
       }
@@ -196,7 +186,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
     if (found == null) {
       return null;
     }
-    // Never in place of what is there: that was put later than what this thread read.
+    // A value that is there was put after this thread read, so it is never replaced.
     Held<V> present = heap.asMap().putIfAbsent(key, found);
     if (present != null && isUsable(present)) {
       return present;
@@ -221,8 +211,8 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   @Override
   public void refresh(K key) {
     LoadingCache<K, Held<V>> loading = loading();
-    // To the heap first: the heap tier loads what it does not have, and that would be the old value
-    // from disk.
+    // The value has to be on the heap first. Otherwise the heap tier would load the old value from
+    // disk instead of calling the source.
     var unused = getIfPresent(key);
     loading.refresh(key);
   }
@@ -255,13 +245,13 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
     heap.cleanUp();
   }
 
-  /** Entries of the heap tier, as Gerrit expects. */
+  /** Returns the number of entries of the heap tier, as Gerrit expects. */
   @Override
   public long size() {
     return heap.size();
   }
 
-  /** Figures of the heap tier, as Gerrit expects. */
+  /** Returns the figures of the heap tier, as Gerrit expects. */
   @Override
   public CacheStats stats() {
     return heap.stats();
@@ -300,7 +290,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
 
   private void beginUpkeep() throws CacheUpkeepException {
     if (!upkeep.compareAndSet(false, true)) {
-      throw new CacheUpkeepException("another command is verifying or compacting it");
+      throw new CacheUpkeepException("another command is verifying or compacting the cache");
     }
   }
 

@@ -23,7 +23,6 @@ import com.google.gerrit.extensions.registration.DynamicMap;
 import com.google.gerrit.server.cache.MemoryCacheFactory;
 import com.google.gerrit.server.cache.PersistentCacheDef;
 import com.google.gerrit.server.cache.PersistentCacheFactory;
-import com.google.gerrit.server.cache.mem.PassthroughLoadingCache;
 import com.google.gerrit.server.plugins.Plugin;
 import com.google.gerrit.server.plugins.ReloadPluginListener;
 import com.google.inject.Inject;
@@ -43,7 +42,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailable
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.IdentityHashMap;
@@ -56,20 +54,14 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
 
 /**
- * Makes Gerrit's persistent caches. A cache whose {@code diskLimit} is 0 or less, and all of them
- * if the cache folder is not set or can't be used, are made by Gerrit's memory cache factory alone.
+ * The factory of Gerrit's persistent caches. A cache whose {@code diskLimit} is 0 or less is kept
+ * in memory only, and so are all caches if the cache folder is not set or cannot be used.
  */
 @Singleton
 final class ChronicleMapCacheFactory
     implements PersistentCacheFactory, CacheInventory, LifecycleListener, ReloadPluginListener {
-  /** Name of the flag that says that nothing is to be changed on disk. */
+  /** The name of the flag that forbids changes on disk. */
   static final String READ_ONLY = "DiskCacheReadOnly";
-
-  /**
-   * How long a server waits for the one before it to stop: twice as long as gerrit.sh does until it
-   * kills that.
-   */
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   private final MemoryCacheFactory memory;
   private final CacheSettings settings;
@@ -77,12 +69,12 @@ final class ChronicleMapCacheFactory
   private final AtomicBoolean readOnly;
   private final Optional<StoreDirectory> directory;
 
-  /** Empty if the caches are kept in memory only, or it can't be noted what is taken over. */
+  /** Empty if all caches are in memory only, or if imports cannot be recorded. */
   private Optional<H2Imports> imports = Optional.empty();
 
   private final List<ChronicleMapCache<?, ?>> caches = new CopyOnWriteArrayList<>();
 
-  /** Plugins of which a new version runs already and the old one is not stopped yet. */
+  /** Plugins whose new version runs already while the old one is not stopped yet. */
   private final Set<String> reloaded = ConcurrentHashMap.newKeySet();
 
   private final StartLog log = new StartLog();
@@ -91,8 +83,8 @@ final class ChronicleMapCacheFactory
   /** Why this server must not start; empty if it may. */
   private Optional<String> refusal = Optional.empty();
 
-  /** Whether the stores may be stale at the next start, and that could not be noted. */
-  private boolean toBeDistrusted;
+  /** Whether the stores may be stale at the next start and this could not be recorded. */
+  private boolean isDistrustUnrecorded;
 
   @Inject
   ChronicleMapCacheFactory(
@@ -108,9 +100,8 @@ final class ChronicleMapCacheFactory
   }
 
   /**
-   * Opens the folder of the stores. A server that can't have what any server could have does not
-   * start; an offline program goes on with caches in memory: nobody minds but for the time it
-   * takes.
+   * Opens the folder of the stores. A server does not start if a JVM flag is missing or another
+   * process uses the folder. An offline program continues with caches in memory.
    */
   private Optional<StoreDirectory> openDirectory() {
     Optional<String> missingFlags = JvmFlags.missing();
@@ -126,12 +117,12 @@ final class ChronicleMapCacheFactory
       StoreDirectory opened =
           settings.isOfflineProgram()
               ? StoreDirectory.open(path.get())
-              : StoreDirectory.openWhenFree(path.get(), PATIENCE, this::tellOfWait);
+              : StoreDirectory.openWhenFree(path.get(), StoreDirectory.PATIENCE, this::warnOfWait);
       opened.keepOtherVersionsOf(PureCaches.NAMES);
       return openImports(opened) ? Optional.of(opened) : Optional.empty();
     } catch (StoreUnavailableException e) {
       if (e.isInUse()) {
-        // What this server would invalidate would stay in the stores of the other one.
+        // Values that this server invalidates would stay in the stores of the other server.
         refuseToServe(
             e.getMessage()
                 + ". End that process, or set another cache.directory in etc/gerrit.config, and start"
@@ -144,14 +135,17 @@ final class ChronicleMapCacheFactory
     }
   }
 
-  private void tellOfWait(String who) {
+  private void warnOfWait(String who) {
     StartLog.writeNow(
         settings.site(),
         "WARN ",
-        "%s. Gerrit waits for up to %d s until it has ended".formatted(who, PATIENCE.toSeconds()));
+        "%s. Gerrit waits for up to %d s until it has ended"
+            .formatted(who, StoreDirectory.PATIENCE.toSeconds()));
   }
 
-  /** Not by an exception here: Guice would make this once more for each who needs it. */
+  /**
+   * Has {@link #start} fail. If the constructor failed, Guice would call it for each user again.
+   */
   private void refuseToServe(String reason) {
     if (!settings.isOfflineProgram()) {
       refusal = Optional.of(reason);
@@ -159,8 +153,8 @@ final class ChronicleMapCacheFactory
   }
 
   /**
-   * What is invalidated while all is in memory only is in no store, and must not come back with the
-   * next start. An offline program invalidates nothing that it has not computed.
+   * Records that the stores may be stale at the next start, as they miss the invalidations of a
+   * server with caches in memory only. An offline program only invalidates what it has computed.
    */
   private void distrust() {
     if (settings.isOfflineProgram()) {
@@ -168,21 +162,21 @@ final class ChronicleMapCacheFactory
     }
     try {
       H2Imports.forget(settings.h2Directory().orElseThrow());
-      toBeDistrusted = false;
+      isDistrustUnrecorded = false;
     } catch (IOException | RuntimeException e) {
-      toBeDistrusted = true;
+      isDistrustUnrecorded = true;
       warnOfStale(e);
     }
   }
 
   private void warnOfStale(Exception e) {
     log.warn(
-        "What the caches have on disk, and what H2 left, may be stale at the next start, and that"
-            + " can't be noted: %s. %s"
+        "The caches on disk and the H2 files may be stale at the next start, and this cannot be"
+            + " recorded: %s. %s"
                 .formatted(e, H2Imports.remedyIn(settings.h2Directory().orElseThrow())));
   }
 
-  /** Looks at what H2 left; returns false if the stores may be older than that and can't go. */
+  /** Compares the stores with H2's files. Returns false if stale stores cannot be deleted. */
   private boolean openImports(StoreDirectory opened) {
     H2Imports made;
     try {
@@ -195,7 +189,7 @@ final class ChronicleMapCacheFactory
               log::tell);
       Optional<String> stale = made.whyStoresAreStale();
       if (stale.isPresent()) {
-        log.warn("All caches begin empty but those that can't be stale: " + stale.get());
+        log.warn("All caches start empty, except those that cannot be stale: " + stale.get());
         H2Imports.forget(settings.h2Directory().orElseThrow());
         opened.deleteAllBut(PureCaches.NAMES);
       }
@@ -204,7 +198,7 @@ final class ChronicleMapCacheFactory
       distrust();
       var unused =
           memoryOnly(
-              "%s may hold what was invalidated, and that can't be seen to: %s"
+              "%s may hold invalidated values, and they cannot be deleted: %s"
                   .formatted(opened.path(), e));
       return false;
     }
@@ -213,8 +207,8 @@ final class ChronicleMapCacheFactory
       imports = Optional.of(made);
     } catch (IOException | RuntimeException e) {
       log.warn(
-          "Nothing is taken over from H2, and caches that can be stale begin empty at the next start"
-              + " too, because it can't be noted that they are in use: "
+          "Nothing is imported from H2, and caches that can be stale start empty at the next start,"
+              + " because it cannot be recorded that they are in use: "
               + e);
       distrust();
     }
@@ -225,7 +219,7 @@ final class ChronicleMapCacheFactory
     try {
       return settings.importFromH2() && !settings.isOfflineProgram();
     } catch (IllegalArgumentException e) {
-      log.warn("Nothing is taken over from H2 by itself: " + e.getMessage());
+      log.warn("Nothing is imported from H2 automatically: " + e.getMessage());
       return false;
     }
   }
@@ -271,16 +265,16 @@ final class ChronicleMapCacheFactory
       throws CacheUpkeepException, InterruptedException {
     H2Imports all =
         imports.orElseThrow(
-            () -> new CacheUpkeepException("nothing can be taken over from H2, see the log"));
+            () -> new CacheUpkeepException("nothing can be imported from H2; see the log"));
     return all.run(name, dryRun, progress);
   }
 
-  /** The cache of a name; the newest while a plugin is being reloaded. */
+  /** Finds a cache by name. While a plugin is being reloaded, this is the newest cache. */
   private ChronicleMapCache<?, ?> find(String name) throws CacheUpkeepException {
     return caches.stream()
         .filter(cache -> cache.name().equals(name))
         .reduce((older, newer) -> newer)
-        .orElseThrow(() -> new CacheUpkeepException("there is no such cache any more"));
+        .orElseThrow(() -> new CacheUpkeepException("the cache no longer exists"));
   }
 
   @Override
@@ -298,14 +292,8 @@ final class ChronicleMapCacheFactory
     if (disk.isEmpty()) {
       return memory.build(def, loader);
     }
-    HeldCacheDef<K, V> heldDef = new HeldCacheDef<>(def);
-    HeldLoader<K, V> held = HeldLoader.of(disk.get(), loader, /* shareFlights= */ false);
-    LoadingCache<K, Held<V>> heap = memory.build(heldDef, held);
-    if (heap instanceof PassthroughLoadingCache) {
-      held = HeldLoader.of(disk.get(), loader, /* shareFlights= */ true);
-      heap = new PassthroughLoadingCache<>(held);
-    }
-    return add(def, disk.get(), heap, held);
+    HeldLoader<K, V> held = HeldLoader.of(disk.get(), loader);
+    return add(def, disk.get(), memory.build(new HeldCacheDef<>(def), held), held);
   }
 
   private <K, V> ChronicleMapCache<K, V> add(
@@ -319,7 +307,7 @@ final class ChronicleMapCacheFactory
     return cache;
   }
 
-  /** The disk tier of a cache; empty if it is to be kept in memory only. */
+  /** Makes the disk tier of a cache; empty for a cache in memory only. */
   private <K, V> Optional<DiskTier<K, V>> disk(PersistentCacheDef<K, V> def) {
     long limit = settings.diskLimit(def);
     if (directory.isEmpty()) {
@@ -345,7 +333,7 @@ final class ChronicleMapCacheFactory
                       oldValuesOf(def.name())),
                   mode,
                   report -> log.report(def.name(), limit, report));
-      // The store is the one of before if a plugin is being reloaded, and so is its import.
+      // While a plugin is being reloaded, the store and its import are those of the old plugin.
       if (mode != ImportMode.NONE || store.isImporting()) {
         imports.ifPresent(all -> all.add(def, store));
       } else {
@@ -367,11 +355,11 @@ final class ChronicleMapCacheFactory
 
   private static OldValues oldValuesOf(String cache) {
     return PureCaches.NAMES.contains(cache)
-        ? OldValues.RIGHT
+        ? OldValues.VALID
         : H2Imports.isSecret(cache) ? OldValues.DANGEROUS : OldValues.STALE;
   }
 
-  /** What is invalidated while a cache is in memory only must not come back when it is not. */
+  /** Deletes the store of a cache in memory only, which would miss the invalidations. */
   private void discard(PersistentCacheDef<?, ?> def) {
     if (PureCaches.NAMES.contains(def.name()) || settings.isOfflineProgram()) {
       return;
@@ -379,7 +367,7 @@ final class ChronicleMapCacheFactory
     try {
       directory.get().discard(def.name(), def.version());
     } catch (IOException e) {
-      log.warn("Cache " + def.name() + ": what it has on disk can't be deleted: " + e.getMessage());
+      log.warn("Cache " + def.name() + ": its file cannot be deleted: " + e.getMessage());
     }
   }
 
@@ -388,15 +376,15 @@ final class ChronicleMapCacheFactory
     return imports.map(all -> all.modeOf(def.name(), mayResume)).orElse(ImportMode.NONE);
   }
 
-  /** Gerrit says so after the new plugin has its caches, and before it stops the old one. */
+  /** Gerrit calls this after the new plugin has its caches and before it stops the old plugin. */
   @Override
   public void onReloadPlugin(Plugin oldPlugin, Plugin newPlugin) {
     reloaded.add(newPlugin.getName());
   }
 
   /**
-   * Closes the caches of a plugin that is being stopped. If it was reloaded, the new plugin's
-   * caches have the same names and stay: they are the ones that are bound by now.
+   * Closes the caches of a plugin that is being stopped. If the plugin was reloaded, the caches of
+   * the new plugin have the same names. They stay open, and are those that are bound by now.
    */
   @Override
   public void onStop(String plugin) {
@@ -407,7 +395,7 @@ final class ChronicleMapCacheFactory
     if (reloaded.remove(plugin)) {
       addBound(plugin, staying);
     }
-    // Plugin a.b is not plugin a, though the names of its caches begin with "a." too.
+    // The names of plugin a.b's caches start with "a." as those of plugin a do.
     bound.plugins().stream()
         .filter(other -> other.startsWith(plugin + "."))
         .forEach(other -> addBound(other, staying));
@@ -434,10 +422,10 @@ final class ChronicleMapCacheFactory
   }
 
   /**
-   * When Gerrit is about to be ready.
+   * Starts the imports and the log, when Gerrit is about to be ready.
    *
-   * @throws IllegalStateException if it must not start: by now its error_log is open, which is
-   *     where an administrator looks
+   * @throws IllegalStateException if this server must not start. By now its error_log, where
+   *     administrators look, is open
    */
   @Override
   public void start() {
@@ -447,7 +435,7 @@ final class ChronicleMapCacheFactory
         });
     log.open();
     if (!settings.isOfflineProgram()) {
-      // The others leave what H2 holds to the daemon, which opens more of the caches.
+      // Offline programs leave the import to the daemon, which opens more caches.
       imports.ifPresent(H2Imports::ready);
     }
   }
@@ -455,7 +443,7 @@ final class ChronicleMapCacheFactory
   @Override
   public void stop() {
     imports.ifPresent(H2Imports::stop);
-    if (toBeDistrusted) {
+    if (isDistrustUnrecorded) {
       distrust();
     }
     directory.ifPresent(StoreDirectory::close);

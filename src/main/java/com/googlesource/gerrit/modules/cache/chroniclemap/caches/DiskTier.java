@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
+import com.google.common.collect.ImmutableMap;
 import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cache.PersistentCacheDef;
@@ -27,8 +28,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * A cache's store, seen through its serializers. A key or value that its serializer refuses is not
- * kept on disk; that is counted and said in the log, and never fails a request.
+ * The disk tier of a cache: its store, behind the serializers of keys and values. A key or value
+ * that its serializer rejects is not kept on disk. Such an error is counted and logged, and fails
+ * no request.
  */
 final class DiskTier<K, V> {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -46,12 +48,12 @@ final class DiskTier<K, V> {
   private final DiskTimes times = new DiskTimes();
 
   /**
-   * Begins to use a store.
+   * Makes the tier of a store.
    *
-   * @param readOnly whether nothing is to be changed; may be set later
-   * @param missesStay whether a key that somebody was told is not there must not come in later from
-   *     elsewhere: signing out of a session that is not found invalidates nothing, so that it was
-   *     not found is all there is to know of that
+   * @param readOnly whether the store must not be changed; may be set later
+   * @param missesStay whether a key that was reported as missing must not be imported afterwards. A
+   *     sign-out from a session that is not found invalidates nothing, so the miss is the only
+   *     trace of that sign-out
    */
   DiskTier(
       PersistentCacheDef<K, V> def,
@@ -83,11 +85,11 @@ final class DiskTier<K, V> {
     return serializerErrors.sum();
   }
 
-  Latencies latencies() {
+  ImmutableMap<DiskOperation, Latency> latencies() {
     return times.latencies();
   }
 
-  /** The stored form of a key; null if there is none. */
+  /** Returns the stored form of a key; null if there is none. */
   @Nullable
   byte[] keyBytes(K key) {
     try {
@@ -107,11 +109,11 @@ final class DiskTier<K, V> {
   }
 
   private static boolean isOlder(Held<?> held, long millis) {
-    // As in the store, which finds no value either that is as far in the future.
+    // The store, too, treats a value that is as far in the future as expired.
     return millis != Long.MAX_VALUE && Math.abs(System.currentTimeMillis() - held.created) > millis;
   }
 
-  /** The ticket to take before a value is computed; any number if there is no stored key. */
+  /** Takes the ticket for a value that is about to be computed. Any number if there is no key. */
   long ticket(@Nullable byte[] keyBytes) {
     return keyBytes == null ? 0 : store.ticket(keyBytes);
   }
@@ -120,20 +122,9 @@ final class DiskTier<K, V> {
     return store.isCurrent(ticket);
   }
 
-  /** Reads a value; null if there is none, or no stored key. */
+  /** Reads a value. Returns null if there is none, or if the key has no stored form. */
   @Nullable
   Held<V> read(@Nullable byte[] keyBytes) {
-    return read(keyBytes, false);
-  }
-
-  /** As {@link #read}, for a caller whose read a moment ago was counted. */
-  @Nullable
-  Held<V> readAgain(@Nullable byte[] keyBytes) {
-    return read(keyBytes, true);
-  }
-
-  @Nullable
-  private Held<V> read(@Nullable byte[] keyBytes, boolean again) {
     if (keyBytes == null) {
       return null;
     }
@@ -141,7 +132,7 @@ final class DiskTier<K, V> {
     long begun = timed ? System.nanoTime() : 0;
     long ticket = store.ticket(keyBytes);
     boolean mayCome = missesStay && store.isImporting() && !readOnly.get();
-    Value stored = again ? store.readAgain(keyBytes) : store.read(keyBytes);
+    Value stored = store.read(keyBytes);
     if (stored == null && mayCome) {
       stored = store.readForGood(keyBytes);
     }
@@ -151,13 +142,13 @@ final class DiskTier<K, V> {
     long read = timed ? System.nanoTime() : 0;
     V value = deserialize(stored.bytes());
     if (timed) {
-      times.reads.add(begun, read);
-      times.deserializations.add(read, System.nanoTime());
+      times.add(DiskOperation.READ, begun, read);
+      times.add(DiskOperation.DESERIALIZE, read, System.nanoTime());
     }
     if (value != null) {
       return new Held<>(value, stored.created(), ticket);
     }
-    // It was written by a serializer that was changed without a new version.
+    // The value was written by a serializer that was changed without a new version.
     remove(keyBytes);
     return null;
   }
@@ -189,7 +180,7 @@ final class DiskTier<K, V> {
   /**
    * Stores a value.
    *
-   * @return the value as it goes to the heap
+   * @return the value for the heap tier
    */
   Held<V> put(@Nullable byte[] keyBytes, V value) {
     long now = System.currentTimeMillis();
@@ -200,18 +191,18 @@ final class DiskTier<K, V> {
     byte[] bytes = serialize(value, begun);
     if (bytes != null) {
       long ticket = store.put(keyBytes, bytes, now);
-      times.puts.add(begun, System.nanoTime());
+      times.add(DiskOperation.PUT, begun, System.nanoTime());
       return new Held<>(value, now, ticket);
     }
-    // The value it replaces must not be found again when this one leaves the heap.
+    // The value before this one must not be found again when this one has left the heap.
     return new Held<>(value, now, store.remove(keyBytes));
   }
 
   /**
-   * Stores a value that was computed after the ticket was taken, unless the key was changed since.
+   * Stores a value that was computed after the ticket was taken, unless the key has changed since.
    *
-   * @param begun when its load began, as {@link System#nanoTime} tells; 0 if that is not known
-   * @return the value as it goes to the heap
+   * @param begun the {@link System#nanoTime} at which the load began; 0 if it is not known
+   * @return the value for the heap tier
    */
   Held<V> putLoaded(@Nullable byte[] keyBytes, V value, long ticket, long begun) {
     long now = System.currentTimeMillis();
@@ -225,7 +216,7 @@ final class DiskTier<K, V> {
     byte[] bytes = serialize(value, computed);
     if (bytes != null) {
       store.putIfCurrent(keyBytes, bytes, now, ticket);
-      times.puts.add(computed, System.nanoTime());
+      times.add(DiskOperation.PUT, computed, System.nanoTime());
     }
     return new Held<>(value, now, ticket, begun);
   }
@@ -235,7 +226,7 @@ final class DiskTier<K, V> {
     try {
       byte[] bytes = valueSerializer.serialize(value);
       if (DiskTimes.isTimed()) {
-        times.serializations.add(begun, System.nanoTime());
+        times.add(DiskOperation.SERIALIZE, begun, System.nanoTime());
       }
       return bytes;
     } catch (RuntimeException | StackOverflowError | LinkageError e) {
@@ -247,6 +238,6 @@ final class DiskTier<K, V> {
   private void count(String what, Throwable e) {
     serializerErrors.increment();
     logger.atWarning().withCause(e).atMostEvery(10, TimeUnit.MINUTES).log(
-        "Cache %s: its serializer %s; it is kept in memory only", name, what);
+        "Cache %s: the serializer %s, which is kept in memory only", name, what);
   }
 }

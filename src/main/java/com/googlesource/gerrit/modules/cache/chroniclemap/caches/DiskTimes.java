@@ -14,37 +14,40 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.Maps;
+import java.util.EnumMap;
 import java.util.concurrent.ThreadLocalRandom;
 
-/** How long what a cache does with its disk took of late. Safe for any thread. */
+/** The recent latencies of a cache's disk tier. Safe for any thread. */
 final class DiskTimes {
-  /** A power of two. To look at the clock each time would be felt in a read, which takes 2 us. */
+  /**
+   * One in so many reads and serializations is timed; a power of two. A read takes 2 microseconds,
+   * so reading the clock each time would be felt.
+   */
   private static final int TIMED_ONE_IN = 16;
 
-  final RecentTimes puts;
-  final RecentTimes reads;
-  final RecentTimes serializations;
-  final RecentTimes deserializations;
+  private final EnumMap<DiskOperation, RecentTimes> times = new EnumMap<>(DiskOperation.class);
 
   DiskTimes() {
     long now = System.nanoTime();
-    puts = new RecentTimes(now);
-    reads = new RecentTimes(now);
-    serializations = new RecentTimes(now);
-    deserializations = new RecentTimes(now);
+    for (DiskOperation operation : DiskOperation.values()) {
+      times.put(operation, new RecentTimes(now));
+    }
   }
 
-  /** Whether to time one of the operations that are timed now and then. */
+  /** Whether to time this one of the operations that are sampled. */
   static boolean isTimed() {
     return (ThreadLocalRandom.current().nextInt() & (TIMED_ONE_IN - 1)) == 0;
   }
 
-  Latencies latencies() {
+  /** Counts an operation, with times of {@link System#nanoTime}. */
+  void add(DiskOperation operation, long begun, long ended) {
+    times.get(operation).add(begun, ended);
+  }
+
+  ImmutableMap<DiskOperation, Latency> latencies() {
     long now = System.nanoTime();
-    return new Latencies(
-        puts.latency(now),
-        reads.latency(now),
-        serializations.latency(now),
-        deserializations.latency(now));
+    return ImmutableMap.copyOf(Maps.transformValues(times, recent -> recent.latency(now)));
   }
 }

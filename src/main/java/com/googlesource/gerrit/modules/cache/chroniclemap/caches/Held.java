@@ -15,23 +15,24 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 /**
- * A value in the heap tier, with what is needed to tell whether it may still be used.
+ * A value in the heap tier, with the ticket that tells whether the value may be used.
  *
- * <p>A value read from disk or computed by a loader goes to the heap a moment later. If its key is
- * invalidated in that moment, nobody would ever take it out again. So it goes there unconfirmed,
- * with the ticket taken before it was read or computed; whoever meets it first asks whether the
- * ticket is still current, and confirms it or takes it out. An invalidation ends the ticket first
- * and removes from the heap second, so each order of the two ends well.
+ * <p>A value that was read from disk or computed reaches the heap a moment later. If its key were
+ * invalidated in that moment, the stale value would stay on the heap. Therefore the value is
+ * unconfirmed at first, and has the ticket that was taken before it was read or computed. Its first
+ * user checks whether the ticket is still current, and then either confirms or removes the value.
+ * An invalidation ends the ticket before it removes the key from the heap, so no order of the two
+ * leaves a stale value.
  */
 final class Held<V> {
   private static final long CONFIRMED = -1;
 
   final V value;
 
-  /** Milliseconds since the epoch at which the value was made, not when it came to the heap. */
+  /** When the value was made, not when it reached the heap, in milliseconds since the epoch. */
   final long created;
 
-  /** When its load began, of {@link System#nanoTime}; 0 if it was not loaded. */
+  /** The {@link System#nanoTime} at which the load of the value began; 0 if it was not loaded. */
   private final long begun;
 
   /** The ticket, or {@link #CONFIRMED}. */
@@ -48,17 +49,17 @@ final class Held<V> {
     this.begun = begun;
   }
 
-  /** A value that no invalidation can have overtaken. */
+  /** Makes a value that no invalidation can have overtaken. */
   static <V> Held<V> confirmed(V value, long created) {
     return new Held<>(value, created, CONFIRMED);
   }
 
-  /** Whether it was computed by a load that began after that time. */
+  /** Whether the value was computed by a load that began after a time. */
   boolean isComputedSince(long nanoTime) {
     return begun != 0 && begun - nanoTime > 0;
   }
 
-  /** Whether the value may be used by someone who found it on the heap. */
+  /** Whether a thread that found the value on the heap may use it. */
   boolean confirm(DiskTier<?, V> disk) {
     long mine = ticket;
     if (mine == CONFIRMED) {

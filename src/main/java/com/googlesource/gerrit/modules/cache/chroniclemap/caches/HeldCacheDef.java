@@ -23,8 +23,8 @@ import com.google.inject.TypeLiteral;
 import java.time.Duration;
 
 /**
- * The definition of a cache as its heap tier sees it: values are {@link Held}, and weigh what the
- * value within weighs.
+ * The definition of a cache's heap tier, whose values are {@link Held} and weigh as much as the
+ * value within.
  */
 final class HeldCacheDef<K, V> implements CacheDef<K, Held<V>> {
   private final PersistentCacheDef<K, V> source;
@@ -84,7 +84,7 @@ final class HeldCacheDef<K, V> implements CacheDef<K, Held<V>> {
     return weigher == null ? null : (key, held) -> weigher.weigh(key, held.value);
   }
 
-  /** Null: the loader of the heap tier is given to its factory. */
+  /** Returns null, as the loader is passed to the factory of the heap tier. */
   @Override
   @Nullable
   public CacheLoader<K, Held<V>> loader() {

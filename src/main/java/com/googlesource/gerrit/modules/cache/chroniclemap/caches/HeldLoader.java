@@ -28,31 +28,22 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 
-/**
- * Answers what the heap tier does not have: from disk, and where it is not there from the source.
- */
+/** The loader of a heap tier. Values come from disk, or from the source if they are not on disk. */
 class HeldLoader<K, V> extends CacheLoader<K, Held<V>> {
   private final DiskTier<K, V> disk;
   private final CacheLoader<K, V> source;
 
-  /** Not null if the heap tier keeps nothing and so does not see that two callers want one key. */
-  @Nullable private final SingleFlight<K, Held<V>> flights;
-
-  private HeldLoader(DiskTier<K, V> disk, CacheLoader<K, V> source, boolean shareFlights) {
+  private HeldLoader(DiskTier<K, V> disk, CacheLoader<K, V> source) {
     this.disk = disk;
     this.source = source;
-    this.flights = shareFlights ? new SingleFlight<>() : null;
   }
 
   /**
-   * Makes the loader of a heap tier. Like its source it has a bulk operation or not: without one
-   * the heap tier asks key by key, and sees that others ask for the same.
+   * Makes the loader of a heap tier. Like its source, the loader either has a bulk operation or
+   * not. Without a bulk operation, the heap tier loads key by key and shares each load.
    */
-  static <K, V> HeldLoader<K, V> of(
-      DiskTier<K, V> disk, CacheLoader<K, V> source, boolean shareFlights) {
-    return hasLoadAll(source)
-        ? new Bulk<>(disk, source, shareFlights)
-        : new HeldLoader<>(disk, source, shareFlights);
+  static <K, V> HeldLoader<K, V> of(DiskTier<K, V> disk, CacheLoader<K, V> source) {
+    return hasLoadAll(source) ? new Bulk<>(disk, source) : new HeldLoader<>(disk, source);
   }
 
   private static boolean hasLoadAll(CacheLoader<?, ?> source) {
@@ -67,78 +58,14 @@ class HeldLoader<K, V> extends CacheLoader<K, Held<V>> {
   @Override
   @Nullable
   public Held<V> load(K key) throws Exception {
-    return load(key, new Ask());
-  }
-
-  /** What a caller asks for, and what it is told of the answer. */
-  static final class Ask {
-    private boolean isBounded;
-    private long since;
-    private boolean isAnswerFresh;
-
-    /**
-     * From now on, not with a value that another caller may have begun to compute before.
-     *
-     * @param time of {@link System#nanoTime}
-     */
-    void notBefore(long time) {
-      isBounded = true;
-      since = time;
-    }
-
-    /** Says that the answer is not from before the caller asked. */
-    void answerIsFresh() {
-      isAnswerFresh = true;
-    }
-
-    boolean isAnswerFresh() {
-      return isAnswerFresh;
-    }
-  }
-
-  /** As {@link #load(Object)}, as it is asked for. */
-  @Nullable
-  Held<V> load(K key, Ask ask) throws Exception {
     TraceTimer timer = disk.trace().loading(key);
     try (timer) {
-      return loadUntimed(key, ask);
-    }
-  }
-
-  @Nullable
-  private Held<V> loadUntimed(K key, Ask ask) throws Exception {
-    if (flights == null) {
-      ask.answerIsFresh();
       return load(disk, key, () -> source.load(key));
     }
-    // What is on disk is not worth waiting for another reader of it.
-    byte[] keyBytes = disk.keyBytes(key);
-    Held<V> found = read(disk, keyBytes);
-    if (found != null) {
-      ask.answerIsFresh();
-      return found;
-    }
-    Callable<Held<V>> computation =
-        () -> {
-          ask.answerIsFresh();
-          return loadAbsent(key, keyBytes);
-        };
-    if (!ask.isBounded) {
-      return flights.join(key, computation);
-    }
-    Held<V> held = flights.joinSince(key, ask.since, computation);
-    ask.answerIsFresh();
-    return held;
-  }
-
-  private Held<V> loadAbsent(K key, @Nullable byte[] keyBytes) throws Exception {
-    // Another caller's load may have ended in between.
-    Held<V> found = disk.readAgain(keyBytes);
-    return found != null ? found : load(disk, keyBytes, () -> source.load(key));
   }
 
   /**
-   * Reads a key from disk, or computes and stores it.
+   * Reads a value from disk, or computes and stores it.
    *
    * @return null if the source has no value
    */
@@ -147,7 +74,13 @@ class HeldLoader<K, V> extends CacheLoader<K, Held<V>> {
       throws Exception {
     byte[] keyBytes = disk.keyBytes(key);
     Held<V> found = read(disk, keyBytes);
-    return found != null ? found : load(disk, keyBytes, source);
+    if (found != null) {
+      return found;
+    }
+    long ticket = disk.ticket(keyBytes);
+    long begun = System.nanoTime();
+    V value = source.call();
+    return value == null ? null : store(disk, keyBytes, value, ticket, begun);
   }
 
   @Nullable
@@ -156,16 +89,6 @@ class HeldLoader<K, V> extends CacheLoader<K, Held<V>> {
     try (timer) {
       return disk.read(keyBytes);
     }
-  }
-
-  @Nullable
-  private static <K, V> Held<V> load(
-      DiskTier<K, V> disk, @Nullable byte[] keyBytes, Callable<? extends V> source)
-      throws Exception {
-    long ticket = disk.ticket(keyBytes);
-    long begun = System.nanoTime();
-    V value = source.call();
-    return value == null ? null : store(disk, keyBytes, value, ticket, begun);
   }
 
   private static <V> Held<V> store(
@@ -182,18 +105,18 @@ class HeldLoader<K, V> extends CacheLoader<K, Held<V>> {
     long ticket = disk.ticket(keyBytes);
     return Futures.transform(
         source.reload(key, old.value),
-        // It may have been made of the old value: not as loaded since anything.
+        // The time is unknown, as the source may have derived the value from the old one.
         value -> value == null ? null : disk.putLoaded(keyBytes, value, ticket, 0),
         directExecutor());
   }
 
-  /** With a source that loads many keys in one go. */
+  /** A loader whose source loads many keys at once. */
   private static final class Bulk<K, V> extends HeldLoader<K, V> {
     private final DiskTier<K, V> disk;
     private final CacheLoader<K, V> source;
 
-    Bulk(DiskTier<K, V> disk, CacheLoader<K, V> source, boolean shareFlights) {
-      super(disk, source, shareFlights);
+    Bulk(DiskTier<K, V> disk, CacheLoader<K, V> source) {
+      super(disk, source);
       this.disk = disk;
       this.source = source;
     }
@@ -210,7 +133,7 @@ class HeldLoader<K, V> extends CacheLoader<K, Held<V>> {
 
     private Map<K, Held<V>> loadAllUntimed(Iterable<? extends K> keys) throws Exception {
       Map<K, Held<V>> result = new HashMap<>();
-      // What is not on disk, with what to store it under.
+      // The keys that are not on disk, with their stored forms and tickets.
       Map<K, Absent> absent = new LinkedHashMap<>();
       for (K key : keys) {
         byte[] keyBytes = disk.keyBytes(key);

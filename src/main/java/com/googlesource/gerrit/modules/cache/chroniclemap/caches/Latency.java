@@ -15,13 +15,13 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 /**
- * How long an operation took over the last one to two minutes. Times are in nanoseconds and right
- * to a sixteenth. All are 0 if there was none.
+ * The latency of an operation over the last one to two minutes. Times are in nanoseconds, with an
+ * error of at most a sixteenth. All figures are 0 if no operation was timed.
  *
- * @param count operations that were timed
- * @param p50 half of them took no longer
- * @param p99 99 of 100 took no longer
- * @param p999 999 of 1000 took no longer
- * @param max the longest
+ * @param count number of operations that were timed
+ * @param p50 median
+ * @param p99 99th percentile
+ * @param p999 99.9th percentile
+ * @param max maximum
  */
 public record Latency(long count, long p50, long p99, long p999, long max) {}

@@ -17,14 +17,14 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 import com.google.common.collect.ImmutableSet;
 
 /**
- * Gerrit's caches whose values depend on their keys alone: a key has the id of the commit, of the
- * blob or of the content that its value is made from, so what is found is never stale.
+ * The names of Gerrit's caches whose values depend on their keys alone. Each key contains the id of
+ * the commit, blob or content from which the value is made, so no value is ever stale.
  *
- * <p>Read in the sources of Gerrit 3.12.2, 3.13.5 and 3.14.2, where each cache makes its keys. Not
- * among them: what holds the only copy of something (web_sessions, oauth_tokens), what is compared
- * with refs when it is read (changes_by_project, git_tags), what was true when it was made
- * (conflicts looks at what is merged by then, comment_context at where a draft is), and caches of
- * plugins, which nobody here knows.
+ * <p>The list comes from the sources of Gerrit 3.12.2, 3.13.5 and 3.14.2, where each cache makes
+ * its keys. It leaves out caches with the only copy of a value (web_sessions, oauth_tokens), values
+ * that are compared with refs when they are read (changes_by_project, git_tags), values that were
+ * true when they were made (conflicts depends on what is merged, comment_context on where a draft
+ * is), and the caches of plugins.
  */
 final class PureCaches {
   static final ImmutableSet<String> NAMES =

@@ -20,16 +20,16 @@ import org.HdrHistogram.AtomicHistogram;
 import org.HdrHistogram.Histogram;
 
 /**
- * How long an operation took of late: in two windows, the minute that runs and the one before. Safe
+ * The recent durations of an operation, in two windows: the current minute and the one before. Safe
  * for any thread. All times are those of {@link System#nanoTime}.
  */
 final class RecentTimes {
   private static final long WINDOW_NANOS = TimeUnit.MINUTES.toNanos(1);
 
-  /** What takes longer counts as this. */
+  /** Longer durations count as this one. */
   private static final long LONGEST_NANOS = TimeUnit.MINUTES.toNanos(10);
 
-  /** Gives 16 steps to each doubling, and 5 KB to a histogram. */
+  /** A histogram of this precision has 16 buckets for each doubling and takes 5 KB. */
   private static final int SIGNIFICANT_DIGITS = 1;
 
   private record Window(long begun, AtomicHistogram times) {
@@ -65,7 +65,7 @@ final class RecentTimes {
     return windows;
   }
 
-  /** What was counted in the last one to two minutes. */
+  /** Returns the latency over the last one to two minutes. */
   Latency latency(long now) {
     Windows current = at(now);
     Histogram all = new Histogram(LONGEST_NANOS, SIGNIFICANT_DIGITS);

@@ -30,16 +30,16 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.logging.Level;
 
 /**
- * What the log has to say of the start, held back until it can be read: Gerrit opens its error_log
- * only after most caches were made, and {@code gerrit.sh start} drops what is printed. {@link
- * #writeNow} is for what can't be held back.
+ * The log of the start. Messages are held back until they can be read: Gerrit opens its error_log
+ * only after most caches were made, and {@code gerrit.sh start} drops all output. {@link #writeNow}
+ * writes messages that cannot be held back.
  *
  * <p>Safe for any thread.
  */
 public final class StartLog {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** As Gerrit writes it. */
+  /** The format of times in the error_log. */
   private static final DateTimeFormatter TIME =
       DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.SSSXXX", Locale.ROOT);
 
@@ -51,9 +51,10 @@ public final class StartLog {
   StartLog() {}
 
   /**
-   * Writes a line into the error_log that Gerrit has not opened yet: why it does not start, say.
+   * Writes a line into the error_log, which Gerrit has not opened yet: why it waits or does not
+   * start, for example.
    *
-   * @param level as Gerrit writes it
+   * @param level in the form that Gerrit writes
    */
   public static void writeNow(SitePaths site, String level, String message) {
     Path file = site.logs_dir.resolve("error_log");
@@ -66,12 +67,12 @@ public final class StartLog {
                 StartLog.class.getPackageName(),
                 message);
     try {
-      // Not a new one as another user than Gerrit's, who could not write to it then.
+      // Gerrit could not write to a file that another user has made.
       if (Files.exists(file) || isOwner(site.logs_dir)) {
         Files.writeString(file, line, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
       }
     } catch (IOException e) {
-      // It is printed as well.
+      // Then the message is only printed.
       System.err.print(line);
     }
   }
@@ -80,7 +81,7 @@ public final class StartLog {
     return Files.getOwner(folder).getName().equals(System.getProperty("user.name"));
   }
 
-  /** From here on messages are logged at once. */
+  /** Logs the messages that were held back. Later messages are logged at once. */
   void open() {
     readable = true;
     flush();
@@ -97,7 +98,7 @@ public final class StartLog {
     }
   }
 
-  /** Says how a cache's file was found, if that is worth a word. */
+  /** Reports how a cache's file was found, unless all went well. */
   void report(String cache, long diskLimit, StartReport report) {
     switch (report.kind()) {
       case RECOVERED ->
@@ -112,9 +113,9 @@ public final class StartLog {
       case NONE ->
           warn(
               """
-              Cache %s is kept in memory only, because no file could be made for it: %s. Free disk \
-              or mend the rights of the folder: it is tried again now and then, and at a restart. Or \
-              lower cache.%s.diskLimit (%d bytes)\
+              Cache %s is kept in memory only, because its file could not be made: %s. Free some \
+              disk space, repair the permissions of the folder, or lower cache.%s.diskLimit (%d \
+              bytes). The file is tried again from time to time, and at a restart\
               """
                   .formatted(cache, report.detail(), cache, diskLimit));
       case PENDING, NEW, CLEAN -> {}

@@ -13,8 +13,8 @@
 // limitations under the License.
 
 /**
- * Gerrit's persistent caches: the heap tier that Gerrit's own memory cache factory makes in front,
- * a store behind.
+ * Gerrit's persistent caches. Each has a heap tier, made by Gerrit's own memory cache factory, in
+ * front of a store.
  *
  * <p>Start reading at {@link
  * com.googlesource.gerrit.modules.cache.chroniclemap.caches.ChronicleMapCache}.

@@ -29,7 +29,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.SecretFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.NotParsableException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.SiteKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
@@ -67,44 +66,43 @@ import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.RefDatabase;
 
 /**
- * The parsed ref lists of all repositories of this process, and the way to ask them.
+ * The parsed ref lists of all repositories in this process.
  *
- * <p>It works from the moment it is made: what it needs is opened when the first repository is
- * asked for refs. Where there can be no store (another process has the folder, a flag of the Java
- * virtual machine is missing, the disk is full) lists are kept in memory only. After it was closed
- * it still answers, from memory.
+ * <p>The cache can be used as soon as it is made, and opens its store at the first lookup. Lists
+ * are kept in memory only if there can be no store: another process uses the folder, a flag of the
+ * Java virtual machine is missing, or the disk is full. A closed cache still answers, from memory.
  *
- * <p>Any thread may call.
+ * <p>Safe for any thread.
  */
 public final class PackedRefsCache implements AutoCloseable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** Closes the journals of repositories that nobody has open any more. */
+  /** Closes the journals of repositories that are no longer open. */
   private static final Cleaner CLEANER = Cleaner.create();
 
   private static final String STORE = "packed_refs";
 
-  /** Of roots and blocks, together. */
+  /** The combined version of roots and blocks. */
   private static final int STORE_VERSION = (Root.VERSION << 8) | BlockFormat.VERSION;
 
   private static final long UPKEEP_SECONDS = 1;
   private static final long JOURNAL_SECONDS = 10;
 
-  /** How long a stop waits for each of what runs in the background. */
+  /** How long a stop waits for each kind of background task. */
   private static final long CLOSE_SECONDS = 10;
 
   private static final long KEEP_SECONDS = TimeUnit.HOURS.toSeconds(1);
 
-  /** After how many looks of {@link #keep} a repository that nobody asked for is forgotten. */
+  /** After how many calls of {@link #keep} an unused repository is forgotten. */
   private static final int IDLE_KEEPS = 24;
 
-  /** One for each repository folder, whatever instances of the repository there are. */
+  /** The files by path, one for all instances of a repository. */
   private final Map<File, PackedRefsFile> files = new ConcurrentHashMap<>();
 
-  /** One for each repository folder too, for as long as anyone writes its refs. */
+  /** The writers by path of the file, each as long as the repository is in use. */
   private final ConcurrentMap<File, RefWrites> writes = new MapMaker().weakValues().makeMap();
 
-  /** What was counted for repositories that were forgotten. */
+  /** The counts of repositories that were forgotten. */
   private final FileCounts forgotten = new FileCounts();
 
   private final RefsSettings settings;
@@ -112,22 +110,22 @@ public final class PackedRefsCache implements AutoCloseable {
   private final Failures failures = new Failures();
   private final ScheduledExecutorService upkeep;
 
-  /** Writes packed-refs files, each on a thread of its own for as long as anyone waits for it. */
+  /** The threads that write packed-refs files, one for each file that is being written. */
   private final ThreadPoolExecutor writer;
 
-  /** Packs loose refs, one repository after the other. */
+  /** The thread that packs loose refs, one repository after the other. */
   private final ThreadPoolExecutor packing;
 
-  /** How many looks ago each repository was last in use; for the upkeep thread. */
+  /** The last uses of repositories, for the upkeep thread. */
   private final IdentityHashMap<PackedRefsFile, Idle> idle = new IdentityHashMap<>();
 
   /** Guarded by this. */
   @Nullable private StoreDirectory directory;
 
-  /** Those that have started it and not closed it yet. Guarded by this. */
+  /** The number of users that have started and not closed this cache. Guarded by this. */
   private int users;
 
-  /** Held while it is being closed, so that whoever comes second waits for the first. */
+  /** Held during a close, so that a second close waits for the first. */
   private final Object closing = new Object();
 
   /** Written under this object's lock. */
@@ -140,12 +138,12 @@ public final class PackedRefsCache implements AutoCloseable {
 
   private record Idle(long lastUse, int looks) {}
 
-  /** Makes it; takes nothing of memory, disk or time yet. Updates are as by default. */
+  /** Makes a cache with the default updates, without opening anything yet. */
   public PackedRefsCache(RefsSettings settings) {
     this(settings, UpdateSettings.DEFAULT);
   }
 
-  /** Makes it; takes nothing of memory, disk or time yet. */
+  /** Makes a cache, without opening anything yet. */
   public PackedRefsCache(RefsSettings settings, UpdateSettings updates) {
     this.settings = settings;
     this.updates = updates;
@@ -160,9 +158,11 @@ public final class PackedRefsCache implements AutoCloseable {
     this.packing = pool("cache-chroniclemap-refs-pack", 1);
   }
 
-  /** Threads for tasks of one kind: a single one stays, of many each ends when it has no task. */
+  /**
+   * Makes the threads for one kind of task. A single thread stays; several threads end when idle.
+   */
   private static ThreadPoolExecutor pool(String name, int most) {
-    // Either each task has a thread at once, or they wait for the one.
+    // Tasks either wait for the single thread, or each of them has a thread at once.
     boolean waits = most == 1;
     return new ThreadPoolExecutor(
         waits ? 1 : 0,
@@ -180,7 +180,7 @@ public final class PackedRefsCache implements AutoCloseable {
   }
 
   /**
-   * The refs of a repository.
+   * Returns the refs of a repository.
    *
    * @param jgit the repository's own database
    */
@@ -194,7 +194,7 @@ public final class PackedRefsCache implements AutoCloseable {
         new FileRefDatabase(repository, jgit, file, shared, updates, failures));
   }
 
-  /** Nobody but its users holds it, so it may go before the upkeep has closed its journals. */
+  /** Makes a writer, whose journals are closed when it is garbage, as only its users hold it. */
   private RefWrites newWrites(PackedRefsFile file) {
     RefWrites made = new RefWrites(file, new RefDisk(), writer, packing);
     RefLocker locker = made.locker();
@@ -210,23 +210,25 @@ public final class PackedRefsCache implements AutoCloseable {
       this.database = database;
     }
 
-    /** Sees each change at once. */
+    /** The database that sees each change at once. */
     public RefDatabase current() {
       return database;
     }
 
     /**
-     * A database for one request, not to be kept. Under trust {@code never}, where each question
-     * would read the whole of {@code packed-refs}, it reads that for the first question and for the
-     * first one after an update was begun; in between it reads it again only if its attributes have
-     * changed. So it sees what others have changed with its next question, as every database does.
+     * Makes a database for one request, which must not be kept longer. It does not have a single
+     * state of {@code packed-refs}: as in any database, each lookup sees what others have changed.
+     * Under trust {@code never}, it reads the whole file only for the first lookup, for the first
+     * one after an update has begun, and if the attributes of the file have changed.
      */
     public RefDatabase forRequest() {
       return database.forRequest();
     }
   }
 
-  /** Not where the file itself may be linked to: whoever rewrites it puts a file in its place. */
+  /**
+   * The path of the file. A link in its own place is not followed, as a rewrite replaces the link.
+   */
   private static File packedRefs(File gitFolder) {
     File folder;
     try {
@@ -237,7 +239,7 @@ public final class PackedRefsCache implements AutoCloseable {
     return new File(folder, Constants.PACKED_REFS);
   }
 
-  /** Forgets a repository that was deleted. Should it be used all the same, it is known again. */
+  /** Forgets a repository that was deleted. A later use has it remembered again. */
   public void forget(File gitFolder) {
     File packedRefs = packedRefs(gitFolder);
     PackedRefsFile file = files.get(packedRefs);
@@ -257,7 +259,7 @@ public final class PackedRefsCache implements AutoCloseable {
     }
   }
 
-  /** A repository that was forgotten is used all the same. Another instance may have its place. */
+  /** Remembers a forgotten repository that is used again, unless there is a newer instance. */
   private void remember(PackedRefsFile file) {
     var unused = files.putIfAbsent(file.file(), file);
   }
@@ -265,8 +267,8 @@ public final class PackedRefsCache implements AutoCloseable {
   // ---- opening
 
   /**
-   * Opens the store, if it is not open; returns before its file is read. Each call is for one user,
-   * who is to {@link #close} it.
+   * Opens the store, unless it is open, without waiting for its file to be read. Each call is for
+   * one user, who has to {@link #close} the cache.
    */
   public void start() {
     synchronized (this) {
@@ -343,9 +345,9 @@ public final class PackedRefsCache implements AutoCloseable {
       try {
         task.run();
       } catch (RuntimeException | Error e) {
-        // Thrown on, it would be the last time.
+        // An exception would end the repetitions of the task.
         logger.atSevere().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
-            "the upkeep of parsed ref lists failed");
+            "The upkeep of parsed ref lists failed");
       }
     };
   }
@@ -368,7 +370,7 @@ public final class PackedRefsCache implements AutoCloseable {
 
   // ---- upkeep
 
-  /** Keeps on disk what is in use, and forgets what is not in use any more. */
+  /** Keeps lists that are in use on disk, and forgets unused repositories. */
   void keep() {
     ListTiers lists = open();
     IdentityHashMap<ParsedRefs, Boolean> kept = new IdentityHashMap<>();
@@ -396,8 +398,8 @@ public final class PackedRefsCache implements AutoCloseable {
   }
 
   /**
-   * Whether another user may go on with it: it was not closed, and has its store, or none is to be
-   * had, or nobody has tried to open it yet.
+   * Whether another user can use this cache. It must not be closed, and must either have its store,
+   * not be opened yet, or need no store.
    */
   public boolean isOfUse() {
     ListTiers lists = tiers;
@@ -405,8 +407,8 @@ public final class PackedRefsCache implements AutoCloseable {
   }
 
   /**
-   * Writes what waits, and closes the store, if there is no other user; then it only answers from
-   * memory. Closed already, it waits until that is done.
+   * Writes queued lists and closes the store, unless there is another user. Afterwards, the cache
+   * only answers from memory. A second close waits for the first.
    */
   @Override
   public void close() {
@@ -426,13 +428,13 @@ public final class PackedRefsCache implements AutoCloseable {
 
   private void close(@Nullable ListTiers lists) {
     upkeep.shutdown();
-    // Refs can be written all the same, and have to be packed by whoever comes next.
+    // Refs can still be written. The next process will pack them.
     packing.shutdown();
     packing.setRejectedExecutionHandler((task, pool) -> {});
     packing.getQueue().clear();
     awaitEnd(upkeep, "the upkeep of parsed ref lists");
     awaitEnd(packing, "the packing of loose refs");
-    // An interrupt would close the files of the store in the middle.
+    // An interrupt would close the files of the store during their last writes.
     boolean interrupted = Thread.interrupted();
     try {
       if (lists != null) {
@@ -441,7 +443,7 @@ public final class PackedRefsCache implements AutoCloseable {
       }
     } finally {
       closeDirectory();
-      // Another program may need the memory; who uses them still has them made again.
+      // Another program may need the memory. Remaining users have their lists made again.
       List.copyOf(files.values()).forEach(this::forget);
       writes.values().forEach(each -> each.locker().close());
       if (interrupted) {
@@ -450,7 +452,7 @@ public final class PackedRefsCache implements AutoCloseable {
     }
   }
 
-  /** What goes on for longer ends with the process, which loses nothing. */
+  /** Waits for tasks. Those that take longer end with the process, without any loss. */
   private static void awaitEnd(ExecutorService threads, String what) {
     if (!awaitTerminationUninterruptibly(threads, CLOSE_SECONDS, TimeUnit.SECONDS)) {
       logger.atWarning().log("%s did not end in %d s", what, CLOSE_SECONDS);
@@ -459,7 +461,7 @@ public final class PackedRefsCache implements AutoCloseable {
 
   // ---- figures
 
-  /** Figures of each repository that was asked for refs of late, by folder. */
+  /** Returns the figures of all repositories whose refs were read recently, sorted by folder. */
   public List<RefsReport> reports() {
     List<RefsReport> reports = new ArrayList<>();
     for (PackedRefsFile file : files.values()) {
@@ -479,8 +481,8 @@ public final class PackedRefsCache implements AutoCloseable {
         list == null ? 0 : list.textBytes(),
         list == null ? 0 : list.blockBytes(),
         list == null ? 0 : list.blocks(),
-        counts.parses(),
-        counts.reusedBlocks(),
+        counts.parses.sum(),
+        counts.reusedBlocks.sum(),
         counts.found.sum(),
         counts.readings.sum(),
         counts.lookups.sum(),
@@ -494,10 +496,10 @@ public final class PackedRefsCache implements AutoCloseable {
   private static Optional<String> leftReason(PackedRefsFile file) {
     return file.isPaused()
         ? Optional.of("there was no memory for its list")
-        : Optional.ofNullable(file.leftToJGit()).map(NotParsableException.Reason::text);
+        : file.isLeftToJGit() ? Optional.of(PackedRefsFile.IRREGULAR) : Optional.empty();
   }
 
-  /** Direct memory that byte buffers of this process take. */
+  /** The direct memory of all byte buffers of this process. */
   private static long processDirectBytes() {
     return ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
         .filter(pool -> pool.getName().equals("direct"))
@@ -505,7 +507,7 @@ public final class PackedRefsCache implements AutoCloseable {
         .sum();
   }
 
-  /** Figures of all together. */
+  /** Returns the totals of all repositories. */
   public RefsTotals totals() {
     ListTiers lists = tiers;
     List<RefsReport> reports = reports();
@@ -521,8 +523,8 @@ public final class PackedRefsCache implements AutoCloseable {
         processDirectBytes(),
         settings.memoryLimit(),
         lists == null ? 0 : lists.memory().blocks(),
-        forgotten.parses() + sum(reports, RefsReport::parses),
-        forgotten.reusedBlocks() + sum(reports, RefsReport::reusedBlocks),
+        forgotten.parses.sum() + sum(reports, RefsReport::parses),
+        forgotten.reusedBlocks.sum() + sum(reports, RefsReport::reusedBlocks),
         disk.map(ListDisk::loads).orElse(0L),
         forgotten.readings.sum() + sum(reports, RefsReport::checks),
         forgotten.lookups.sum() + sum(reports, RefsReport::lookups),

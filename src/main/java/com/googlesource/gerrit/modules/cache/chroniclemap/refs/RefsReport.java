@@ -18,25 +18,25 @@ import java.io.File;
 import java.util.Optional;
 
 /**
- * Figures of one repository's packed refs, at about the same moment. Counts are since the
- * repository was first asked for its refs.
+ * Figures of one repository's packed refs, all taken at about the same moment. Counts start at the
+ * first read of the repository's refs.
  *
- * @param folder the repository, without links
+ * @param folder the repository, with symbolic links resolved
  * @param inMemory whether the list is in memory; if not, its figures are 0
  * @param refs number of packed refs
- * @param packedBytes bytes of {@code packed-refs}
- * @param offHeapBytes bytes of the list in direct memory: blocks, shared or not
+ * @param packedBytes size of {@code packed-refs}
+ * @param offHeapBytes direct memory of the list's blocks, shared or not
  * @param blocks number of blocks
- * @param parses lists made from text
- * @param reusedBlocks blocks of those that were there already
- * @param found lists that were there already, in memory or on disk
- * @param checks times the content of the file was read
- * @param lookups questions for refs
- * @param leftToJGit contents that JGit answers for, because they are broken or unusual
- * @param leftReason why JGit answers for the file as it is now; empty if it does not
- * @param noMemory times there was no memory for the list, so that JGit answered for a while
- * @param lastParse milliseconds since the epoch; 0 if there was none
- * @param lastParseMicros how long that took
+ * @param parses lists that were made from text
+ * @param reusedBlocks blocks of these lists that existed already
+ * @param found lists that were found in memory or on disk
+ * @param checks reads of the file's content
+ * @param lookups lookups of refs
+ * @param leftToJGit contents that were left to JGit
+ * @param leftReason why JGit answers for the current content; empty if it does not
+ * @param noMemory lists for which there was no memory, so that JGit answered for a while
+ * @param lastParse time of the last parse in milliseconds since the epoch; 0 if there was none
+ * @param lastParseMicros duration of the last parse
  */
 public record RefsReport(
     File folder,

@@ -18,28 +18,28 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.util.Optional;
 
 /**
- * Figures of all parsed ref lists, at about the same moment. Counts are since the server's start.
+ * Figures of all parsed ref lists, taken at about the same moment. Counts start with the server.
  *
- * @param repositories repositories that were asked for refs of late
- * @param lists different lists in memory
+ * @param repositories repositories whose refs were read recently
+ * @param lists distinct lists in memory
  * @param refs refs of these lists
- * @param packedBytes bytes of the {@code packed-refs} files that they stand for, each list once
- * @param memoryBytes direct memory that they take together, each shared block once
- * @param heapBytes bytes on the heap that they take beside
- * @param processDirectBytes direct memory of this process, all of it: that of lists that the
- *     garbage collector has yet to find, too
- * @param memoryLimit bound on what the lists take of both
- * @param blocks different blocks in memory
- * @param parses lists made from text
- * @param reusedBlocks blocks of those that were there already
- * @param loads lists found on disk
- * @param checks times the content of a file was read
- * @param lookups questions for refs
- * @param leftToJGit contents that JGit answers for, because they are broken or unusual
- * @param evictions lists that left the memory to make room
- * @param noMemory times there was no memory for a list, so that JGit answered for a while
- * @param failures questions that JGit answered because of a fault
- * @param lastParse milliseconds since the epoch; 0 if there was none
+ * @param packedBytes size of the {@code packed-refs} files of these lists, each list once
+ * @param memoryBytes direct memory of these lists, each shared block once
+ * @param heapBytes heap of these lists
+ * @param processDirectBytes direct memory of the whole process, including evicted lists that the
+ *     garbage collector has not found yet
+ * @param memoryLimit bound on the direct memory and the heap of the lists
+ * @param blocks distinct blocks in memory
+ * @param parses lists that were made from text
+ * @param reusedBlocks blocks of these lists that existed already
+ * @param loads lists that were loaded from disk
+ * @param checks reads of a file's content
+ * @param lookups lookups of refs
+ * @param leftToJGit contents that were left to JGit
+ * @param evictions lists that were evicted from memory
+ * @param noMemory lists for which there was no memory, so that JGit answered for a while
+ * @param failures lookups that JGit answered because of a fault
+ * @param lastParse time of the last parse in milliseconds since the epoch; 0 if there was none
  * @param disk figures of the store; empty if there is none
  * @param memoryOnlyReason why there is no store; empty if there is one
  */

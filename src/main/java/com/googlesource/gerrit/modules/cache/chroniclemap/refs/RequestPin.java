@@ -25,35 +25,36 @@ import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.lib.RefDatabase;
 
 /**
- * How one request looks at {@code packed-refs}.
+ * The view of one request on {@code packed-refs}.
  *
- * <p>Where attributes of the file are trusted that is as for everyone: one look at them for each
- * question. Only under {@link TrustStat#NEVER}, where each look would read the whole file, the
- * request reads it when it first asks, and again when it asks after it began an update; in between
- * it looks at the attributes anew after opening the file ({@link TrustStat#AFTER_OPEN}). So it
- * never sees less than it would of the one state that JGit's own database of a request keeps; what
- * this process has written it sees at once; and what an update was refused for is seen when it is
- * tried again.
+ * <p>If the file's attributes are trusted, they are checked at each lookup, as without a request.
+ * Under {@link TrustStat#NEVER}, each lookup would read the whole file. There, a request reads the
+ * file at its first lookup, and at its first lookup after it began an update. All other lookups
+ * check the attributes after opening the file ({@link TrustStat#AFTER_OPEN}).
  *
- * <p>No update starts from it. Any thread may call.
+ * <p>A request thus does not see a single state of the file. It sees at least as much as with
+ * JGit's own database of a request, which keeps a single state. It sees writes of this process at
+ * once, and a retried update sees the change that had it refused.
+ *
+ * <p>No update starts from this view. Safe for any thread.
  */
 final class RequestPin implements RefReader.CurrentList {
   private final PackedRefsFile file;
   private final TrustStat trust;
   private final RefDirectory jgit;
 
-  /** How often the content must have been read. */
+  /** The number of the reading that the next lookup needs. */
   private final AtomicInteger needed = new AtomicInteger(1);
 
-  /** The need that was met last. */
+  /** The number of the last reading. */
   private volatile int met;
 
   private volatile boolean updating;
 
-  /** Made when it is needed. */
+  /** Made on demand. */
   @Nullable private volatile RefDatabase snapshot;
 
-  /** Made when it is needed. */
+  /** Made on demand. */
   @Nullable private volatile RefDirectory jgitForRequest;
 
   RequestPin(PackedRefsFile file, TrustStat trust, RefDirectory jgit) {
@@ -62,19 +63,21 @@ final class RequestPin implements RefReader.CurrentList {
     this.jgit = jgit;
   }
 
-  /** The request may change refs from here on. */
+  /** Notes that the request may change refs from now on. */
   void beginUpdate() {
     updating = true;
     lookAnew();
   }
 
-  /** The next question needs the content of now. */
+  /** Has the next lookup read the content. */
   void lookAnew() {
     snapshot = null;
     needed.incrementAndGet();
   }
 
-  /** JGit's database for reading: its own of one state, until the request changes refs. */
+  /**
+   * Returns JGit's database for reading, which has a single state until the request changes refs.
+   */
   RefDatabase jgit() {
     if (updating || trust != TrustStat.NEVER) {
       return jgit;
@@ -87,7 +90,7 @@ final class RequestPin implements RefReader.CurrentList {
     return made;
   }
 
-  /** JGit's database for updates by JGit: Gerrit gives a request one that parses for it once. */
+  /** Returns JGit's database for updates by JGit, which parses once for a request as in Gerrit. */
   RefDirectory jgitToWrite() {
     RefDirectory made = jgitForRequest;
     if (made == null) {

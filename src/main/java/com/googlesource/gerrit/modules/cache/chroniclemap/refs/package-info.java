@@ -15,21 +15,21 @@
 /**
  * The refs of repositories, read from parsed lists and updated without parsing any.
  *
- * <p>Start reading at {@code FileRefDatabase}, JGit's interface: each question goes to {@code
- * reading}, each change to {@code updates}, and what neither can do to JGit. The folders, from the
- * bottom; each knows those below it that its package comment names, and none above:
+ * <p>Start reading at {@code FileRefDatabase}, which implements JGit's interface. It passes lookups
+ * to {@code reading}, changes to {@code updates}, and everything else to JGit. The packages from
+ * the bottom; none of them knows a package above it:
  *
  * <ul>
- *   <li>{@code lists}: what a parsed list is, and how it is asked
+ *   <li>{@code lists}: parsed lists and their lookups
  *   <li>{@code parsing}: text to lists, and changed lists to text
- *   <li>{@code loose}: refs that have a file each
- *   <li>{@code packed}: one {@code packed-refs} file and its list of now
- *   <li>{@code locks}: locks of refs and the journal of a transaction
- *   <li>{@code reading}: questions
+ *   <li>{@code loose}: loose refs
+ *   <li>{@code packed}: a {@code packed-refs} file and its current list
+ *   <li>{@code locks}: locks of refs, and journals of transactions
+ *   <li>{@code reading}: lookups
  *   <li>{@code updates}: changes
  * </ul>
  *
- * <p>All of it knows JGit and no Gerrit cache. Others use {@link
+ * <p>All packages know JGit but no Gerrit cache. Other packages use {@link
  * com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache}.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;

@@ -22,9 +22,10 @@ import com.google.inject.Inject;
 import java.io.IOException;
 
 /**
- * Stops the server if it opens its repositories past this module, as it would with a module that
- * makes Gerrit's manager itself or has one that does not ask Gerrit's: nobody would see it but by
- * what pushes take. An offline program goes on, and says so.
+ * A check at the start that repositories are opened through this module. They are not if another
+ * module creates Gerrit's manager itself, or has a manager that does not ask Gerrit's. A server
+ * does not start then, since only slow pushes would show the fault. An offline program logs it and
+ * goes on.
  */
 final class ManagerCheck implements LifecycleListener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -33,7 +34,7 @@ final class ManagerCheck implements LifecycleListener {
   private final ParsedRefsRepositories repositories;
   private final PackedRefsConfig config;
 
-  /** Not bound where tests make an injector. */
+  /** Optional, as the injectors of tests do not bind it. */
   @Inject(optional = true)
   private GerritRuntime runtime = GerritRuntime.DAEMON;
 
@@ -52,10 +53,10 @@ final class ManagerCheck implements LifecycleListener {
         return;
       }
     } catch (IOException | RuntimeException e) {
-      // A manager that is not ready yet, say: no reason to stop it.
+      // The manager may not be ready yet, which is no reason to stop the server.
       logger.atWarning().withCause(e).log(
-          "Cannot tell whether %s asks Gerrit's LocalDiskRepositoryManager; if it does not, parsed"
-              + " ref lists are not used",
+          "Cannot tell whether %s asks Gerrit's LocalDiskRepositoryManager. If it does not, parsed ref"
+              + " lists are not used",
           manager.getClass().getName());
       return;
     }

@@ -25,17 +25,17 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Gives the {@link PackedRefsCache} of this server.
+ * The provider of this server's {@link PackedRefsCache}.
  *
- * <p>Several programs of Gerrit may run in one process, one after the other: {@code daemon --init}
- * runs init first, which opens repositories and stops none of its modules, and init may run
- * reindex, which stops its own. So there is one cache for each folder and process. Who asks next
- * has the same one, unless it was closed, could not have its store, or is to have other settings;
- * then it is closed, and answers from memory for those who hold it still.
+ * <p>Several programs of Gerrit may run in one process, one after the other. {@code daemon --init}
+ * first runs init, which opens repositories and never stops its modules. Init may run reindex,
+ * which does stop its modules. Therefore a process has one cache for each folder, which all of its
+ * programs share. A program gets a new cache if the old one was closed, has no store, or has other
+ * settings. The old cache is closed then, and answers its remaining users from memory.
  */
 @Singleton
 final class PackedRefsCacheProvider implements Provider<PackedRefsCache> {
-  /** The latest for each folder of a store; guarded by itself. */
+  /** The latest cache of each folder. Guarded by itself. */
   private static final Map<Path, Made> LATEST = new HashMap<>();
 
   private record Made(RefsSettings settings, UpdateSettings updates, PackedRefsCache cache) {}

@@ -28,21 +28,21 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 import org.eclipse.jgit.lib.Config;
 
-/** What {@code gerrit.config} and a repository's own config say of parsed ref lists. */
+/** The settings of parsed ref lists, in {@code gerrit.config} and in a repository's own config. */
 final class PackedRefsConfig {
   private static final String CACHE = "cache";
   private static final String NAME = "packed_refs";
   private static final String SECTION = "packedRefs";
 
-  /** In the config of a repository. */
+  /** The section in the config of a repository. */
   private static final String REPOSITORY_SECTION = "cache-chroniclemap";
 
   private static final long DEFAULT_MEMORY_LIMIT = 256 << 20;
   private static final long DEFAULT_DISK_LIMIT = 1 << 30;
 
   /**
-   * Beside that of the caches, and with a lock of its own: this module and that of the caches do
-   * not depend on each other.
+   * The folder of the lists. It is not the folder of the caches and has its own lock, as the two
+   * modules do not depend on each other.
    */
   private static final String FOLDER = "cache-chroniclemap-refs";
 
@@ -55,23 +55,23 @@ final class PackedRefsConfig {
     this.site = site;
   }
 
-  /** The project that each server has. */
+  /** The name of the project that exists on every server. */
   Project.NameKey allProjects() {
     String name = config.getString("gerrit", null, "allProjects");
     return Project.nameKey(name == null || name.isEmpty() ? "All-Projects" : name);
   }
 
-  /** Whether any repository is to be answered for. */
+  /** Whether parsed ref lists are enabled at all. */
   boolean isEnabled() {
     return config.getBoolean(SECTION, null, "enabled", true);
   }
 
-  /** Whether a repository is to be answered for, if any is. */
+  /** Whether parsed ref lists are enabled for a repository. */
   static boolean isEnabled(Config repository) {
     return repository.getBoolean(REPOSITORY_SECTION, null, SECTION, true);
   }
 
-  /** Whether each request has a database of its own, which reads {@code packed-refs} less often. */
+  /** Whether each request has a ref database of its own; see {@link RequestRefs}. */
   boolean isPerRequest() {
     return config.getBoolean("core", null, "usePerRequestRefCache", true);
   }
@@ -86,7 +86,7 @@ final class PackedRefsConfig {
   /**
    * How refs are updated.
    *
-   * @throws ProvisionException if a setting has a value that it can't have
+   * @throws ProvisionException if a setting has an invalid value
    */
   UpdateSettings updates() {
     return new UpdateSettings(

@@ -21,7 +21,7 @@ import com.google.inject.Singleton;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.FileNames;
 
-/** Opens the store with the server, and closes it. Where nobody starts it, the first use does. */
+/** Opens and closes the store with the server. Without a start, the first use opens the store. */
 @Singleton
 final class PackedRefsLifecycle implements LifecycleListener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -48,7 +48,7 @@ final class PackedRefsLifecycle implements LifecycleListener {
       cache.start();
     } catch (RuntimeException | LinkageError e) {
       // The first use tries again.
-      logger.atSevere().withCause(e).log("Parsed ref lists can't be opened");
+      logger.atSevere().withCause(e).log("Cannot open the parsed ref lists");
     }
   }
 
@@ -61,7 +61,7 @@ final class PackedRefsLifecycle implements LifecycleListener {
     try {
       cache.close();
     } catch (RuntimeException e) {
-      logger.atSevere().withCause(e).log("Parsed ref lists can't be closed");
+      logger.atSevere().withCause(e).log("Cannot close the parsed ref lists");
     }
   }
 }

@@ -36,24 +36,24 @@ import org.eclipse.jgit.lib.Repository;
 import org.eclipse.jgit.lib.RepositoryCache;
 
 /**
- * Stands between Gerrit's own manager of repositories on disk and whoever asks it, so that the
- * repositories that it opens are {@link ParsedRefsRepository}s. Guice calls it for the methods that
- * {@link RepositoriesModule} names, also where another module has put a manager of its own in front
- * of Gerrit's.
+ * The interceptor in front of Gerrit's own manager of repositories on disk. It replaces the
+ * repositories that the manager opens by {@link ParsedRefsRepository}s. Guice calls it for the
+ * methods that {@link RepositoriesModule} names, even if another module has put a manager of its
+ * own in front of Gerrit's.
  *
- * <p>JGit keeps one instance of a repository for the whole process, by folder ({@link
- * RepositoryCache}). Where Gerrit's manager or an earlier program in this process has put another
- * instance there, ours takes its place. So names, base paths and all checks are Gerrit's own.
+ * <p>JGit keeps one instance of a repository in the process, by folder ({@link RepositoryCache}).
+ * An instance of Gerrit's manager, or of an earlier program in this process, is replaced there.
+ * Names, base paths and all checks remain Gerrit's own.
  */
 @Singleton
 final class ParsedRefsRepositories {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** No project has this name. */
+  /** A name that no project has. */
   private final Project.NameKey probe =
       Project.nameKey("cache-chroniclemap-probe-" + UUID.randomUUID());
 
-  /** Who is looking whether a manager asks Gerrit's own; null for most of the time. */
+  /** The thread in {@link #isBehind}; null most of the time. */
   @Nullable private volatile Thread watcher;
 
   private volatile boolean reached;
@@ -68,11 +68,12 @@ final class ParsedRefsRepositories {
   }
 
   /**
-   * Whether what a manager opens comes from here; not for several threads at once. It is asked for
-   * a project, which it may have open already, or open in another thread, and for one that nobody
-   * has, which it may know not to be there.
+   * Whether a manager opens its repositories through this class. Not for several threads at once.
    *
-   * @throws IOException or any other exception of the manager's, if that can't be told
+   * <p>The manager is asked for an existing project, which it may have open already, and then for
+   * one that does not exist.
+   *
+   * @throws IOException or any other exception of the manager, if the answer is unknown
    */
   boolean isBehind(GitRepositoryManager manager, Project.NameKey project) throws IOException {
     reached = false;
@@ -96,7 +97,7 @@ final class ParsedRefsRepositories {
     return reached;
   }
 
-  /** In place of openRepository and createRepository. */
+  /** Intercepts openRepository and createRepository. */
   Object open(MethodInvocation call) throws Throwable {
     Project.NameKey name = name(call);
     if (watcher == Thread.currentThread() || name.equals(probe)) {
@@ -121,12 +122,12 @@ final class ParsedRefsRepositories {
       throw new RepositoryNotFoundException("Cannot open repository " + name, e);
     } catch (IOException | RuntimeException e) {
       logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
-          "Parsed ref lists can't be used for %s; Gerrit's own repository answers instead", name);
+          "Cannot use parsed ref lists for %s; Gerrit's own repository answers instead", name);
       return opened;
     }
   }
 
-  /** In place of getRepositoryStatus, which leaves an instance of its own in JGit's cache. */
+  /** Intercepts getRepositoryStatus, which would leave another instance in JGit's cache. */
   Object status(MethodInvocation call) throws Throwable {
     if (config.isEnabled()) {
       try (Repository repository = manager(call).openRepository(name(call))) {
@@ -137,11 +138,11 @@ final class ParsedRefsRepositories {
         logger.atFine().withCause(e).log("Not open: %s", name(call));
       }
     }
-    // Tells what is not there, by now, from what can't be opened.
+    // Gerrit's own method tells missing repositories from those that cannot be opened.
     return call.proceed();
   }
 
-  /** In place of repositoryDeleted. */
+  /** Intercepts repositoryDeleted. */
   Object deleted(MethodInvocation call) throws Throwable {
     Object nothing = call.proceed();
     Project.NameKey name = name(call);

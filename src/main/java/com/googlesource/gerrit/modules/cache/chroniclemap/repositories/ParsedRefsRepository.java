@@ -33,16 +33,16 @@ import org.eclipse.jgit.lib.RepositoryCache;
 import org.eclipse.jgit.util.FS;
 
 /**
- * A repository that answers for its refs from parsed lists, if it keeps them in files; else as JGit
- * does.
+ * A repository that answers for its refs from parsed lists if it keeps its refs in files, and
+ * otherwise as JGit does.
  *
- * <p>It uses Gerrit's own hook, so it is what Gerrit's repositories are: a {@code FileRepository},
- * whose every method asks the database that the hook gives.
+ * <p>Like Gerrit's own repositories, this class is a {@code FileRepository} with Gerrit's hook.
+ * Every method asks the ref database that the hook returns.
  */
 final class ParsedRefsRepository extends DynamicRefDbRepository {
   private static final int ATTEMPTS = 5;
 
-  /** Who opened it. */
+  /** The program that opened the repository. */
   private final ParsedRefsRepositories owner;
 
   private ParsedRefsRepository(File path, Hook hook, ParsedRefsRepositories owner)
@@ -52,7 +52,7 @@ final class ParsedRefsRepository extends DynamicRefDbRepository {
     hook.repository = this;
   }
 
-  /** Opens the repository that is open as another instance, and puts it in that one's place. */
+  /** Opens a repository that is open as another instance, and replaces that instance. */
   static Repository open(
       Repository other,
       ParsedRefsRepositories owner,
@@ -66,22 +66,22 @@ final class ParsedRefsRepository extends DynamicRefDbRepository {
       if (isOf(found, owner)) {
         return found;
       }
-      // Another thread has put another one there again.
+      // Another thread has put another instance there again.
       found.close();
     }
     return key.open(true);
   }
 
   /**
-   * Whether this program has opened it, and not an earlier one of the same process: JGit's settings
-   * are read when a repository is opened, and those of {@code etc/jgit.config} count for a daemon
-   * only.
+   * Whether this program has opened the repository, and not an earlier program of the same process.
+   * JGit reads its settings when it opens a repository, and only a daemon uses {@code
+   * etc/jgit.config}.
    */
   static boolean isOf(Repository repository, ParsedRefsRepositories owner) {
     return repository instanceof ParsedRefsRepository ours && ours.owner == owner;
   }
 
-  /** Finds the repository in JGit's cache of them, or opens it. */
+  /** Finds the repository in JGit's cache of repositories, or opens it. */
   private static final class Key extends RepositoryCache.FileKey {
     private final FS fs;
     private final ParsedRefsRepositories owner;
@@ -110,22 +110,22 @@ final class ParsedRefsRepository extends DynamicRefDbRepository {
     }
   }
 
-  /** Gives the database for each use of the repository. */
+  /** Provides the ref database for each use of the repository. */
   private static final class Hook implements BiFunction<File, RefDatabase, RefDatabase> {
     private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
     private final PackedRefsCache cache;
     private final boolean perRequest;
 
-    /** Null while the repository is being made. */
+    /** The repository; null in its constructor. */
     @Nullable private volatile FileRepository repository;
 
     @Nullable private volatile Databases databases;
 
     /**
-     * The databases over one of JGit's; it has another one after a conversion of the refs.
+     * The ref databases on top of JGit's database, which changes when refs are converted.
      *
-     * @param parsed null if JGit is to answer
+     * @param parsed null if JGit has to answer
      */
     private record Databases(RefDirectory jgit, @Nullable PackedRefsCache.RepositoryRefs parsed) {}
 
@@ -159,7 +159,7 @@ final class ParsedRefsRepository extends DynamicRefDbRepository {
       } catch (RuntimeException | LinkageError | OutOfMemoryError e) {
         // The next use tries again.
         logger.atSevere().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
-            "Parsed ref lists can't be used for %s; JGit answers instead", repository);
+            "Cannot use parsed ref lists for %s; JGit answers instead", repository);
         return new Databases(jgit, null);
       }
     }

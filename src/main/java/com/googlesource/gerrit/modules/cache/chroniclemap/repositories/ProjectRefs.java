@@ -19,7 +19,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsReport;
 /**
  * Figures of one project's packed refs.
  *
- * @param project its name
+ * @param project the name of the project
  * @param report the figures
  */
 public record ProjectRefs(String project, RefsReport report) {}

@@ -29,7 +29,7 @@ import java.util.List;
 import org.eclipse.jgit.lib.Config;
 import org.eclipse.jgit.lib.Constants;
 
-/** What became of the projects' refs, for those who watch over them. Safe for any thread. */
+/** The parsed ref lists of all projects, for monitoring. Safe for any thread. */
 @Singleton
 public final class RefsInventory {
   private final PackedRefsCache cache;
@@ -61,12 +61,12 @@ public final class RefsInventory {
     }
   }
 
-  /** Whether {@code packedRefs.enabled} says so. */
+  /** Whether parsed ref lists are enabled. */
   public boolean isEnabled() {
     return settings.isEnabled();
   }
 
-  /** Figures of each project that was asked for refs of late, by name. */
+  /** Returns the figures of all projects whose refs were read recently, sorted by name. */
   public List<ProjectRefs> reports() {
     List<ProjectRefs> all = new ArrayList<>();
     for (RefsReport report : cache.reports()) {
@@ -88,7 +88,7 @@ public final class RefsInventory {
     return folder.toString();
   }
 
-  /** Figures of all together. */
+  /** Returns the totals of all projects. */
   public RefsTotals totals() {
     return cache.totals();
   }

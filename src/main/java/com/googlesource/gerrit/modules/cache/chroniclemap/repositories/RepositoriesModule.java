@@ -27,11 +27,12 @@ import java.util.List;
 import org.aopalliance.intercept.MethodInterceptor;
 
 /**
- * Puts {@link ParsedRefsRepositories} in front of Gerrit's own manager of repositories on disk.
+ * The module that puts {@link ParsedRefsRepositories} in front of Gerrit's own manager of
+ * repositories on disk.
  *
- * <p>It intercepts that manager's methods and binds no manager itself. So the manager stays what it
- * is for plugins that look at its class, and another module may bind one of its own that asks
- * Gerrit's, as global-refdb and multi-site do: what they open is ours, inside of theirs.
+ * <p>It intercepts methods of that manager and binds no manager itself. Plugins that look at the
+ * manager's class still find Gerrit's. Another module, such as global-refdb or multi-site, may bind
+ * a manager that asks Gerrit's; its repositories then wrap those of this module.
  */
 public final class RepositoriesModule extends LifecycleModule {
   @Override
@@ -50,7 +51,7 @@ public final class RepositoriesModule extends LifecycleModule {
     bindInterceptor(subclassesOf(LocalDiskRepositoryManager.class), named(methods), interceptor);
   }
 
-  /** Those of the manager that take the name of a project, but for bridges to them. */
+  /** Matches methods that take the name of a project, except bridge methods. */
   private static Matcher<Method> named(String... names) {
     return method ->
         List.of(names).contains(method.getName())

@@ -22,15 +22,15 @@ import java.util.Map;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.RefDatabase;
 
-/** The ref databases of one request, as Gerrit's own cache of them. For the request's thread. */
+/** The ref databases of one request, like Gerrit's own cache of them. For the request's thread. */
 final class RequestRefs {
   private static final PerThreadCache.Key<RequestRefs> KEY =
       PerThreadCache.Key.create(RequestRefs.class);
 
   /**
-   * The database of a repository.
+   * The ref database of a repository.
    *
-   * @param jgit what it is made over; after a conversion of the refs there is another one
+   * @param jgit JGit's database below, which changes when refs are converted
    */
   private record Entry(RefDirectory jgit, RefDatabase database) {}
 
@@ -38,7 +38,7 @@ final class RequestRefs {
 
   private RequestRefs() {}
 
-  /** The database of a repository in the request of this thread, which there must be. */
+  /** Returns the ref database of a repository for this thread's request, which must exist. */
   static RefDatabase of(File path, RefDirectory jgit, PackedRefsCache.RepositoryRefs refs) {
     RequestRefs request = PerThreadCache.get().get(KEY, RequestRefs::new);
     Entry entry = request.entries.get(path);

@@ -13,7 +13,7 @@
 // limitations under the License.
 
 /**
- * Gerrit's repositories, made to answer for refs from {@link
+ * Gerrit's repositories, whose refs come from {@link
  * com.googlesource.gerrit.modules.cache.chroniclemap.refs}.
  *
  * <p>Start reading at {@link

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.base.Splitter;
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException.User;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
 import java.io.IOException;
@@ -74,8 +75,9 @@ final class DirectoryLock implements AutoCloseable, FilesOnDisk.LastResort {
       throws IOException, StoreUnavailableException {
     Path real = directory.toRealPath();
     if (!HELD.add(real)) {
-      throw StoreUnavailableException.inUseHere(
-          directory + " is in use by this process (process " + ProcessHandle.current().pid() + ")");
+      throw new StoreUnavailableException(
+          directory + " is in use by this process (process " + ProcessHandle.current().pid() + ")",
+          User.THIS_PROCESS);
     }
     boolean acquired = false;
     try {
@@ -104,8 +106,13 @@ final class DirectoryLock implements AutoCloseable, FilesOnDisk.LastResort {
       List<String> last = read(channel);
       if (lock == null) {
         String owner = last.isEmpty() ? "" : " (process " + last.get(0) + ")";
-        throw StoreUnavailableException.inUseElsewhere(
-            directory + " is in use by another process" + owner + "; only one server may use it");
+        throw new StoreUnavailableException(
+            directory
+                + " is in use by another process"
+                + owner
+                + ": another Gerrit daemon, or an offline program such as reindex; only one process"
+                + " may use it",
+            User.ANOTHER_PROCESS);
       }
       if (last.size() > 1) {
         FilesOnDisk.discard(disk, directory, last.subList(1, last.size()));

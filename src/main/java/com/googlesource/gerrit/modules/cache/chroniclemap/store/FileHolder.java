@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import com.google.common.util.concurrent.Uninterruptibles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
@@ -239,26 +240,54 @@ final class FileHolder {
   }
 
   /**
-   * Brings what was changed until now to the disk; for any thread. Gives the file up if the disk
-   * did not take it: older values may be read where it is not in memory any more.
+   * Forces to disk what was changed until now; for any thread. The file fails if the disk did not
+   * take it: older values may be read then, as the system drops such pages from memory.
    *
    * @param all see {@link FileInUse#force}
    */
   void force(boolean all) {
     FileInUse forced = file;
-    try {
-      if (forced != null) {
-        forced.force(all);
-      }
-    } catch (FileSystemException e) {
-      context.faults.warn(e, "cannot open its file to force it; tried again in a minute");
-    } catch (IOException | RuntimeException | InternalError e) {
-      fail(forced, e);
+    if (forced != null) {
+      boolean unused = force(forced, () -> forced.force(all));
     }
   }
 
   /**
-   * Puts each segment of a file in order that nobody has used yet.
+   * As above, of the file that another one is to replace.
+   *
+   * @return whether the disk has all of it
+   */
+  boolean forceBeforeReplacing(FileInUse replaced) {
+    return force(replaced, replaced::forceCurrent);
+  }
+
+  private interface DiskStep {
+    void run() throws IOException;
+  }
+
+  private boolean force(FileInUse forced, DiskStep forcing) {
+    try {
+      forcing.run();
+      return true;
+    } catch (FileSystemException e) {
+      if (!stillUses(forced)) {
+        // It failed or was closed meanwhile, and may be deleted.
+        return false;
+      }
+      if (context.settings.oldValues() == OldValues.DANGEROUS) {
+        // Each change is promised to be on disk when it returns, and this one is not.
+        fail(forced, e);
+      } else {
+        context.faults.warn(e, "cannot open its file to force it to disk; tried again in a minute");
+      }
+    } catch (IOException | RuntimeException | InternalError e) {
+      fail(forced, e);
+    }
+    return false;
+  }
+
+  /**
+   * Repairs, where needed, each segment of a file that nobody has used yet.
    *
    * @param leaveTime whether to leave the disk to others for two thirds of the time
    */
@@ -274,7 +303,7 @@ final class FileHolder {
         }
       }
     } catch (StoreBusyException e) {
-      // Then each is put in order when it is first used.
+      // Then each is checked when it is first used.
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());
     } catch (RuntimeException | InternalError e) {
       fail(checked, e);
@@ -311,7 +340,7 @@ final class FileHolder {
       markForDiscard();
       if (toldOfChange.compareAndSet(false, true)) {
         logger.atInfo().log(
-            "Cache %s was changed after it was closed and begins empty at the next start: its file"
+            "Cache %s was changed after it was closed and starts empty at the next start: its file"
                 + " still holds what was invalidated",
             context.settings.name());
       }
@@ -330,11 +359,7 @@ final class FileHolder {
 
   /** Makes sure that the next start does not use what the files hold now. */
   void markForDiscard() {
-    try {
-      context.files.markForDiscard();
-    } catch (IOException e) {
-      mayComeBack(e);
-    }
+    orWarn(context.files::markForDiscard);
   }
 
   /**
@@ -342,11 +367,7 @@ final class FileHolder {
    * its changes into them first.
    */
   void markEarly() {
-    try {
-      context.files.markEarly();
-    } catch (IOException e) {
-      mayComeBack(e);
-    }
+    orWarn(context.files::markEarly);
   }
 
   /** What this store removed before the file was open is removed: the file may be used again. */
@@ -360,17 +381,17 @@ final class FileHolder {
 
   /** Makes sure that nobody uses what is in the files. */
   private void forget() {
-    try {
-      context.files.discard();
-    } catch (IOException | RuntimeException e) {
-      mayComeBack(e);
-    }
+    orWarn(context.files::discard);
   }
 
-  private void mayComeBack(Exception cause) {
-    context.faults.warn(
-        cause,
-        "its files can neither be deleted nor marked: before the next start delete all of them,"
-            + " whatever their names end with, or entries that were invalidated may come back");
+  private void orWarn(DiskStep step) {
+    try {
+      step.run();
+    } catch (IOException | RuntimeException e) {
+      context.faults.warn(
+          e,
+          "its files can neither be deleted nor marked: before the next start delete all of them,"
+              + " whatever their names end with, or entries that were invalidated may come back");
+    }
   }
 }

@@ -20,20 +20,20 @@ import java.io.IOException;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * Keeps values from before a store was made, which are brought in while it is in use, from undoing
+ * Keeps values from before a store was made, which are imported while it is in use, from undoing
  * what was changed since.
  *
  * <p>Two notes. In memory, for the process: a bit for each key that was put or removed, by its
  * hash; a key that shares its bit with such a one counts as changed too, and is merely not brought
  * in. On disk, for the next process, which does not know the keys: a marker that is deleted before
- * the first of these changes is made. So what was not brought in by then is brought in later only
- * if nothing was ever changed, as in caches whose keys name the content.
+ * the first of these changes is made. So what was not imported by then is imported later only if
+ * nothing was ever changed, as in caches whose keys name the content.
  *
- * <p>Changes are noted from the beginning, and values brought in only once {@link #opened} has
+ * <p>Changes are noted from the beginning, and values imported only once {@link #opened} has
  * allowed it. What can't be noted ends that.
  *
- * <p>Safe for any thread. While values may come in, a change costs a hash of its key, and the first
- * one two calls of the disk; otherwise a look at a field.
+ * <p>Safe for any thread. While values may be imported, a change costs a hash of its key, and the
+ * first one two calls of the disk; otherwise a look at a field.
  */
 final class ImportGuard {
   /** 128 KB; with 100,000 keys changed one in ten of the others counts as changed too. */
@@ -42,13 +42,13 @@ final class ImportGuard {
   private final FilesOnDisk files;
   private final ImportMode mode;
 
-  /** Whether changes are noted: values may come in, or the marker is still there. */
+  /** Whether changes are noted: values may be imported, or the marker is still there. */
   private volatile boolean noting;
 
-  /** Whether values may come in. */
+  /** Whether values may be imported. */
   private volatile boolean open;
 
-  /** A bit for each key changed; null if no values can come in. */
+  /** A bit for each key changed; null if no values can be imported. */
   private volatile AtomicLongArray bits;
 
   private volatile boolean allChanged;
@@ -59,7 +59,7 @@ final class ImportGuard {
   /**
    * Begins before anyone can change anything.
    *
-   * @param mode whether there is anything that could be brought in
+   * @param mode whether there is anything that could be imported
    */
   ImportGuard(FilesOnDisk files, ImportMode mode) {
     this.files = files;
@@ -75,7 +75,7 @@ final class ImportGuard {
    *
    * @param isNew whether there was none, so that all of its values are known to be of this process
    * @param wasChanged whether it is known that it was changed, whatever the marker says
-   * @throws IOException if that can't be noted; nothing is brought in then
+   * @throws IOException if that can't be noted; nothing is imported then
    */
   synchronized void opened(boolean isNew, boolean wasChanged) throws IOException {
     boolean begins = isNew && mode == ImportMode.BEGIN;
@@ -90,12 +90,12 @@ final class ImportGuard {
     open = true;
   }
 
-  /** Whether values from before may be brought in. */
+  /** Whether values from before may be imported. */
   boolean mayImport() {
     return open;
   }
 
-  /** Whether changes are noted, as values may come in now or when the file is open. */
+  /** Whether changes are noted, as values may be imported now or when the file is open. */
   boolean isNoting() {
     return noting;
   }
@@ -114,7 +114,7 @@ final class ImportGuard {
    * To be called before a key is changed.
    *
    * @throws IOException if the next process can't be kept from bringing in what the key had;
-   *     nothing comes in any more in this one
+   *     nothing is imported any more in this one
    */
   void changing(byte[] key) throws IOException {
     if (!noting) {
@@ -159,7 +159,7 @@ final class ImportGuard {
   }
 
   /**
-   * Nothing is brought in any more, now or later.
+   * Nothing is imported any more, now or later.
    *
    * @throws IOException if a later process may think otherwise, unless something is changed before
    */

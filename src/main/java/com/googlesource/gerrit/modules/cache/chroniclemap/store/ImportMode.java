@@ -14,7 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-/** Whether values that something else held before a store was made may be brought into it. */
+/** Whether values that something else held before a store was made may be imported into it. */
 public enum ImportMode {
   /** There are none. */
   NONE,

@@ -14,7 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-/** What came of a value from before that was to be brought into a store. */
+/** What came of a value from before that was to be imported into a store. */
 public enum ImportResult {
   /** It is in the file. */
   STORED,
@@ -28,6 +28,6 @@ public enum ImportResult {
   LATER,
   /** There is no room for it, and the file can't grow any more; others may have room. */
   NO_ROOM,
-  /** The store has no file, or nothing may be brought in any more. */
+  /** The store has no file, or nothing may be imported any more. */
   OVER
 }

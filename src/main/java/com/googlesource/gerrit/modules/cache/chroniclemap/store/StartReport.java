@@ -18,7 +18,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
  * How a store's file was found when it was opened.
  *
  * @param kind what was found
- * @param detail why a store was recovered or begun anew, for people; empty otherwise
+ * @param detail why a store was recovered or started empty, for people; empty otherwise
  * @param entries values found
  * @param millis how long it took
  */

@@ -14,8 +14,14 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrite;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -23,7 +29,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  *
  * <p>How it works: values live in one file, mapped into memory. A read looks at the writes that
  * wait, then copies the value out of the file under the lock of one segment. A put goes into the
- * file where nobody else is writing to it. Or else it makes the older value void where it stands,
+ * file where nobody else is writing to it. Or else it invalidates the older value where it stands,
  * by one byte, and is handed to a writer thread; reads find it at once. A removal works the same
  * way. Opening runs in the background, so that a server's start does not wait for it.
  *
@@ -46,24 +52,27 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * </ul>
  *
  * <p>The parts behind this face: {@link FileHolder} is which file there is, {@link StoreLife} how
- * it comes and goes; {@link StoreReads} find values, {@link StoreChanges} change them, and the
+ * it comes and goes; {@link StoreChanges} change values and import those from before, and the
  * {@link StoreWriter} brings that to the file; {@link StoreGrowth} makes the file larger, {@link
- * StoreUpkeep} keeps it in order, {@link StoreImport} brings in what was elsewhere before. {@link
- * StoreContext} is what they share, {@link WriterLock} keeps them apart.
+ * StoreUpkeep} keeps it in order. {@link StoreContext} is what they share, {@link WriterLock} keeps
+ * them apart.
  *
  * <p>All methods may be called from any thread. Keys and values are not copied: callers must not
  * change them afterwards.
  */
 public final class Store {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /** How often a read looks again when the key is being changed. */
+  private static final int READ_ATTEMPTS = 3;
+
   private final StoreContext context;
   private final FileHolder holder;
   private final StoreGrowth growth;
   private final StoreWriter writer;
   private final StoreLife life;
-  private final StoreReads reads;
   private final StoreChanges changes;
   private final StoreUpkeep upkeep;
-  private final StoreImport imports;
 
   /** Makes a store that is not open yet. */
   Store(StoreContext context) {
@@ -72,10 +81,8 @@ public final class Store {
     this.growth = new StoreGrowth(context, holder, this::writeSoon);
     this.writer = new StoreWriter(context, holder, growth);
     this.life = new StoreLife(context, holder, growth, writer);
-    this.reads = new StoreReads(context, holder);
     this.changes = new StoreChanges(context, holder, growth, writer);
     this.upkeep = new StoreUpkeep(context, holder, growth, writer);
-    this.imports = new StoreImport(context, holder, growth);
   }
 
   private void fileFailed(FileInUse failed) {
@@ -99,12 +106,107 @@ public final class Store {
    * @return null if there is none
    */
   public Value read(byte[] key) {
-    return reads.read(key);
+    Value value = readAgain(key);
+    context.usage.asked(key);
+    (value != null ? context.counters.hits : context.counters.misses).increment();
+    return value;
   }
 
   /** As {@link #read}, for a caller whose read a moment ago was counted. */
   public Value readAgain(byte[] key) {
-    return reads.find(key);
+    holder.awaitOpenBriefly();
+    if (holder.isOver()) {
+      // What still waits was changed since, perhaps: those changes are not noted any more.
+      return null;
+    }
+    Value value = findNewest(key);
+    if (value != null && context.isTooOld(value.created())) {
+      context.counters.expired.increment();
+      var unused = context.threads.write(() -> dropIfUseless(key));
+      return null;
+    }
+    return value;
+  }
+
+  private Value findNewest(byte[] key) {
+    for (int i = 0; i < READ_ATTEMPTS; i++) {
+      PendingWrite waiting =
+          context.pending.isEmpty() ? null : context.pending.get(new HashedKey(key));
+      if (waiting != null) {
+        // Superseded or not, others may have read it: what is in the file is older.
+        return waiting.value() == null || waiting.isSuperseded(context.tickets)
+            ? null
+            : new Value(waiting.value(), waiting.created());
+      }
+      StoredValue stored = findInFile(key);
+      if (stored == null || !stored.isInvalidated()) {
+        return stored == null ? null : new Value(stored.payload(), stored.created());
+      }
+      // The key is just being changed; the new value can be found in a moment.
+      context.pending.await(new HashedKey(key));
+    }
+    return null;
+  }
+
+  private StoredValue findInFile(byte[] key) {
+    FileInUse file = holder.file();
+    if (file == null) {
+      return null;
+    }
+    try {
+      return file.read(key);
+    } catch (DamagedEntryException e) {
+      if (e.isCertain()) {
+        countDamaged(e);
+      }
+      var unused = context.threads.write(() -> dropIfUseless(key));
+    } catch (StoreBusyException e) {
+      // A miss: whoever has the segment waits for the disk.
+      logger.atFine().withCause(e).log("Cache %s", context.settings.name());
+    } catch (RuntimeException | InternalError e) {
+      holder.fail(file, e);
+    }
+    return null;
+  }
+
+  private void countDamaged(DamagedEntryException e) {
+    context.counters.damaged.increment();
+    logger.atWarning().atMostEvery(1, TimeUnit.MINUTES).log(
+        "Cache %s: a damaged entry was found and is dropped: %s",
+        context.settings.name(), e.getMessage());
+  }
+
+  /**
+   * Removes a value from the file, if it still is too old or damaged now that nobody changes it.
+   */
+  private void dropIfUseless(byte[] key) {
+    context.lock.lock();
+    try {
+      FileInUse file = holder.file();
+      if (file != null && isUseless(file, key)) {
+        file.drop(key);
+      }
+    } catch (StoreBusyException e) {
+      // The next reader sees it again.
+      logger.atFine().withCause(e).log("Cache %s", context.settings.name());
+    } catch (RuntimeException | InternalError e) {
+      holder.fail(holder.file(), e);
+    } finally {
+      context.lock.unlock();
+    }
+  }
+
+  private boolean isUseless(FileInUse file, byte[] key) {
+    try {
+      StoredValue value = file.read(key);
+      return value != null && !value.isInvalidated() && context.isTooOld(value.created());
+    } catch (DamagedEntryException e) {
+      if (!e.isCertain()) {
+        // Now that nobody replaces it, it is. What was certain was counted by the reader.
+        countDamaged(e);
+      }
+      return true;
+    }
   }
 
   // ---- tickets
@@ -160,7 +262,7 @@ public final class Store {
     changes.clear();
   }
 
-  /** Writes what waited when this was called; returns when it is in the file. */
+  /** Writes what was queued when this was called; returns when it is in the file. */
   public void flush() {
     writer.flush();
   }
@@ -168,27 +270,27 @@ public final class Store {
   // ---- values from before
 
   /**
-   * Whether values that something else held before this store was made may be brought in; to be
-   * asked when it was opened. They may if it was opened for that, and its file was new then or
-   * nothing was put into it or removed since it was, but for what was computed.
+   * Whether values that something else held before this store was made may be imported; to be asked
+   * when it was opened. They may if it was opened for that, and its file was new then or nothing
+   * was put into it or removed since it was, but for what was computed.
    */
   public boolean isImportable() {
-    return imports.isPossible();
+    return changes.mayImport();
   }
 
   /**
-   * Brings in a value from before this store was made. What is there, and what was put or removed
-   * since, wins; nothing leaves for it.
+   * Imports a value from before this store was made. What is there, and what was put or removed
+   * since, wins; nothing is evicted for it.
    *
    * @param created milliseconds since the epoch at which the value was made
    */
   public ImportResult importValue(byte[] key, byte[] value, long created) {
-    return imports.put(key, value, created);
+    return changes.importValue(key, value, created);
   }
 
   /**
-   * Whether values may come in: now, or when the file is open, or as far as is known while it can't
-   * be noted that they may not. Asked before a read, so that a miss is followed by {@link
+   * Whether values may be imported: now, or when the file is open, or as far as is known while it
+   * can't be noted that they may not. Asked before a read, so that a miss is followed by {@link
    * #readForGood}. Costs nothing.
    */
   public boolean isImporting() {
@@ -197,21 +299,21 @@ public final class Store {
 
   /**
    * Reads a value once more that was not found: for a cache that must not come to have later what
-   * somebody was told it does not have. None is brought in for this key from here on.
+   * somebody was told it does not have. None is imported for this key from here on.
    *
-   * @return what was brought in meanwhile; null if there is nothing
+   * @return what was imported meanwhile; null if there is nothing
    */
   public Value readForGood(byte[] key) {
     HashedKey hashed = new HashedKey(key);
     changes.noteForImport(hashed);
     // Whoever was bringing it in when that was noted has done so after this.
     context.pending.await(hashed);
-    return reads.find(key);
+    return readAgain(key);
   }
 
-  /** Says that no more values are brought in, in this process or a later one. */
+  /** Says that no more values are imported, in this process or a later one. */
   public void endImport() {
-    imports.end();
+    changes.endImport();
   }
 
   // ---- opening and closing
@@ -236,7 +338,7 @@ public final class Store {
     life.heal();
   }
 
-  /** Writes what waits, unmaps the file and says that it is in order. */
+  /** Writes what is queued, unmaps the file and marks it as whole. */
   void close() {
     life.close();
   }
@@ -302,7 +404,7 @@ public final class Store {
    * #sweepExpired}, if the last time was long ago for the age that values may reach.
    */
   void sweepIfDue() {
-    life.heal();
+    life.healIfDue();
     upkeep.sweepIfDue();
   }
 
@@ -321,8 +423,8 @@ public final class Store {
         context.settings.name(),
         holder.state(),
         holder.report(),
-        file == null ? 0 : file.entries(),
-        file == null ? 0 : file.liveBytes(),
+        file == null ? 0 : file.values().entries(),
+        file == null ? 0 : file.values().liveBytes(),
         file == null ? 0 : file.diskBytes(),
         context.settings.maxBytes(),
         counters.hits.sum(),

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
@@ -24,8 +25,9 @@ import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Changes values. Whatever it is, the older value is void in the file when the change returns, and
- * the rest is left to the {@link StoreWriter}. {@link Store} says what each of them promises.
+ * Changes values. Whatever it is, the older value is invalidated in the file when the change
+ * returns, and the rest is left to the {@link StoreWriter}. {@link Store} says what each of them
+ * promises.
  *
  * <p>Safe for any thread.
  */
@@ -54,7 +56,7 @@ final class StoreChanges {
 
   /** Stores a value in place of any older one; returns a ticket. */
   long put(byte[] keyBytes, byte[] value, long created) {
-    if (context.settings.oldValues() == OldValues.RIGHT) {
+    if (context.settings.oldValues() == OldValues.VALID) {
       // As if it had been computed: nothing is noted, and the older value may stay until then.
       long ticket = context.tickets.current(HashedKey.hashOf(keyBytes));
       putIfCurrent(keyBytes, value, created, ticket);
@@ -86,9 +88,9 @@ final class StoreChanges {
   private enum Outcome {
     /** It is in the file. */
     WRITTEN,
-    /** It waits, and the older value is void. */
+    /** It waits, and the older value is invalidated. */
     WAITS,
-    /** It waits, and the disk kept the older value from being made void. */
+    /** It waits, and the disk kept the older value from being invalidated. */
     BUSY,
     /** It waits for the file to be opened, which may hold an older value. */
     EARLY,
@@ -113,8 +115,8 @@ final class StoreChanges {
         context.pending.change(
             key,
             (k, before) ->
-                // In place of one that waits it waits too: in the file it could be read before that
-                // one is gone.
+                // In place of one that is queued it is queued too: in the file it could be read
+                // before that one is gone.
                 makeAlone(k, mayWrite && before == null));
       } finally {
         if (mayWrite) {
@@ -126,14 +128,14 @@ final class StoreChanges {
       }
     }
 
-    /** Returns what waits for the key from now on. */
+    /** Returns what is queued for the key from now on. */
     private PendingWrite makeAlone(HashedKey key, boolean mayWrite) {
       ticket = context.tickets.begin(key.hash);
       FileInUse file = holder.file();
       if (mayWrite && file != null && writer.writeAsItIs(file, key, write)) {
         outcome = Outcome.WRITTEN;
       } else {
-        outcome = file == null ? Outcome.EARLY : makeOlderVoid(file, key);
+        outcome = file == null ? Outcome.EARLY : invalidateOlder(file, key);
       }
       // Asked here, and after that: a file that came or went since is seen.
       if (holder.isOver()) {
@@ -146,7 +148,7 @@ final class StoreChanges {
 
   private long change(HashedKey key, PendingWrite write) {
     holder.awaitOpenBriefly();
-    boolean hasRoom = writer.hasRoom();
+    boolean hasRoom = context.pending.hasRoom();
     PendingWrite fitting = write;
     if (write.value() != null
         && (!fits(key.bytes, write.value()) || (holder.isOpening() && !hasRoom))) {
@@ -171,7 +173,7 @@ final class StoreChanges {
     return change.ticket;
   }
 
-  /** First of all: a value from before must not be brought in once the key has changed. */
+  /** First of all: a value from before must not be imported once the key has changed. */
   void noteForImport(HashedKey key) {
     try {
       context.importGuard.changing(key.bytes);
@@ -197,8 +199,8 @@ final class StoreChanges {
   }
 
   /**
-   * Sees to it that the older value of a key, which could not be made void, is not found again: the
-   * disk keeps whoever has its segment waiting.
+   * Sees to it that the older value of a key, which could not be invalidated, is not found again:
+   * the disk keeps whoever has its segment waiting.
    */
   private void takeAway(HashedKey key) {
     long begun = System.nanoTime();
@@ -228,9 +230,9 @@ final class StoreChanges {
     return successor;
   }
 
-  private Outcome makeOlderVoid(FileInUse file, HashedKey key) {
+  private Outcome invalidateOlder(FileInUse file, HashedKey key) {
     try {
-      file.markVoid(key.bytes);
+      file.invalidate(key.bytes);
       return Outcome.WAITS;
     } catch (StoreBusyException e) {
       return Outcome.BUSY;
@@ -242,7 +244,7 @@ final class StoreChanges {
 
   /** Stores a value unless its key was changed since the ticket was taken. */
   void putIfCurrent(byte[] keyBytes, byte[] value, long created, long ticket) {
-    boolean hasRoom = writer.hasRoom();
+    boolean hasRoom = context.pending.hasRoom();
     if (holder.isOver()) {
       return;
     }
@@ -259,8 +261,8 @@ final class StoreChanges {
             if (!context.tickets.isCurrent(ticket)) {
               return before;
             }
-            // In place of a put or removal that waits, it must not become void: what that one was
-            // to take away from the file would stay there.
+            // In place of a put or removal that is queued, it must not become superseded: what
+            // that one was to take away from the file would stay there.
             boolean conditional = before == null || before.conditional();
             PendingWrite write = new PendingWrite(value, created, conditional, ticket);
             FileInUse file = holder.file();
@@ -301,7 +303,7 @@ final class StoreChanges {
       // The next file is empty too.
       holder.fail(holder.file(), e);
     } finally {
-      // Last, and under the lock, so that no writer takes a write for valid that this makes void.
+      // Last, and under the lock, so that no writer takes a write for valid that this supersedes.
       context.tickets.advanceAll();
       context.lock.unlock();
     }
@@ -317,7 +319,7 @@ final class StoreChanges {
   }
 
   /**
-   * Called while the file is not open yet, so that the older value of a key can't be made void:
+   * Called while the file is not open yet, so that the older value of a key can't be invalidated:
    * makes sure that a crash before it is removed does not bring it back.
    */
   private void forgetOlderAfterCrash(HashedKey key) {
@@ -331,5 +333,89 @@ final class StoreChanges {
       context.lock.unlock();
     }
     takeAway(key);
+  }
+
+  // ---- values from before
+
+  /** Whether values may be imported; asked when the store was opened. */
+  boolean mayImport() {
+    return context.importGuard.mayImport() && holder.file() != null;
+  }
+
+  /** Nothing more is to be imported. */
+  void endImport() {
+    try {
+      context.importGuard.end();
+    } catch (IOException e) {
+      context.faults.warn(e, "cannot note that all was imported; the next start looks again");
+    }
+  }
+
+  /**
+   * Imports a value from before the store was made. Whatever the store knows of a key wins: a value
+   * that is there, one that is queued, and a change of which {@link ImportGuard} knows. Nothing is
+   * evicted for what is imported.
+   */
+  ImportResult importValue(byte[] keyBytes, byte[] value, long created) {
+    if (context.isTooOld(created)) {
+      return ImportResult.TOO_OLD;
+    }
+    if (!fits(keyBytes, value)) {
+      return ImportResult.TOO_LARGE;
+    }
+    HashedKey key = new HashedKey(keyBytes);
+    ImportResult[] result = {ImportResult.OVER};
+    context.lock.giveWay();
+    context.lock.lock();
+    try {
+      FileInUse file = holder.file();
+      if (file != null && context.importGuard.mayImport()) {
+        context.pending.change(
+            key,
+            (k, before) -> {
+              result[0] = before != null ? ImportResult.KNOWN : importInto(file, k, value, created);
+              return before;
+            });
+      }
+    } finally {
+      context.lock.unlock();
+    }
+    return result[0];
+  }
+
+  private ImportResult importInto(FileInUse file, HashedKey key, byte[] value, long created) {
+    if (context.importGuard.wasChanged(key.bytes)) {
+      return ImportResult.KNOWN;
+    }
+    try {
+      if (isThere(file, key)) {
+        return ImportResult.KNOWN;
+      }
+      if (file.put(key.bytes, value, created, /* evict= */ false)) {
+        if (file.isFilling() && !growth.request(file, 0)) {
+          file.values().expectEviction();
+        }
+        return ImportResult.STORED;
+      }
+      boolean grows = growth.request(file, value.length);
+      // Where it is not as large as it may be, there may be disk for that later.
+      return grows || file.bytes() <= context.settings.maxBytes() / 2
+          ? ImportResult.LATER
+          : ImportResult.NO_ROOM;
+    } catch (StoreBusyException e) {
+      return ImportResult.LATER;
+    } catch (RuntimeException | InternalError e) {
+      holder.fail(file, e);
+      return ImportResult.OVER;
+    }
+  }
+
+  private static boolean isThere(FileInUse file, HashedKey key) {
+    try {
+      return file.read(key.bytes) != null;
+    } catch (DamagedEntryException e) {
+      // What is in its place is better.
+      return false;
+    }
   }
 }

@@ -56,6 +56,14 @@ public final class StoreDirectory implements AutoCloseable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final long SWEEP_SECONDS = 60;
 
+  /**
+   * How long a server waits for a folder that another process has: longer than gerrit.sh waits
+   * until it kills a daemon that does not stop, and longer than an NFS server keeps the lock of a
+   * machine that stopped (90 s). The system property is for tests.
+   */
+  public static final Duration PATIENCE =
+      Duration.ofSeconds(Long.getLong("cache-chroniclemap.patience.seconds", 120));
+
   /** How often a folder that another process has is tried again. */
   private static final Duration LOOK_AGAIN = Duration.ofMillis(100);
 

@@ -50,16 +50,14 @@ final class StoreGrowth {
   private final Runnable grown;
 
   /** A growth that was asked for. */
-  private static final class Run {
-    final CompletableFuture<Boolean> done = new CompletableFuture<>();
-
+  private static final class Run extends CompletableFuture<Boolean> {
     /** Whether it has begun, or never will. */
     final AtomicBoolean begun = new AtomicBoolean();
 
     static Run ended() {
       Run run = new Run();
       run.begun.set(true);
-      run.done.complete(false);
+      run.complete(false);
       return run;
     }
   }
@@ -83,19 +81,19 @@ final class StoreGrowth {
 
   /** Whether the file is growing, or about to. */
   boolean isRunning() {
-    return !run.get().done.isDone();
+    return !run.get().isDone();
   }
 
   /** Returns when no growth is running. Not under the writer's lock. */
   void await() {
-    run.get().done.join();
+    run.get().join();
   }
 
   /** Gives a growth up that has not begun, so that nobody waits for it. */
   void giveUp() {
     Run last = run.get();
     if (last.begun.compareAndSet(false, true)) {
-      last.done.complete(false);
+      last.complete(false);
     }
   }
 
@@ -108,7 +106,7 @@ final class StoreGrowth {
   /** As {@link #await}, but not for long; an interrupt does not matter. */
   void awaitBriefly() {
     try {
-      var unused = Uninterruptibles.getUninterruptibly(run.get().done, BRIEF_MILLIS, MILLISECONDS);
+      var unused = Uninterruptibles.getUninterruptibly(run.get(), BRIEF_MILLIS, MILLISECONDS);
     } catch (ExecutionException | TimeoutException e) {
       // Then it is given up.
     }
@@ -127,8 +125,8 @@ final class StoreGrowth {
     }
     long current = file.bytes();
     OptionalLong bytes =
-        plan.next(current, valueLength, file.liveBytes() + context.pending.bytes());
-    if (bytes.isEmpty() && file.isShortOfSlots()) {
+        plan.next(current, valueLength, file.values().liveBytes() + context.pending.bytes());
+    if (bytes.isEmpty() && file.values().isShortOfSlots()) {
       // Values are far smaller than when the file was made: it has room but no slots for them. At
       // its limit it can only be made anew by way of a smaller one.
       bytes = plan.previous(current);
@@ -146,7 +144,7 @@ final class StoreGrowth {
    */
   Optional<CompletableFuture<Boolean>> rebuild(FileInUse file, long bytes, Progress progress) {
     Run mine = new Run();
-    return begin(file, bytes, progress, mine) ? Optional.of(mine.done) : Optional.empty();
+    return begin(file, bytes, progress, mine) ? Optional.of(mine) : Optional.empty();
   }
 
   /**
@@ -188,11 +186,11 @@ final class StoreGrowth {
   /** Returns false if another rebuild is running or the background threads were stopped. */
   private boolean begin(FileInUse file, long bytes, Progress progress, Run mine) {
     Run last = run.get();
-    if (!last.done.isDone() || !run.compareAndSet(last, mine)) {
+    if (!last.isDone() || !run.compareAndSet(last, mine)) {
       return false;
     }
     if (!context.threads.maintain(() -> run(file, bytes, progress, mine))) {
-      mine.done.complete(false);
+      mine.complete(false);
       return false;
     }
     return true;
@@ -214,7 +212,7 @@ final class StoreGrowth {
             });
       }
     } finally {
-      mine.done.complete(done);
+      mine.complete(done);
       grown.run();
     }
   }
@@ -242,19 +240,13 @@ final class StoreGrowth {
       file.prepareToBeCopied();
       made = file.make(name);
     } catch (IOException | RuntimeException | Error e) {
-      // The file in use is not concerned; if it failed meanwhile, that was said.
-      if (holder.stillUses(file) && !madeRoom(e)) {
-        refuse(e);
-      }
+      refuseUnlessFailed(file, e);
     }
     try {
       Rebuild rebuild = made == null ? null : take(file, made);
       return rebuild != null && copyAll(file, rebuild, progress);
     } catch (IOException | StoreBusyException | OutOfMemoryError e) {
-      // None of them says anything of the file in use; if that failed meanwhile, it was said.
-      if (holder.stillUses(file) && !madeRoom(e)) {
-        refuse(e);
-      }
+      refuseUnlessFailed(file, e);
       abandon(file);
     } catch (RuntimeException | Error e) {
       // First: what follows may fail like this.
@@ -275,6 +267,9 @@ final class StoreGrowth {
       copy(file, rebuild, i);
       rebuild.giveBack();
       progress.step(i + 1, segments);
+    }
+    if (!holder.forceBeforeReplacing(file)) {
+      throw new IOException("the disk may not have all of the file that was copied");
     }
     return finish(file);
   }
@@ -344,12 +339,18 @@ final class StoreGrowth {
     }
   }
 
-  /** Whether there is more room now than when a file could not be made: the next request tries. */
-  private boolean madeRoom(Throwable cause) {
-    return cause instanceof IOException && context.makeRoom();
-  }
-
-  private void refuse(Throwable cause) {
+  /**
+   * Refuses growths for a while after one has failed, which says nothing of the file in use; if
+   * that failed meanwhile, it was logged.
+   */
+  private void refuseUnlessFailed(FileInUse file, Throwable cause) {
+    if (!holder.stillUses(file)) {
+      return;
+    }
+    if (cause instanceof IOException && context.makeRoom()) {
+      // There is more room now: the next request tries again.
+      return;
+    }
     refusedUntil = System.nanoTime() + RETRY_NANOS;
     context.faults.warn(
         cause, "cannot be given another file: what is used least leaves the one it has");

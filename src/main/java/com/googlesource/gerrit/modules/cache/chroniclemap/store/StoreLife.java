@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import java.io.IOException;
@@ -31,17 +32,22 @@ import java.util.concurrent.atomic.AtomicBoolean;
 final class StoreLife {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** How long a store that is closed writes what waits: up to 16 MB, where the disk may be slow. */
+  /**
+   * How long a store that is closed writes what is queued: up to 16 MB, where the disk may be slow.
+   */
   private static final long WRITE_NANOS = TimeUnit.MILLISECONDS.toNanos(400);
 
   /** Bytes of a file from which on it matters how the system reads it. */
   private static final long LARGE = 256 << 20;
 
   /**
-   * When segments that are not known to be in order are checked that nobody has used until then: a
-   * server that starts has better to do.
+   * When segments that may be damaged, and that nobody has used until then, are checked: a server
+   * that starts has better to do.
    */
   private static final long CHECK_AFTER_SECONDS = 60;
+
+  private static final long MIN_PAUSE_MILLIS = TimeUnit.MINUTES.toMillis(1);
+  private static final long MAX_PAUSE_MILLIS = TimeUnit.HOURS.toMillis(1);
 
   private final StoreContext context;
   private final FileHolder holder;
@@ -56,6 +62,12 @@ final class StoreLife {
 
   /** Whether the store was closed. Guarded by {@link #healing}. */
   private boolean closed;
+
+  /** When a new file was last tried to be made; milliseconds since the epoch. As above. */
+  private long lastHeal;
+
+  /** How long after that it is tried no more; 0 before the first time. As above. */
+  private long pauseMillis;
 
   /** What was closed; null before that, or if it could not be. */
   private volatile FileInUse left;
@@ -88,8 +100,12 @@ final class StoreLife {
     try {
       cleared = holder.use(result.file(), result.report(), growth.emptyBytes(result.file()));
       growth.fitIfDue(result.file());
-      // Applied before anyone else writes: after that the marker is not needed any more.
+      // Brought into the file before anyone else writes: after that the marker is not needed.
       boolean all = writer.writeAllNow();
+      if (context.settings.oldValues() == OldValues.DANGEROUS) {
+        // Nobody has forced what was changed before there was a file.
+        holder.force(/* all= */ false);
+      }
       if (all && holder.state() == StoreState.READY) {
         holder.removeEarlyMarker();
       }
@@ -104,8 +120,12 @@ final class StoreLife {
       context.threads.settle(result.file()::expectRandomAccess);
     }
     if (result.file().unchecked() > 0) {
+      Runnable check = () -> holder.checkAll(result.file(), /* leaveTime= */ true);
       context.threads.later(
-          () -> holder.checkAll(result.file(), /* leaveTime= */ true), CHECK_AFTER_SECONDS);
+          () -> {
+            boolean unused = context.threads.maintain(check);
+          },
+          CHECK_AFTER_SECONDS);
     }
   }
 
@@ -146,10 +166,11 @@ final class StoreLife {
       if (holder.isOver()) {
         context.pending.clear();
       }
+      file.abandonRebuild();
     } finally {
       context.lock.unlock();
     }
-    // Who writes holds the lock and has seen by now that this file is in use no more.
+    // Whoever writes holds the lock, and so has seen by now that this file is not used any more.
     try {
       file.unmap();
     } catch (RuntimeException | InternalError e) {
@@ -157,7 +178,32 @@ final class StoreLife {
     }
   }
 
-  /** Makes a new file if the last one failed or none could be made; to be called now and then. */
+  /**
+   * As {@link #heal}, unless that was tried lately: where files fail again and again, because the
+   * disk is broken or full, the pause between two attempts doubles, from a minute to an hour.
+   */
+  void healIfDue() {
+    synchronized (healing) {
+      // A growth that is making a file for the one that failed ends soon.
+      if (closed || holder.state() != StoreState.FAILED || growth.isRunning()) {
+        return;
+      }
+      long now = context.clock.getAsLong();
+      // The clock may have been set back.
+      long since = Math.abs(now - lastHeal);
+      if (since >= pauseMillis) {
+        boolean lasted = since > 2 * MAX_PAUSE_MILLIS;
+        pauseMillis =
+            lasted
+                ? MIN_PAUSE_MILLIS
+                : Math.clamp(2 * pauseMillis, MIN_PAUSE_MILLIS, MAX_PAUSE_MILLIS);
+        lastHeal = now;
+        heal();
+      }
+    }
+  }
+
+  /** Makes a new file if the last one failed or none could be made. */
   void heal() {
     synchronized (healing) {
       if (closed || holder.state() != StoreState.FAILED) {
@@ -184,8 +230,8 @@ final class StoreLife {
   // ---- the end
 
   /**
-   * Writes what waits, unmaps the file and says that it is in order. A growth that does not end in
-   * a moment is dropped, with what found room in the larger file only.
+   * Writes what is queued, unmaps the file and marks it as whole. A growth that does not end in a
+   * moment is dropped, with what found room in the larger file only.
    */
   void close() {
     holder.awaitOpenedForever();
@@ -209,9 +255,9 @@ final class StoreLife {
     try {
       boolean inOrder = false;
       try {
-        // What is left is lost. The older value of what was put or removed is void, or whoever
-        // changes it sees that the store is closed and sees to that; that of what was only computed
-        // stays, as after a kill.
+        // What is left is lost. The older value of what was put or removed is invalidated, or
+        // whoever changes it sees that the store is closed and sees to that. The older value of
+        // what was only computed stays, as after a kill.
         writer.writeFor(WRITE_NANOS);
         inOrder = true;
       } finally {
@@ -229,7 +275,7 @@ final class StoreLife {
 
   private void letGoOfFile(boolean inOrder) throws IOException {
     FileInUse file = holder.letGo();
-    context.pending.clear();
+    context.pending.close();
     if (file == null) {
       if (holder.givenUp() != null) {
         // Another store may make a file of its name.

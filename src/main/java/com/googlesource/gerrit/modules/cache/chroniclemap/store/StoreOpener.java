@@ -28,8 +28,8 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * Opens a store's file, whatever state it is in: as it was left, or begun anew where nobody knows
- * what is in it; {@link FileState.Verdict} tells how that is decided. What was lost is in the
+ * Opens a store's file, whatever state it is in: as it was left, or started empty where nobody
+ * knows what is in it; {@link FileState.Verdict} tells how that is decided. What was lost is in the
  * report.
  */
 final class StoreOpener {
@@ -51,10 +51,13 @@ final class StoreOpener {
     StoreContext.Counters counters = context.counters;
     this.maker =
         new GenerationMaker(
+            settings.name(),
+            settings.maxBytes(),
+            context.faults,
             files,
             context.usage,
             settings.maxValue(),
-            settings.oldValues() == OldValues.RIGHT,
+            settings.oldValues() == OldValues.VALID,
             counters.evictions,
             counters.damaged);
   }
@@ -139,8 +142,8 @@ final class StoreOpener {
       state.release();
       throw e;
     }
-    FileInUse file = use(generation);
-    long entries = file.entries();
+    FileInUse file = new FileInUse(maker, generation);
+    long entries = file.values().entries();
     if (settings.maxBytes() < found.bytes()) {
       return new Opened(
           file,
@@ -191,11 +194,7 @@ final class StoreOpener {
       files.deleteThisVersion();
       first = maker.first(bytes);
     }
-    return new Opened(use(first), report(kind, detail, 0));
-  }
-
-  private FileInUse use(Generation generation) {
-    return new FileInUse(settings.name(), settings.maxBytes(), maker, context.faults, generation);
+    return new Opened(new FileInUse(maker, first), report(kind, detail, 0));
   }
 
   private StartReport report(StartReport.Kind kind, String detail, long entries) {

@@ -34,11 +34,11 @@ public record StoreSettings(
     String name, int version, long maxBytes, Optional<Duration> maxAge, OldValues oldValues) {
   /** What it would mean to find an older value of a key again. */
   public enum OldValues {
-    /** Nothing: a key names what its value is made from, so each of its values is right. */
-    RIGHT,
-    /** An answer that is not true any more. */
+    /** No harm: a key names what its value is made from, so each value of a key stays valid. */
+    VALID,
+    /** A wrong answer: the value is out of date. */
     STALE,
-    /** That somebody who signed out is signed in: each change is forced to disk as it is made. */
+    /** That a user who signed out is signed in again: each change is forced to disk at once. */
     DANGEROUS
   }
 

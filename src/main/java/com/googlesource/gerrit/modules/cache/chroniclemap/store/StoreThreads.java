@@ -28,9 +28,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The threads of all stores of a folder: two that open files and write what waits, two for what
- * takes long and can wait, such as a rebuild, so that it does not hold up the others, and one that
- * waits for the disk.
+ * The threads of all stores of a folder: two that open files and write what is queued; two for what
+ * takes long and can wait, such as a rebuild or the check of a file; one that waits for the disk;
+ * and one for what is due at a certain time, so that no rebuild delays that.
  */
 final class StoreThreads {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -43,8 +43,10 @@ final class StoreThreads {
 
   private final ExecutorService writers =
       Executors.newFixedThreadPool(WRITERS, named("cache-chroniclemap-writer-"));
-  private final ScheduledExecutorService upkeep =
-      Executors.newScheduledThreadPool(UPKEEP, named("cache-chroniclemap-upkeep-"));
+  private final ExecutorService upkeep =
+      Executors.newFixedThreadPool(UPKEEP, named("cache-chroniclemap-upkeep-"));
+  private final ScheduledExecutorService timer =
+      Executors.newSingleThreadScheduledExecutor(named("cache-chroniclemap-timer-"));
 
   /** Waits for the disk, for nobody. */
   private final ThreadPoolExecutor settler =
@@ -97,19 +99,19 @@ final class StoreThreads {
     }
   }
 
-  /** Does a task after a while, unless the threads are stopped before. */
+  /** Does a short task after a while, unless the threads are stopped before. */
   void later(Runnable task, long seconds) {
     try {
-      var unused = upkeep.schedule(task, seconds, TimeUnit.SECONDS);
+      var unused = timer.schedule(task, seconds, TimeUnit.SECONDS);
     } catch (RejectedExecutionException e) {
       logger.atFine().log("the threads have stopped");
     }
   }
 
-  /** Does a task now and then until the threads are stopped. */
+  /** Does a task now and then until the threads are stopped; others that are due wait for it. */
   void repeat(Runnable task, long seconds) {
     var unused =
-        upkeep.scheduleWithFixedDelay(() -> doOnce(task), seconds, seconds, TimeUnit.SECONDS);
+        timer.scheduleWithFixedDelay(() -> doOnce(task), seconds, seconds, TimeUnit.SECONDS);
   }
 
   private static void doOnce(Runnable task) {
@@ -128,6 +130,7 @@ final class StoreThreads {
    * @param deadline until when it is waited for that, about; as {@link System#nanoTime} tells
    */
   void stop(long deadline) {
+    timer.shutdownNow();
     upkeep.shutdownNow();
     writers.shutdown();
     // Not waited for: the disk may need long, and it does nothing to files that are given back. Nor
@@ -139,7 +142,9 @@ final class StoreThreads {
         logger.atWarning().log("the threads of the stores did not stop in %d s", STOP_SECONDS);
       }
       long nanos = Math.max(deadline - System.nanoTime(), LEAST_NANOS);
-      if (!upkeep.awaitTermination(nanos, TimeUnit.NANOSECONDS)) {
+      boolean timerEnded = timer.awaitTermination(nanos, TimeUnit.NANOSECONDS);
+      nanos = Math.max(deadline - System.nanoTime(), LEAST_NANOS);
+      if (!upkeep.awaitTermination(nanos, TimeUnit.NANOSECONDS) || !timerEnded) {
         logger.atInfo().log("a file that was being made is given up");
       }
     } catch (InterruptedException e) {

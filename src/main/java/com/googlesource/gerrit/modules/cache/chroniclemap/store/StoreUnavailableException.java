@@ -19,7 +19,7 @@ public final class StoreUnavailableException extends Exception {
   private static final long serialVersionUID = 1L;
 
   /** Who uses the folder. */
-  private enum User {
+  enum User {
     NOBODY,
     THIS_PROCESS,
     ANOTHER_PROCESS
@@ -36,17 +36,9 @@ public final class StoreUnavailableException extends Exception {
     this.user = User.NOBODY;
   }
 
-  private StoreUnavailableException(String message, User user) {
+  StoreUnavailableException(String message, User user) {
     super(message);
     this.user = user;
-  }
-
-  static StoreUnavailableException inUseHere(String message) {
-    return new StoreUnavailableException(message, User.THIS_PROCESS);
-  }
-
-  static StoreUnavailableException inUseElsewhere(String message) {
-    return new StoreUnavailableException(message, User.ANOTHER_PROCESS);
   }
 
   /** Whether somebody uses it. */

@@ -123,7 +123,7 @@ final class StoreUpkeep {
           || file.current() != checked) {
         return false;
       }
-      file.verifySegment(index, reader, counts);
+      file.values().verifySegment(index, reader, counts);
       return true;
     } catch (StoreBusyException e) {
       throw e;
@@ -147,21 +147,22 @@ final class StoreUpkeep {
       return new CompactReport(CompactReport.Outcome.NO_FILE, 0, 0, 0, millisSince(begun));
     }
     long before = file.diskBytes();
-    // What segments hold that were not put in order yet is not known for sure.
+    // What segments hold that were not checked yet is not known for sure.
     holder.checkAll(file, /* leaveTime= */ false);
     long bytes = smallestFor(file);
     CompactReport.Outcome outcome =
         bytes >= file.bytes()
             ? CompactReport.Outcome.NOTHING_TO_GAIN
             : rebuild(file, bytes, progress);
-    return new CompactReport(outcome, before, file.diskBytes(), file.entries(), millisSince(begun));
+    return new CompactReport(
+        outcome, before, file.diskBytes(), file.values().entries(), millisSince(begun));
   }
 
   private long smallestFor(FileInUse file) {
     GrowthPlan plan = new GrowthPlan(context.settings.maxBytes());
     long bytes = file.bytes();
     for (OptionalLong next = plan.previous(bytes);
-        next.isPresent() && file.liveBytes() < next.getAsLong() * COMPACT_FILL;
+        next.isPresent() && file.values().liveBytes() < next.getAsLong() * COMPACT_FILL;
         next = plan.previous(bytes)) {
       bytes = next.getAsLong();
     }
@@ -226,7 +227,7 @@ final class StoreUpkeep {
         if (!holder.uses(file) || file.isRebuilding() || i >= file.segments()) {
           return;
         }
-        context.counters.expired.add(file.removeOld(i, context::isTooOld));
+        context.counters.expired.add(file.values().removeOld(i, context::isTooOld));
       } catch (StoreBusyException e) {
         // The next sweep finds what stays.
         logger.atFine().withCause(e).log("Cache %s", context.settings.name());

@@ -25,21 +25,18 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Brings what waits in {@link PendingWrites} into the file. The writers of one store take turns,
+ * Writes what is queued in {@link PendingWrites} to the file. The writers of one store take turns,
  * because Chronicle-Map's own locks spin.
  *
  * <p>A write is taken from the queue and brought into the file as one step with respect to other
  * changes of the same key: see {@link PendingWrites#change}. So whoever changes a key sees either
- * that an older write of it waits, and replaces it, or that it is in the file, and makes it void
+ * that an older write of it waits, and replaces it, or that it is in the file, and invalidates it
  * there.
  *
  * <p>All methods are for any thread.
  */
 final class StoreWriter {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
-
-  /** Heap that waiting writes of all stores may take; beyond it, putters write themselves. */
-  private static final long MAX_PENDING_BYTES = 16 << 20;
 
   private static final long RETRY_SECONDS = 1;
 
@@ -64,12 +61,7 @@ final class StoreWriter {
     this.growth = growth;
   }
 
-  /** Whether more may wait. */
-  boolean hasRoom() {
-    return PendingWrites.bytesOfAll() < MAX_PENDING_BYTES;
-  }
-
-  /** Has a background thread write what waits. */
+  /** Has a background thread write what is queued. */
   void writeSoon() {
     if (holder.file() != null
         && !context.pending.isEmpty()
@@ -80,7 +72,7 @@ final class StoreWriter {
     }
   }
 
-  /** Writes what waits, until nothing does. One thread at a time; others come in between. */
+  /** Writes what is queued until nothing is. One thread at a time; others come in between. */
   private void drain() {
     boolean all;
     do {
@@ -91,19 +83,20 @@ final class StoreWriter {
       }
     } while (all && !context.pending.isEmpty() && draining.compareAndSet(false, true));
     if (!all) {
-      // What waits for the file to grow is written when it has; what the disk keeps waiting, then.
+      // What is queued until the file has grown is written when it has; what the disk keeps
+      // waiting, then.
       context.threads.later(this::writeSoon, RETRY_SECONDS);
     }
   }
 
-  /** Writes what waited when this was called; returns when it is in the file. */
+  /** Writes what was queued when this was called; returns when it is in the file. */
   void flush() {
     while (!writeAll()) {
       growth.await();
     }
   }
 
-  /** Writes what waits; returns false if some of it has to wait. */
+  /** Writes what is queued; returns false if some of it has to wait. */
   boolean writeAll() {
     return writeAll(Room.AFTER_GROWTH);
   }
@@ -134,8 +127,8 @@ final class StoreWriter {
   }
 
   /**
-   * Writes what waits for a key where nothing more can wait. Never waits for the file to grow:
-   * values of less use go.
+   * Writes what is queued for a key, where nothing more can be queued. Never waits for the file to
+   * grow: values of less use go.
    *
    * @return false if the disk keeps it waiting
    */
@@ -167,8 +160,8 @@ final class StoreWriter {
   }
 
   /**
-   * Brings a change into the file if that takes no more than to write it: nothing leaves for it.
-   * Under the writer's lock, in the middle of a {@link PendingWrites#change}.
+   * Brings a change into the file if that takes no more than to write it: nothing is evicted for
+   * it. Under the writer's lock, in the middle of a {@link PendingWrites#change}.
    *
    * @return false if it has to wait; then the older value may be in the file as before
    */
@@ -183,7 +176,7 @@ final class StoreWriter {
         file.remove(key.bytes);
         return true;
       }
-      if (room != Room.AS_IT_IS && write.isVoid(context.tickets)) {
+      if (room != Room.AS_IT_IS && write.isSuperseded(context.tickets)) {
         // It waited, so others may have read it, and must not find an older one again. To drop that
         // is enough: no change of this key ended the ticket, or that one would wait here; a clear
         // has put an empty file in place.
@@ -196,7 +189,7 @@ final class StoreWriter {
       if (file.put(key.bytes, write.value(), write.created(), /* evict= */ false)) {
         context.counters.puts.increment();
         if (file.isFilling() && !growth.request(file, 0)) {
-          file.expectEviction();
+          file.values().expectEviction();
         }
         return true;
       }

@@ -35,33 +35,16 @@ import java.util.concurrent.locks.ReentrantLock;
  *
  * <p>The end of a {@link StoreGrowth} is waited for under none of them: it takes them itself.
  */
-final class WriterLock {
+final class WriterLock extends ReentrantLock {
+  private static final long serialVersionUID = 1L;
   private static final long GIVE_WAY_NANOS = 20_000;
-
-  private final ReentrantLock lock = new ReentrantLock();
-
-  void lock() {
-    lock.lock();
-  }
-
-  boolean tryLock() {
-    return lock.tryLock();
-  }
-
-  void unlock() {
-    lock.unlock();
-  }
-
-  boolean isHeldByCurrentThread() {
-    return lock.isHeldByCurrentThread();
-  }
 
   /**
    * Lets others go first who wait for the lock. It is not fair: a loop that takes it again and
    * again would keep them waiting for its end.
    */
   void giveWay() {
-    if (lock.hasQueuedThreads() && !lock.isHeldByCurrentThread()) {
+    if (hasQueuedThreads() && !isHeldByCurrentThread()) {
       LockSupport.parkNanos(GIVE_WAY_NANOS);
     }
   }

@@ -19,10 +19,12 @@ import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.google.common.base.Splitter;
 import com.google.common.cache.CacheStats;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.Maps;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latencies;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.DiskOperation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
@@ -58,9 +60,9 @@ class CachesShownTest {
         latencies(figure));
   }
 
-  private static Latencies latencies(long figure) {
+  private static ImmutableMap<DiskOperation, Latency> latencies(long figure) {
     Latency latency = new Latency(figure, figure, figure, figure, figure);
-    return new Latencies(latency, latency, latency, latency);
+    return Maps.toMap(List.of(DiskOperation.values()), operation -> latency);
   }
 
   private static List<CacheReport> reports(String name, String detail, long figure) {
@@ -189,9 +191,9 @@ class CachesShownTest {
                 List.of(
                     report("a", StoreState.READY, StartReport.Kind.CLEAN, "", 3),
                     report("b", StoreState.READY, StartReport.Kind.CLEAN, "", 4))));
-    assertThat(text).contains("7 values expired");
-    assertThat(text).contains("7 files were replaced");
-    assertThat(text.replaceAll(" +", " ")).contains("7 values wait for being written");
+    assertThat(text).contains("7 values have expired");
+    assertThat(text).contains("7 files have been replaced");
+    assertThat(text.replaceAll(" +", " ")).contains("7 values are queued for writing");
   }
 
   @Test

@@ -44,9 +44,9 @@ class ProgressDisplayTest {
     display.show(2, 2, 0);
     display.end();
     List<String> lines = Splitter.on('\r').splitToList(out.toString());
-    assertThat(lines.get(1)).matches("2/17 change_notes \\[-+] {3}0%");
-    assertThat(lines.get(2)).matches("2/17 change_notes \\[(#+)-+] {2}50%");
-    assertThat(lines.get(3)).matches("2/17 change_notes \\[#+] 100%");
+    assertThat(lines.get(1)).isEqualTo("2/17 change_notes: 0%");
+    assertThat(lines.get(2)).isEqualTo("2/17 change_notes: 50%");
+    assertThat(lines.get(3)).isEqualTo("2/17 change_notes: 100%");
     // Nothing of it is left in the way of what is printed next.
     assertThat(lines.get(4)).isEqualTo(" ".repeat(lines.get(3).length()));
     assertThat(lines.get(5)).isEmpty();

@@ -156,11 +156,11 @@ class RefsShownTest {
 
   @Test
   void faultsAreSaidIfThereAreAny() {
-    assertThat(table(totals(0, 0))).doesNotContain("by JGit");
+    assertThat(table(totals(0, 0))).doesNotContain("left to JGit");
     assertThat(table(totals(0, 0))).doesNotContain("no memory");
-    assertThat(table(totals(0, 3))).contains("3 times there was no memory for a list");
-    assertThat(table(totals(1, 0))).contains("1 contents are broken or unusual");
-    assertThat(table(totals(0, 1))).contains("1 questions were answered by JGit");
+    assertThat(table(totals(0, 3))).contains("no memory for a list 3 times");
+    assertThat(table(totals(1, 0))).contains("1 files could not be parsed");
+    assertThat(table(totals(0, 1))).contains("1 lookups were left to JGit");
   }
 
   @Test

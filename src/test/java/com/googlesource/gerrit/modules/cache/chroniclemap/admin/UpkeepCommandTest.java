@@ -22,8 +22,6 @@ import com.google.common.collect.ImmutableMap;
 import com.google.gerrit.sshd.BaseCommand.UnloggedFailure;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latencies;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
@@ -70,14 +68,8 @@ class UpkeepCommandTest {
       StoreStats stats =
           new StoreStats(
               name, StoreState.READY, start, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
-      Latency none = new Latency(0, 0, 0, 0, 0);
       return new CacheReport(
-          name,
-          0,
-          new CacheStats(0, 0, 0, 0, 0, 0),
-          stats,
-          0,
-          new Latencies(none, none, none, none));
+          name, 0, new CacheStats(0, 0, 0, 0, 0, 0), stats, 0, ImmutableMap.of());
     }
 
     @Override
@@ -211,7 +203,7 @@ class UpkeepCommandTest {
               return "good";
             });
     UnloggedFailure failure = assertThrows(UnloggedFailure.class, command::run);
-    assertThat(failure).hasMessageThat().contains("it failed, see the log");
+    assertThat(failure).hasMessageThat().contains("it failed; see the log");
     assertThat(command.printed.toString()).endsWith(", good]");
   }
 

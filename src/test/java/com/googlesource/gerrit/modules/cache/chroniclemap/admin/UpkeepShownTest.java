@@ -150,10 +150,10 @@ class UpkeepShownTest {
     assertThat(lines.get(6)).matches("3 caches +7 +7 +7 B +7 ms");
     assertThat(String.join(" ", lines.subList(8, lines.size())))
         .contains(
-            "ours: 7 left because the cache knows better; 7 of another version of Gerrit; 7 too"
+            "ours: 7 skipped, as the cache has newer ones; 7 of another version of Gerrit; 7 too"
                 + " old; 7 too");
     assertThat(lines).contains("locked: it is in use");
-    assertThat(ImportCommand.result(reports.get(0), true).shown()).isEqualTo("would be taken");
+    assertThat(ImportCommand.result(reports.get(0), true).shown()).isEqualTo("would be imported");
   }
 
   @Test

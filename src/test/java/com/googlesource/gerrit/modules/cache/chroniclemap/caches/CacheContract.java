@@ -23,6 +23,7 @@ import com.google.common.cache.CacheLoader.InvalidCacheLoadException;
 import com.google.common.cache.LoadingCache;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Iterables;
 import com.google.common.util.concurrent.ExecutionError;
 import com.google.common.util.concurrent.UncheckedExecutionException;
@@ -499,7 +500,9 @@ abstract class CacheContract {
     } finally {
       pool.shutdownNow();
     }
-    assertThat(slow.loads).containsExactly("a");
+    // Without a heap tier, as in Gerrit's own caches, each call loads.
+    assertThat(slow.loads.size()).isAtMost(heapKeepsValues() ? 1 : threads);
+    assertThat(ImmutableSet.copyOf(slow.loads)).containsExactly("a");
   }
 
   /** The load began before the invalidation, but so did the call that is answered with it. */

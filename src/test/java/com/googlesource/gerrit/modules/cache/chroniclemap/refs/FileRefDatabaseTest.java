@@ -137,6 +137,8 @@ class FileRefDatabaseTest {
         file,
         commits.get(0).name() + " refs/heads/a\n" + commits.get(0).name() + " refs/heads/a\n");
     compare("twice");
+    Files.writeString(file, commits.get(0).name() + " refs/heads/a\r\n");
+    compare("carriage return");
     Files.writeString(file, commits.get(1).name() + " refs/heads/a\n");
     compare("mended");
     assertThat(refs.exactRef("refs/heads/a").getObjectId()).isEqualTo(commits.get(1));

@@ -19,16 +19,18 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocker;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -77,16 +79,16 @@ class RefFilesTest {
 
   /** As another process would: nothing is shared with an earlier one. */
   private void open(RefDisk disk) {
+    open(disk, UpdateSettings.Atomic.LOOSE);
+  }
+
+  private void open(RefDisk disk, UpdateSettings.Atomic atomic) {
     PackedRefsFile packed =
         new PackedRefsFile(
             test.folder().resolve("packed-refs").toFile(),
             new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
     writes = TestRefs.writes(packed, disk);
-    refs =
-        test.database(
-            packed,
-            writes,
-            new UpdateSettings(UpdateSettings.By.OWN, UpdateSettings.Atomic.LOOSE, 0));
+    refs = test.database(packed, writes, new UpdateSettings(UpdateSettings.By.OWN, atomic, 0));
   }
 
   @AfterEach
@@ -104,15 +106,19 @@ class RefFilesTest {
   }
 
   private void batch(ReceiveCommand... commands) throws IOException {
+    tryBatch(commands);
+    for (ReceiveCommand command : commands) {
+      assertThat(command.getResult()).isEqualTo(ReceiveCommand.Result.OK);
+    }
+  }
+
+  private void tryBatch(ReceiveCommand... commands) throws IOException {
     BatchRefUpdate batch = refs.newBatchUpdate();
     batch.setAtomic(true);
     batch.setAllowNonFastForwards(true);
     batch.addCommand(commands);
     try (RevWalk walk = new RevWalk(test.repository())) {
       batch.execute(walk, NullProgressMonitor.INSTANCE);
-    }
-    for (ReceiveCommand command : commands) {
-      assertThat(command.getResult()).isEqualTo(ReceiveCommand.Result.OK);
     }
   }
 
@@ -225,10 +231,11 @@ class RefFilesTest {
   // ---- no journal, no links
 
   private static final class Warnings extends AppenderSkeleton implements AutoCloseable {
-    private final Logger logger = Logger.getLogger(RefLocker.class);
+    private final Logger logger;
     final List<String> texts = new ArrayList<>();
 
-    Warnings() {
+    Warnings(String className) {
+      logger = Logger.getLogger(RefFilesTest.class.getPackageName() + "." + className);
       logger.addAppender(this);
     }
 
@@ -250,7 +257,7 @@ class RefFilesTest {
 
   /** Each kind of change, none of which may leave anything behind. */
   private void makeChanges() throws Exception {
-    try (Warnings warnings = new Warnings()) {
+    try (Warnings warnings = new Warnings("locks.RefLocker")) {
       assertThat(update(A, 1)).isEqualTo(RefUpdate.Result.NEW);
       batch(command(A, 1, 2), command(B, null, 2), command(CHANGE, null, 3));
       assertThat(update(A, 3)).isEqualTo(RefUpdate.Result.FORCED);
@@ -327,17 +334,191 @@ class RefFilesTest {
     assertThat(values()).containsExactly(A, id(1).name(), B, id(1).name());
   }
 
-  /**
-   * A batch of two whose process is killed after the first ref has changed, and whose files then
-   * have another owner.
-   */
-  private void killInBatch(String owner) throws Exception {
-    BrokenDisk[] disk = new BrokenDisk[1];
+  /** Has somebody take a lock away, just before a file is put into its place; once. */
+  private final class Thief extends RefDisk {
+    private final String place;
+    private final String name;
+    private boolean isOver;
+
+    Thief(String place, String name) {
+      this.place = place;
+      this.name = name;
+    }
+
+    @Override
+    protected void about(String step, Path file) throws IOException {
+      if (!isOver && step.equals("rename") && file.endsWith(place)) {
+        isOver = true;
+        Path lock = test.folder().resolve(name + ".lock");
+        Files.delete(lock);
+        Files.createFile(lock);
+      }
+    }
+  }
+
+  /** Both refs are packed, the first one is loose too. */
+  private void makePackedAndLoose() throws Exception {
+    make(new RefDisk());
+    batch(command(A, null, 1), command(B, null, 1));
+    pack();
+    update(A, 2);
+    writes.locker().close();
+  }
+
+  @Test
+  void theFileOfADeletedRefWhoseLockIsAnotherOnesStays() throws Exception {
+    makePackedAndLoose();
+    open(new Thief("packed-refs", A));
+    assertThrows(IOException.class, () -> update(A, null));
+    assertThat(values()).containsExactly(A, id(2).name(), B, id(1).name());
+  }
+
+  @Test
+  void aBatchThatCantDeleteARefWhoseLockIsAnotherOnesRestoresItsLine() throws Exception {
+    makePackedAndLoose();
+    open(new Thief("packed-refs", B));
+    assertThrows(IOException.class, () -> batch(command(A, 2, 3), command(B, 1, null)));
+    assertThat(values()).containsExactly(A, id(2).name(), B, id(1).name());
+  }
+
+  @Test
+  void aDeadProcessesDeletionStopsWhereTheLockIsAnotherOnes() throws Exception {
+    makePackedAndLoose();
+    kill("1-1", "packed-refs", command(A, 2, null), command(B, 1, null));
+    open(new Thief("packed-refs", A));
+    assertThat(values()).containsExactly(A, id(2).name());
+  }
+
+  // ---- undo
+
+  /** Another process keeps {@code packed-refs} locked from when it is first free. */
+  @Test
+  void aRewriteIsUndoneBeforeAnotherProcessCanLockPackedRefs() throws Exception {
+    make(new RefDisk());
+    update(B, 1);
+    Path above = test.folder().resolve("refs/heads/x.lock");
+    Path packedLock = test.folder().resolve("packed-refs.lock");
+    Thread other =
+        new Thread(
+            () -> {
+              while (!above.toFile().exists()) { // packed-refs is locked then
+                Thread.onSpinWait();
+              }
+              try {
+                while (!packedLock.toFile().createNewFile()) {
+                  Thread.onSpinWait();
+                }
+              } catch (IOException e) {
+                throw new UncheckedIOException(e);
+              }
+            });
+    open(
+        new RefDisk() {
+          @Override
+          protected void about(String step, Path file) throws IOException {
+            if (step.equals("rename") && file.endsWith("packed-refs") && !Files.exists(above)) {
+              Files.createFile(above);
+            }
+          }
+        },
+        UpdateSettings.Atomic.REWRITE);
+    other.start();
+    tryBatch(command("refs/heads/x/y", null, 1), command(A, null, 1));
+    other.join();
+    assertThat(values()).containsExactly(B, id(1).name());
+    Files.delete(packedLock);
+    Files.delete(above);
+  }
+
+  @Test
+  void anErrorInAnUndoLeavesTheRestToBeUndone() throws Exception {
+    boolean[] fails = new boolean[2];
+    String c = "refs/heads/c";
     make(
         new RefDisk() {
           @Override
           protected void about(String step, Path file) throws IOException {
-            if (disk[0] == null && step.equals("rename") && file.endsWith(B)) {
+            if (fails[0] && step.equals("rename")) {
+              if (file.endsWith(c)) {
+                fails[1] = true;
+                throw new IOException("as the test wants it");
+              }
+              if (fails[1] && file.endsWith(A)) {
+                throw new OutOfMemoryError("as the test wants it");
+              }
+            }
+          }
+        });
+    batch(command(A, null, 1), command(B, null, 1), command(c, null, 1));
+    fails[0] = true;
+    assertThrows(
+        IOException.class, () -> batch(command(A, 1, 2), command(B, 1, 2), command(c, 1, 2)));
+    assertThat(values()).containsExactly(A, id(2).name(), B, id(1).name(), c, id(1).name());
+    assertThat(files(".lock", ".decided")).isEmpty();
+  }
+
+  /** As on NFS: the server has renamed the file, and the client asks again. */
+  @Test
+  void aRenameWhoseAnswerIsLostHasHappened() throws Exception {
+    make(
+        new RefDisk() {
+          @Override
+          protected void about(String step, Path file) throws IOException {
+            if (step.equals("rename") && file.toString().contains("refs/heads/")) {
+              for (String value : files(file.endsWith(A) ? ".0" : ".1")) {
+                Files.move(test.folder().resolve(value), file, StandardCopyOption.REPLACE_EXISTING);
+              }
+            }
+          }
+        });
+    assertThat(update(A, 1)).isEqualTo(RefUpdate.Result.NEW);
+    batch(command(A, 1, 2), command(B, null, 2));
+    assertThat(values()).containsExactly(A, id(2).name(), B, id(2).name());
+  }
+
+  // ---- locks above a new ref
+
+  private static final String BELOW = "refs/heads/b/below";
+
+  @Test
+  void aLockAboveThatStaysIsNamedInTheLog() throws Exception {
+    make(new RefDisk());
+    Path lock = Files.createFile(test.folder().resolve(B + ".lock"));
+    try (Warnings warnings = new Warnings("updates.NameConflicts")) {
+      assertThat(update(BELOW, 1)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+      assertThat(warnings.texts).isEmpty();
+      Files.setLastModifiedTime(lock, FileTime.fromMillis(1));
+      assertThat(update(BELOW, 1)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+      assertThat(warnings.texts).hasSize(1);
+      assertThat(warnings.texts.get(0)).contains(lock + " keeps " + BELOW);
+    }
+  }
+
+  @Test
+  void aDeadProcessesLockAboveIsDeleted() throws Exception {
+    make(new RefDisk());
+    FileRefDatabase living = refs;
+    assertThat(values()).isEmpty();
+    kill("1-1", ".decided", command(A, null, 1), command(B, null, 1));
+    refs = living;
+    assertThat(files(".lock")).hasSize(2);
+    assertThat(update(BELOW, 1)).isEqualTo(RefUpdate.Result.NEW);
+    assertThat(values()).containsExactly(BELOW, id(1).name());
+  }
+
+  // ---- processes that are dead, or live
+
+  /**
+   * A batch whose process is killed just before a file is put into its place, and whose files then
+   * have another owner.
+   */
+  private void kill(String owner, String place, ReceiveCommand... commands) throws Exception {
+    BrokenDisk[] disk = new BrokenDisk[1];
+    open(
+        new RefDisk() {
+          @Override
+          protected void about(String step, Path file) throws IOException {
+            if (disk[0] == null && step.equals("rename") && file.toString().endsWith(place)) {
               disk[0] = BrokenDisk.killedAt(1);
             }
             if (disk[0] != null) {
@@ -345,7 +526,7 @@ class RefFilesTest {
             }
           }
         });
-    assertThrows(IOException.class, () -> batch(command(A, null, 1), command(B, null, 1)));
+    assertThrows(IOException.class, () -> batch(commands));
     writes.locker().close();
     try (Stream<Path> files = Files.list(test.folder().resolve("cache-chroniclemap"))) {
       for (Path file : files.toList()) {
@@ -353,6 +534,12 @@ class RefFilesTest {
         Files.move(file, file.resolveSibling(owner + end));
       }
     }
+  }
+
+  /** After the first of two refs has changed. */
+  private void killInBatch(String owner) throws Exception {
+    make(new RefDisk());
+    kill(owner, B, command(A, null, 1), command(B, null, 1));
     open(new RefDisk());
   }
 

@@ -157,12 +157,12 @@ final class RefsOperations {
         if (!Files.exists(file)) {
           return "nothing";
         }
-        // As an editor would: without the header, or with carriage returns.
+        // As an editor would: without the header, or without the last line feed.
         String text = Files.readString(file, UTF_8);
         String edited =
-            random.nextBoolean() ? text.replaceAll("(?m)^#.*\n", "") : text.replace("\n", "\r\n");
+            random.nextBoolean() ? text.replaceAll("(?m)^#.*\n", "") : text.replaceAll("\n$", "");
         Path next = repository.folder().resolve("edited");
-        Files.writeString(next, edited.replace("\r\r", "\r"));
+        Files.writeString(next, edited);
         Files.move(next, file, StandardCopyOption.ATOMIC_MOVE);
         return "edited packed-refs";
       }

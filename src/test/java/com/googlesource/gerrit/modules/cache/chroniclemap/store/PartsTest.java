@@ -68,9 +68,9 @@ class PartsTest {
     assertThat(Envelope.isValid(key, record)).isTrue();
     for (int bit = 0; bit < record.length * 8; bit++) {
       record[bit / 8] ^= (byte) (1 << bit % 8);
-      boolean isVoid = Envelope.isVoid(record);
-      assertThat(isVoid).isEqualTo(bit == Envelope.VOID_OFFSET * 8 + 7);
-      assertWithMessage("bit %s", bit).that(Envelope.isValid(key, record)).isEqualTo(isVoid);
+      boolean isInvalidated = Envelope.isInvalidated(record);
+      assertThat(isInvalidated).isEqualTo(bit == Envelope.INVALIDATED_OFFSET * 8 + 7);
+      assertWithMessage("bit %s", bit).that(Envelope.isValid(key, record)).isEqualTo(isInvalidated);
       record[bit / 8] ^= (byte) (1 << bit % 8);
     }
     assertThat(Envelope.isValid(StoredKey.ofValue(random(20, 3)), record)).isFalse();

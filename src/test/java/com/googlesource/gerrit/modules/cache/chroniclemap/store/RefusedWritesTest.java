@@ -15,12 +15,23 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.util.concurrent.Uninterruptibles.awaitUninterruptibly;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -115,7 +126,7 @@ class RefusedWritesTest {
 
   @Test
   void aFileThatCannotBeOpenedJustNowIsKept() throws Exception {
-    open(OldValues.DANGEROUS, disk);
+    open(OldValues.STALE, disk);
     store.put(KEY, OLD, 1);
     disk.setHandles(false);
     store.put(KEY, NEW, 1);
@@ -130,6 +141,226 @@ class RefusedWritesTest {
     directory.sweep();
     directory.awaitSettled();
     assertGone();
+  }
+
+  /** Its invalidation is promised to be on disk, and could not be brought there. */
+  @Test
+  void aFileOfSessionsThatCannotBeOpenedToForceItIsGivenUp() throws Exception {
+    open(OldValues.DANGEROUS, disk);
+    store.put(KEY, OLD, 1);
+    disk.setHandles(false);
+    long unused = store.remove(KEY);
+    assertGone();
+  }
+
+  /** A disk on which a file that is opened waits until a test lets it be used. */
+  private static final class SlowRefusingDisk extends RefusingDisk {
+    volatile CountDownLatch goOn = new CountDownLatch(0);
+
+    /** Whether changes that are not in the file were noted when a file was last forced. */
+    volatile boolean noted;
+
+    @Override
+    public void mapping(Path file) throws IOException {
+      awaitUninterruptibly(goOn);
+      super.mapping(file);
+    }
+
+    @Override
+    public synchronized void force(Path file) throws IOException {
+      if (file.toString().endsWith(".chm")) {
+        noted = Files.exists(file.resolveSibling("cache-v1.discard.early"));
+      }
+      super.force(file);
+    }
+  }
+
+  private SlowRefusingDisk removeWhileTheFileIsOpened(boolean refuse) throws Exception {
+    SlowRefusingDisk slow = new SlowRefusingDisk();
+    open(OldValues.DANGEROUS, slow);
+    store.put(KEY, OLD, 1);
+    store.put(KEY, OLD, 2);
+    directory.close();
+    slow.goOn = new CountDownLatch(1);
+    directory = StoreDirectory.open(temp.resolve("stores"), slow, System::currentTimeMillis);
+    store =
+        directory.openStore(
+            new StoreSettings("cache", 1, 1 << 20, Optional.empty(), OldValues.DANGEROUS));
+    long unused = store.remove(KEY);
+    assertThat(store.stats().state()).isEqualTo(StoreState.OPENING);
+    if (refuse) {
+      slow.refuseValues();
+    }
+    slow.goOn.countDown();
+    store.awaitOpened();
+    return slow;
+  }
+
+  @Test
+  void aSessionThatIsInvalidatedWhileItsFileIsOpenedIsGoneWhenThatIsOpen() throws Exception {
+    removeWhileTheFileIsOpened(true).writeBackAndReclaim();
+    assertGone();
+  }
+
+  @Test
+  void untilThatIsOnDiskACrashOfTheMachineEmptiesTheFile() throws Exception {
+    SlowRefusingDisk slow = removeWhileTheFileIsOpened(false);
+    assertThat(slow.noted).isTrue();
+    assertThat(Files.exists(temp.resolve("stores/cache-v1.discard.early"))).isFalse();
+    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+  }
+
+  /** Each time it makes the log longer. */
+  @Test
+  void aStoreWhoseFilesFailAgainAndAgainIsGivenANewOneLessAndLessOften() throws Exception {
+    AtomicLong minutes = new AtomicLong();
+    List<Long> made = new ArrayList<>();
+    RefusingDisk failing =
+        new RefusingDisk() {
+          @Override
+          public void mapping(Path file) throws IOException {
+            made.add(minutes.get());
+            super.mapping(file);
+          }
+        };
+    directory =
+        StoreDirectory.open(
+            temp.resolve("stores"), failing, () -> TimeUnit.MINUTES.toMillis(1000 + minutes.get()));
+    store =
+        TestStores.open(
+            directory,
+            new StoreSettings("cache", 1, 1 << 20, Optional.empty(), OldValues.DANGEROUS));
+    made.clear();
+    failing.setHandles(false);
+    long unused = store.put(KEY, NEW, 1);
+    for (; minutes.get() < 300; minutes.incrementAndGet()) {
+      assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
+      directory.sweep();
+    }
+    assertThat(made).containsExactly(0L, 1L, 3L, 7L, 15L, 31L, 63L, 123L, 183L, 243L).inOrder();
+    failing.setHandles(true);
+    minutes.set(500);
+    directory.sweep();
+    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+    // After so long it starts over.
+    made.clear();
+    failing.setHandles(false);
+    unused = store.put(KEY, OLD, 1);
+    minutes.set(501);
+    directory.sweep();
+    assertThat(made).containsExactly(501L);
+  }
+
+  private static byte[] filler(int number) {
+    return ("filler " + number).getBytes(UTF_8);
+  }
+
+  /** The page that the disk refused may be read again as it was before, and be copied like that. */
+  @Test
+  void aGrowthDoesNotBringBackWhatTheDiskRefused() throws Exception {
+    openToGrow(disk);
+    store.put(KEY, OLD, 1);
+    store.flush();
+    directory.sweep();
+    directory.awaitSettled();
+    disk.refuse();
+    long unused = store.remove(KEY);
+    disk.writeBackAndReclaim();
+    disk.accept();
+    fillUntil(() -> store.stats().growths() > 0 || store.stats().state() != StoreState.READY);
+    directory.awaitSettled();
+    assertGone();
+  }
+
+  /** In a file that is small at first. */
+  private void openToGrow(Disk on) throws Exception {
+    directory = StoreDirectory.open(temp.resolve("stores"), on, System::currentTimeMillis);
+    store = TestStores.open(directory, new StoreSettings("cache", 1, 64 << 20, Optional.empty()));
+  }
+
+  private void fillUntil(BooleanSupplier reached) {
+    for (int i = 0; !reached.getAsBoolean(); i++) {
+      long unused = store.put(filler(i), new byte[10_000], 1);
+    }
+  }
+
+  /**
+   * Fails to force the next file of a store, once, and says so only when that file has taken the
+   * place of the other one.
+   */
+  private static final class LateDisk extends ForwardingDisk {
+    volatile boolean armed;
+    final CountDownLatch forcing = new CountDownLatch(1);
+    final CountDownLatch replaced = new CountDownLatch(1);
+
+    LateDisk() {
+      super(Disk.REAL);
+    }
+
+    @Override
+    public void force(Path file) throws IOException {
+      if (file.toString().endsWith(".growing") && armed) {
+        armed = false;
+        forcing.countDown();
+        awaitUninterruptibly(replaced);
+        throw new IOException("Input/output error (a test)");
+      }
+      super.force(file);
+    }
+  }
+
+  /** The system reports an error of the disk once, whoever asks. */
+  @Test
+  void anErrorThatIsReportedWhenAGrowthHasEndedCounts() throws Exception {
+    LateDisk late = new LateDisk();
+    openToGrow(late);
+    fillUntil(() -> store.stats().growths() > 0);
+    store.flush();
+    TestStores.awaitRebuilt(store);
+    directory.awaitSettled();
+    for (int i = 0; store.stats().entries() > 0; i++) {
+      long unused = store.remove(filler(i));
+    }
+    CompactReport report =
+        store.compact(
+            new Progress() {
+              @Override
+              public void step(int done, int all) {
+                if (done == 1) {
+                  late.armed = true;
+                  directory.sweep();
+                  awaitUninterruptibly(late.forcing);
+                }
+              }
+
+              @Override
+              public boolean isCancelled() {
+                return false;
+              }
+            });
+    assertThat(report.outcome()).isEqualTo(CompactReport.Outcome.REBUILT);
+    late.replaced.countDown();
+    directory.awaitSettled();
+    assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
+  }
+
+  /** A session is put while its user waits. */
+  @Test
+  void aFileIsForcedByTheNameThatItHas() throws Exception {
+    List<String> asked = new CopyOnWriteArrayList<>();
+    open(
+        OldValues.DANGEROUS,
+        new ForwardingDisk(Disk.REAL) {
+          @Override
+          public void force(Path file) throws IOException {
+            asked.add(file.toString());
+            super.force(file);
+          }
+        });
+    store.put(KEY, OLD, 1);
+    store.put(KEY, NEW, 2);
+    assertThat(asked).isNotEmpty();
+    assertThat(asked.stream().filter(name -> name.endsWith(".growing")).toList()).isEmpty();
   }
 
   /** Each change is forced once, and nothing where nothing was changed. */

@@ -28,20 +28,23 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 
 /**
  * The disk of this machine, but from a moment on it takes nothing that is written to files. As with
  * Linux and ext4: a page that could not be written back counts as clean even so, may leave memory,
  * and is then read as it was before; who forces the file next is told that, once.
  */
-final class RefusingDisk extends ForwardingDisk {
+class RefusingDisk extends ForwardingDisk {
   /** What the disk has of each file that was forced. */
   private final Map<Path, byte[]> written = new HashMap<>();
 
   /** Files of which something was lost and nobody was told. */
   private final Set<Path> failed = new HashSet<>();
 
-  private boolean refuses;
+  /** Which files it does not take what is written to. */
+  private Predicate<Path> refused = file -> false;
+
   private boolean hasNoHandles;
   private int forced;
 
@@ -50,7 +53,17 @@ final class RefusingDisk extends ForwardingDisk {
   }
 
   synchronized void refuse() {
-    refuses = true;
+    refused = file -> true;
+  }
+
+  /** As {@link #refuse}, but for what is known of the stores' files. */
+  synchronized void refuseValues() {
+    refused = file -> file.toString().endsWith(".chm");
+  }
+
+  /** Takes what is written again, as one that was full for a while. */
+  synchronized void accept() {
+    refused = file -> false;
   }
 
   /** From now on, or no more, the process has too many files open. */
@@ -76,7 +89,7 @@ final class RefusingDisk extends ForwardingDisk {
   private boolean writeBack(Path file) throws IOException {
     byte[] now = Files.readAllBytes(file);
     byte[] before = written.get(file);
-    if (!refuses || before == null) {
+    if (!refused.test(file) || before == null) {
       written.put(file, now);
       return false;
     }

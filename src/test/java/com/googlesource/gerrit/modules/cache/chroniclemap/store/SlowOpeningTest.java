@@ -110,12 +110,17 @@ class SlowOpeningTest {
     PendingWrites other = new PendingWrites();
     other.change(new HashedKey(key(0)), (key, before) -> PendingWrite.put(new byte[16 << 20], 1));
     try {
-      store.put(key(1), bytes("new"), 1);
+      // Each has room for a few even so.
+      for (int i = 0; i < 13; i++) {
+        store.put(key(i), new byte[20 << 10], 1);
+      }
+      assertThat(store.stats().notStored()).isEqualTo(0);
+      store.put(key(13), bytes("new"), 1);
       assertThat(store.stats().notStored()).isEqualTo(1);
     } finally {
-      other.clear();
+      other.close();
     }
-    store.put(key(2), bytes("new"), 1);
+    store.put(key(14), bytes("new"), 1);
     assertThat(store.stats().notStored()).isEqualTo(1);
   }
 

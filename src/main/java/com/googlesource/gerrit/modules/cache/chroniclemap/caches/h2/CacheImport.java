@@ -29,28 +29,28 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Takes over one cache from H2: reads its rows and brings each into the store, unless that knows
- * better. Broken off, it begins at the first row again: what is in the store already is passed over
- * quickly. Of a damaged file there is what was read before the damage.
+ * The import of one cache from H2. Each row goes into the store, unless the store has something
+ * newer for its key. An interrupted import starts at the first row again and quickly skips the
+ * values that the store has. Of a damaged file, the rows before the damage are imported.
  *
- * <p>Safe for any thread; one at a time reads the file, others wait for it.
+ * <p>Safe for any thread. One thread at a time reads the file, and others wait for it.
  */
 final class CacheImport {
-  /** So many values in a row that have no room, each in its segment, say that the store is full. */
+  /** The store counts as full after so many values in a row found no room in their segments. */
   private static final int MOST_WITHOUT_ROOM = 256;
 
-  /** How long the store is given to grow before it is asked again, and in all for one value. */
+  /** How long to wait for a growth of the store before a retry, and in all for one value. */
   private static final long GROWTH_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
   private static final long LONGEST_GROWTH_NANOS = TimeUnit.MINUTES.toNanos(2);
 
-  /** How often it is looked how far another thread is. */
+  /** How often to look at the progress of another thread. */
   private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
-  /** How often it is told how far it is. */
-  private static final int ROWS_TOLD = 256;
+  /** After how many rows the report is updated. */
+  private static final int REPORT_ROWS = 256;
 
-  /** Steps of a progress. */
+  /** The number of steps of the whole import. */
   private static final int STEPS = 1000;
 
   private final String cache;
@@ -65,9 +65,9 @@ final class CacheImport {
   private volatile ImportReport report;
 
   /**
-   * Takes over nothing yet.
+   * Makes an import that has not started.
    *
-   * @param before that of an older store of the same cache; null if there is none
+   * @param before the import into an older store of the same cache; null if there is none
    */
   @SuppressWarnings("unchecked")
   CacheImport(PersistentCacheDef<?, ?> def, Store store, Path file, @Nullable CacheImport before) {
@@ -84,7 +84,7 @@ final class CacheImport {
     return cache;
   }
 
-  /** Bytes of H2's file. */
+  /** The size of H2's file in bytes. */
   long fileBytes() {
     try {
       return Files.size(file);
@@ -93,7 +93,7 @@ final class CacheImport {
     }
   }
 
-  /** How often the cache was asked so far for what it does not have. */
+  /** The number of misses of the cache so far. */
   long misses() {
     return store.stats().misses();
   }
@@ -102,7 +102,7 @@ final class CacheImport {
     return report.state() == State.DONE || report.state() == State.FULL;
   }
 
-  /** Takes over what there is. */
+  /** Imports all rows. */
   ImportReport run(SharedPace pace, Progress progress) throws InterruptedException {
     if (!begin(pace, progress)) {
       return report;
@@ -119,20 +119,20 @@ final class CacheImport {
       return report;
     } finally {
       if (report.state() == State.RUNNING) {
-        report = ImportReport.of(cache, State.FAILED, "it failed, see the log");
+        report = ImportReport.of(cache, State.FAILED, "it failed; see the log");
       }
       reading.set(false);
     }
   }
 
-  /** Counts what there is, and changes nothing. */
+  /** Counts the rows and changes nothing. */
   ImportReport count(SharedPace pace, Progress progress) throws InterruptedException {
     if (!begin(pace, progress)) {
       return report;
     }
     try {
       if (isOver()) {
-        return ImportReport.of(cache, State.IN_USE, "it was taken over since the start");
+        return ImportReport.of(cache, State.IN_USE, "it has been imported since the start");
       }
       ImportReport reason = whyNot();
       return reason != null ? reason : new Run(/* dryRun= */ true, pace, progress).run();
@@ -141,7 +141,7 @@ final class CacheImport {
     }
   }
 
-  /** Waits until nobody else reads the file; returns false if that is not to be waited for. */
+  /** Waits until no other thread reads the file. Returns false if the wait was cancelled. */
   private boolean begin(SharedPace pace, Progress progress) throws InterruptedException {
     store.awaitOpened();
     while (!reading.compareAndSet(false, true)) {
@@ -154,7 +154,7 @@ final class CacheImport {
     return true;
   }
 
-  /** Why nothing can be taken over; null if something can be. */
+  /** Why nothing can be imported; null if something can be. */
   @Nullable
   private ImportReport whyNot() {
     if (store.isImportable()) {
@@ -165,15 +165,15 @@ final class CacheImport {
       return ImportReport.of(cache, State.INTERRUPTED, "it was closed");
     }
     return state == StoreState.READY
-        ? ImportReport.of(cache, State.IN_USE, "it was taken over or in use before")
-        : ImportReport.of(cache, State.FAILED, "it has no file, see show");
+        ? ImportReport.of(cache, State.IN_USE, "it was imported or in use before")
+        : ImportReport.of(cache, State.FAILED, "it has no file; see the show command");
   }
 
   private static void show(Progress progress, long read, long rows) {
     progress.step((int) Math.min(STEPS, read * STEPS / Math.max(1, rows)), STEPS);
   }
 
-  /** One reading of the file. */
+  /** One pass over the file. */
   private final class Run {
     private final boolean dryRun;
     private final SharedPace pace;
@@ -191,10 +191,10 @@ final class CacheImport {
     private long withoutRoom;
     private int withoutRoomInARow;
 
-    /** What to know of the end of it, for people. */
+    /** Why the pass ended, for people. */
     private String detail = "";
 
-    /** Whether it was waited in vain for the store to grow. */
+    /** Whether a wait for a growth of the store timed out. */
     private boolean impatient;
 
     Run(boolean dryRun, SharedPace pace, Progress progress) {
@@ -204,15 +204,16 @@ final class CacheImport {
     }
 
     ImportReport run() throws InterruptedException {
-      tell(State.RUNNING, "");
+      report(State.RUNNING, "");
       pace.begin();
-      // What may not all have room comes by its use, though that takes longer to read.
+      // If not all rows may fit, the most recently used come first, although that is slower to
+      // read.
       boolean byUse = fileBytes() > store.stats().maxBytes() / 2;
       try (H2File h2 = H2File.open(file)) {
         rows = h2.count();
-        return tell(rows == 0 ? State.DONE : read(h2, byUse), detail);
+        return report(rows == 0 ? State.DONE : read(h2, byUse), detail);
       } catch (H2Exception e) {
-        return tell(
+        return report(
             State.FAILED,
             read == 0
                 ? e.getMessage()
@@ -234,23 +235,24 @@ final class CacheImport {
         if (!pace.keep(row.value().length, progress)) {
           return State.INTERRUPTED;
         }
-        if (read % ROWS_TOLD == 0) {
-          tell(State.RUNNING, "");
+        if (read % REPORT_ROWS == 0) {
+          report(State.RUNNING, "");
         }
       }
       return withoutRoom > 0 ? full() : State.DONE;
     }
 
-    /** The store is full, as it may be by its bound; or the disk, for a while. */
+    /** Ends the pass, as the store has reached its limit or could not grow on a full disk. */
     private State full() {
       if (!impatient) {
         return State.FULL;
       }
-      detail = "its file could not grow for minutes, and the rest of what H2 has needs that";
+      detail =
+          "its file could not grow for minutes, and the remaining rows have no room without that";
       return State.INTERRUPTED;
     }
 
-    /** Returns RUNNING to go on. */
+    /** Handles a row. Returns RUNNING to continue. */
     private State take(H2File.Row row) throws InterruptedException {
       byte[] key = row.version() == version ? keyOf(row) : null;
       if (key == null) {
@@ -262,7 +264,7 @@ final class CacheImport {
         bytes += row.value().length;
         return State.RUNNING;
       }
-      ImportResult result = bringIn(key, row);
+      ImportResult result = importRow(key, row);
       withoutRoomInARow = result == ImportResult.NO_ROOM ? withoutRoomInARow + 1 : 0;
       switch (result) {
         case STORED -> {
@@ -280,13 +282,13 @@ final class CacheImport {
       return withoutRoomInARow == MOST_WITHOUT_ROOM ? full() : State.RUNNING;
     }
 
-    private ImportResult bringIn(byte[] key, H2File.Row row) throws InterruptedException {
+    private ImportResult importRow(byte[] key, H2File.Row row) throws InterruptedException {
       ImportResult result = store.importValue(key, row.value(), row.created());
       long waiting = System.nanoTime();
       while (result == ImportResult.LATER) {
         impatient |= System.nanoTime() - waiting > LONGEST_GROWTH_NANOS;
         if (impatient) {
-          // The disk may be full: what has room even so is taken over.
+          // The disk may be full. Values that still have room are imported.
           return ImportResult.NO_ROOM;
         }
         if (!pace.await(GROWTH_NANOS, progress)) {
@@ -297,7 +299,7 @@ final class CacheImport {
       return result;
     }
 
-    /** As the store knows it; null if the serializer does not know such a key. */
+    /** The key as the store has it; null if the serializer cannot write it. */
     @Nullable
     private byte[] keyOf(H2File.Row row) {
       if (row.key() instanceof byte[] stored) {
@@ -310,7 +312,7 @@ final class CacheImport {
       }
     }
 
-    private ImportReport tell(State state, String why) {
+    private ImportReport report(State state, String why) {
       ImportReport now =
           new ImportReport(
               cache,

@@ -14,7 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2;
 
-/** Tells people why H2 could not read one of its files, or a row of it. */
+/** Thrown if H2 cannot read one of its files. The message is for people. */
 final class H2Exception extends Exception {
   private static final long serialVersionUID = 1L;
 

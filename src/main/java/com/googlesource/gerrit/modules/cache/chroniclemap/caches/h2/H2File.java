@@ -25,25 +25,25 @@ import java.sql.Types;
 import java.util.Properties;
 
 /**
- * The file in which Gerrit's H2 keeps one cache, opened read-only: not a byte of it changes, and no
- * other file is written beside it, also where its last user was killed; H2 may delete what a killed
- * compaction of its own left there. Another process can't have it open meanwhile.
+ * The file of one of Gerrit's H2 caches, opened read-only. The file does not change, and no other
+ * file is written beside it, even if its last user was killed. H2 itself may delete the remains of
+ * its own killed compaction. No other process can open the file meanwhile.
  *
- * <p>What is in it, as Gerrit's H2CacheImpl (3.9 to 3.14, H2 of version 2) makes it: {@code
- * NAME-v2.mv.db} with one table {@code data(k, v, created, accessed, space, version)}. {@code k} is
- * a VARCHAR for caches whose keys are strings and the serialized key otherwise, {@code v} the
- * serialized value, {@code version} that of the cache's definition. There are indexes on (version,
- * k) and accessed.
+ * <p>The layout is that of Gerrit's H2CacheImpl (3.9 to 3.14, with H2 version 2): {@code
+ * NAME-v2.mv.db} has one table {@code data(k, v, created, accessed, space, version)}. {@code k} is
+ * a VARCHAR for caches whose keys are strings and the serialized key otherwise, {@code v} is the
+ * serialized value, and {@code version} is that of the cache's definition. There are indexes on
+ * (version, k) and on accessed.
  *
- * <p>For one thread. Memory does not grow with the rows: they are streamed.
+ * <p>For one thread. Rows are streamed, so the memory in use does not grow with them.
  */
 final class H2File implements AutoCloseable {
   private static final String SUFFIX = "-v2.mv.db";
 
-  /** KB of H2's own page cache; by default it takes a sixteenth of the heap. */
+  /** The size of H2's page cache in KB. By default it takes a sixteenth of the heap. */
   private static final int CACHE_KB = 4096;
 
-  // H2's ErrorCode.
+  // Codes of H2's ErrorCode.
   private static final int ALREADY_OPEN = 90020;
   private static final int NO_TABLES = 42104;
 
@@ -63,17 +63,17 @@ final class H2File implements AutoCloseable {
     this.connection = connection;
   }
 
-  /** Where H2 keeps a cache. */
+  /** The file of a cache in H2's folder. */
   static Path pathOf(Path folder, String cache) {
     return folder.resolve(cache + SUFFIX);
   }
 
-  /** Whether a file's name is that of a cache of H2's. */
+  /** Whether a file has the name of an H2 cache. */
   static boolean isOne(Path file) {
     return file.getFileName().toString().endsWith(SUFFIX);
   }
 
-  /** The cache of a file for which {@link #isOne} holds. */
+  /** The name of the cache of a file for which {@link #isOne} is true. */
   static String cacheOf(Path file) {
     String name = file.getFileName().toString();
     return name.substring(0, name.length() - SUFFIX.length());
@@ -88,7 +88,7 @@ final class H2File implements AutoCloseable {
     try {
       Connection connection = driver().connect(url, new Properties());
       if (connection == null) {
-        throw new H2Exception("the H2 of this Gerrit does not know " + url);
+        throw new H2Exception("the H2 of this Gerrit does not support " + url);
       }
       return new H2File(connection);
     } catch (SQLException | RuntimeException | LinkageError e) {
@@ -96,7 +96,7 @@ final class H2File implements AutoCloseable {
     }
   }
 
-  /** As a service it would not be found: Gerrit's launcher has a class loader of its own. */
+  /** Loads H2's driver by name, as Gerrit's own class loader does not offer it as a service. */
   private static Driver driver() throws H2Exception {
     try {
       return Class.forName("org.h2.Driver", true, H2File.class.getClassLoader())
@@ -104,7 +104,7 @@ final class H2File implements AutoCloseable {
           .getDeclaredConstructor()
           .newInstance();
     } catch (ReflectiveOperationException e) {
-      throw new H2Exception("this Gerrit has no H2 any more", e);
+      throw new H2Exception("this Gerrit no longer has H2", e);
     }
   }
 
@@ -121,8 +121,8 @@ final class H2File implements AutoCloseable {
   }
 
   /**
-   * Rows there are, of any version; none if there is no table, as nobody has used the cache. Takes
-   * no time that grows with them.
+   * Counts the rows of all versions, in constant time. There is no table, and so no row, if the
+   * cache was never used.
    */
   long count() throws H2Exception {
     try (Statement counting = connection.createStatement();
@@ -136,15 +136,15 @@ final class H2File implements AutoCloseable {
     }
   }
 
-  /** Once: from here on {@link #next} answers all rows, in the order in which they were made. */
+  /** Has {@link #next} return all rows in the order of their creation. Must be called only once. */
   void readAll() throws H2Exception {
     query("SELECT version, k, v, created FROM data ORDER BY _ROWID_");
   }
 
   /**
-   * Once: from here on {@link #next} answers all rows, those that were asked for last first.
+   * Has {@link #next} return all rows, the most recently used first. Must be called only once.
    *
-   * @return false if H2 has no index for that, and so would have to sort all of them in memory
+   * @return false if H2 has no index for this order and would have to sort all rows in memory
    */
   boolean readLastUsedFirst() throws H2Exception {
     String sql = "SELECT version, k, v, created FROM data ORDER BY accessed DESC";
@@ -162,7 +162,7 @@ final class H2File implements AutoCloseable {
 
   private void query(String sql) throws H2Exception {
     try {
-      // Open until the database is shut down.
+      // The statement stays open until the database is shut down.
       rows = connection.createStatement().executeQuery(sql);
       hasTextKeys = rows.getMetaData().getColumnType(2) == Types.VARCHAR;
     } catch (SQLException | RuntimeException e) {
@@ -170,7 +170,7 @@ final class H2File implements AutoCloseable {
     }
   }
 
-  /** The next row; null if there is none. */
+  /** Returns the next row; null if there is none. */
   @Nullable
   Row next() throws H2Exception {
     try {
@@ -188,8 +188,8 @@ final class H2File implements AutoCloseable {
   }
 
   /**
-   * Lets go of the file, whatever state it is in. To close the connection would not do: Gerrit has
-   * H2 keep its files open when nobody uses them, and that is noted in them.
+   * Closes the file, whatever its state. Closing the connection is not enough, since a setting in
+   * Gerrit's H2 files keeps them open when they are not in use.
    */
   @Override
   public void close() {

@@ -46,24 +46,25 @@ import java.util.logging.Level;
 import java.util.stream.Stream;
 
 /**
- * Takes over what Gerrit's H2 caches hold, so that a site that switches does not begin with empty
- * caches and nobody has to sign in again.
+ * The imports from Gerrit's H2 caches. After a switch to this module, caches need not start empty
+ * and users need not sign in again.
  *
- * <p>By itself only when H2 was in use until just now: web sessions and OAuth tokens at once,
- * before Gerrit answers requests if that takes less than {@value #FIRST_SECONDS} s; then, when
- * Gerrit is ready, one cache after the other, the one first that is asked most for what it does not
- * have. On one thread, which leaves most of its time to others.
+ * <p>Imports run automatically only if H2 was in use recently. Web sessions and OAuth tokens come
+ * first, before Gerrit answers requests if that takes less than {@value #FIRST_SECONDS} s. When
+ * Gerrit is ready, the other caches follow one by one, starting with the cache that has most
+ * misses. A single thread runs the imports, and is idle most of the time.
  *
- * <p>What keeps an invalidated value from coming back:
+ * <p>An invalidated value is never imported:
  *
  * <ul>
- *   <li>While values come in, {@link Store#importValue} lets all that was changed since the start
- *       win; of sessions and tokens also what somebody was told is not there.
- *   <li>What was broken off goes on only where nothing was changed since, which the store notes.
- *   <li>What H2 had when this module was ready for the first time is not begun any more, whatever
- *       becomes of the stores; {@link ImportLedger} notes that beside H2's files.
- *   <li>If H2 or another module was in use in between, or nobody knows, the stores begin empty, and
- *       in doubt nothing comes in either; but for those whose values depend on their keys alone.
+ *   <li>During an import, {@link Store#importValue} skips each key that has changed since the
+ *       start. For sessions and tokens, it also skips each key that was reported as missing.
+ *   <li>An interrupted import resumes only if nothing has changed since, which the store records.
+ *   <li>Caches that H2 had when this module was first ready are never imported from the beginning
+ *       again. {@link ImportLedger} records them beside H2's files.
+ *   <li>If H2 or another module was in use since the last start, or in case of doubt, the stores
+ *       start empty. In case of doubt nothing is imported either. Caches whose values depend on
+ *       their keys alone are exempt.
  * </ul>
  *
  * <p>Safe for any thread.
@@ -71,12 +72,12 @@ import java.util.stream.Stream;
 public final class H2Imports {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** Whose loss users would notice: they would have to sign in again. */
+  /** The caches whose loss users would notice, as they would have to sign in again. */
   private static final ImmutableSet<String> FIRST = ImmutableSet.of("web_sessions", "oauth_tokens");
 
   private static final int FIRST_SECONDS = 2;
 
-  /** What H2 held longer ago than this is not taken over by itself. */
+  /** The age from which H2 files are not imported automatically. */
   private static final Duration RECENT = Duration.ofDays(7);
 
   private static final long STOP_MILLIS = 500;
@@ -89,29 +90,29 @@ public final class H2Imports {
   private final CountDownLatch stopped = new CountDownLatch(1);
   private final Thread thread = new Thread(this::runAll, "cache-chroniclemap-import");
 
-  /** All imports there are, by cache. Guarded by this. */
+  /** All imports by cache. Guarded by this. */
   private final Map<String, CacheImport> imports = new LinkedHashMap<>();
 
-  /** Those that the thread is to run. Guarded by this. */
+  /** The imports that the thread has yet to run. Guarded by this. */
   private final List<CacheImport> waiting = new ArrayList<>();
 
-  /** Caches for which it was asked how to open their stores. Guarded by this. */
+  /** Caches for which {@link #modeOf} was called. Guarded by this. */
   private final Set<String> asked = new HashSet<>();
 
-  /** Of {@link #FIRST}, those that were not run yet. Guarded by this. */
+  /** The number of imports of {@link #FIRST} that have not ended. Guarded by this. */
   private int firstLeft;
 
   /** Guarded by this. */
   private boolean ready;
 
   /**
-   * Looks at what is known of H2's files.
+   * Reads the records on H2's files.
    *
-   * @param folder of H2's files: Gerrit's {@code cache.directory}
+   * @param folder of H2's files, which is Gerrit's {@code cache.directory}
    * @param neverStale names of caches whose values depend on their keys alone
    * @param hasStores whether there are files of stores
-   * @param automatic whether to take over what H2 has without being asked
-   * @param log told what people should know, by level
+   * @param automatic whether to import without a command
+   * @param log gets messages for people, with their level
    */
   public H2Imports(
       Path folder,
@@ -127,21 +128,22 @@ public final class H2Imports {
     thread.setDaemon(true);
   }
 
-  /** The file in which it is noted what is known of H2's files in a folder. */
-  static Path noteIn(Path folder) {
+  /** The file with the records on a folder of H2's files. */
+  static Path recordsIn(Path folder) {
     return folder.resolve(ImportLedger.FILE);
   }
 
   /**
-   * What people are to do where {@link #forget} fails. Never to delete the note: without stores
-   * that is how a site looks that is new to this module, so all that H2 has would come in.
+   * What administrators have to do if {@link #forget} fails. They must not delete the file: without
+   * that file and without stores, a site looks new to this module, so H2's values would be
+   * imported.
    */
   public static String remedyIn(Path folder) {
     return "Before that start, and while no Gerrit runs here, make %s an empty file; do not delete it"
-        .formatted(noteIn(folder));
+        .formatted(recordsIn(folder));
   }
 
-  /** Whether H2 has used a file not long ago. */
+  /** Whether H2 has written a file recently. */
   private boolean isRecent(Path file) {
     try {
       return Files.getLastModifiedTime(file).toInstant().isAfter(Instant.now().minus(RECENT));
@@ -162,39 +164,39 @@ public final class H2Imports {
   }
 
   /**
-   * Why what the stores hold must not be used, for people; empty if it may. If it must not, what is
-   * known is to be {@link #forget forgotten} and all stores that can be stale are to be deleted
-   * before {@link #begin}.
+   * Why the stores must not be used, for people; empty if they may be. If they must not, the caller
+   * has to {@link #forget} the records and to delete all stores that can be stale, before {@link
+   * #begin}.
    */
   public Optional<String> whyStoresAreStale() {
     return switch (ledger.verdict()) {
       case FIRST, CURRENT -> Optional.empty();
       case H2_RAN ->
           Optional.of(
-              "a Gerrit with H2 caches has run since, and may have invalidated some of what they"
-                  + " hold");
+              "a Gerrit with H2 caches has run since, and may have invalidated some of their"
+                  + " values");
       case DOUBT ->
           Optional.of(
               ledger.doubt()
-                  + ", so nobody knows what was invalidated since; nor is anything else taken over"
-                  + " from H2");
+                  + ", so invalidations may be missing; for the same reason nothing is imported from"
+                  + " H2");
     };
   }
 
   /**
-   * Forgets what is known of H2's files and the stores, so that the next start trusts neither.
+   * Deletes the records on H2's files and the stores, so that the next start trusts neither.
    *
    * @param folder of H2's files
-   * @throws IOException if it may still be there
+   * @throws IOException if the records may still exist
    */
   public static void forget(Path folder) throws IOException {
     ImportLedger.forget(folder);
   }
 
   /**
-   * To be called before any store is opened.
+   * Starts the imports. Must be called before any store is opened.
    *
-   * @throws IOException if it can't be noted that the stores are as new as H2's files
+   * @throws IOException if it cannot be recorded that the stores are as new as H2's files
    */
   public void begin() throws IOException {
     Set<String> left = new HashSet<>();
@@ -207,10 +209,10 @@ public final class H2Imports {
   }
 
   /**
-   * How to open the store of a cache. Begun is only what this process is the first to open, once: a
-   * store that has no file then was never changed.
+   * How to open the store of a cache. An import begins only in a store that this process is the
+   * first to open, and only once: if the store has no file then, it was never changed.
    *
-   * @param mayResume whether an import into it was begun and may go on
+   * @param mayResume whether an interrupted import into the store may resume
    */
   public synchronized ImportMode modeOf(String cache, boolean mayResume) {
     if (!Files.exists(H2File.pathOf(folder, cache))) {
@@ -222,20 +224,20 @@ public final class H2Imports {
     return mayResume ? ImportMode.RESUME : ImportMode.NONE;
   }
 
-  /** Whether what is not in a cache must not come in after somebody was told so. */
+  /** Whether keys of a cache must not be imported once they were reported as missing. */
   public static boolean isSecret(String cache) {
     return FIRST.contains(cache);
   }
 
   /**
-   * Takes over a cache whose store was opened in a mode other than NONE, now or later or when asked
-   * to.
+   * Adds the import of a cache, whose store was opened in a mode other than NONE. The import runs
+   * now, later, or on a command.
    */
   public void add(PersistentCacheDef<?, ?> def, Store store) {
     String cache = def.name();
     boolean wait;
     synchronized (this) {
-      // While a plugin is being replaced there are two for a while, and one file.
+      // While a plugin is being reloaded, it has two stores for a while, but one H2 file.
       CacheImport before = imports.get(cache);
       remove(cache);
       CacheImport added = new CacheImport(def, store, H2File.pathOf(folder, cache), before);
@@ -255,7 +257,7 @@ public final class H2Imports {
     }
   }
 
-  /** A cache was closed, or is not one to be taken over any more. */
+  /** Removes the import of a cache that was closed or is no longer to be imported. */
   public synchronized void remove(String cache) {
     CacheImport removed = imports.remove(cache);
     if (removed != null && waiting.remove(removed) && FIRST.contains(cache)) {
@@ -264,7 +266,7 @@ public final class H2Imports {
     }
   }
 
-  /** Gerrit is about to be ready: waits for what is to be there by then, but not for long. */
+  /** Waits a short while for the first imports, when Gerrit is about to be ready. */
   public void ready() {
     awaitFirst();
     try {
@@ -278,7 +280,7 @@ public final class H2Imports {
     }
   }
 
-  /** A store that is lost from now on must not be filled with what H2 held at this start. */
+  /** Has the next start distrust H2's files, as this start's imports could not be recorded. */
   private void forgetAfter(Exception cause) {
     try {
       forget(folder);
@@ -286,9 +288,9 @@ public final class H2Imports {
       cause.addSuppressed(e);
     }
     logger.atWarning().withCause(cause).log(
-        "Cannot note in %s what was taken over from H2. The next start trusts neither H2's files nor"
-            + " the stores if that file is empty. %s",
-        noteIn(folder), remedyIn(folder));
+        "Cannot record in %s what was imported from H2. If that file is empty, the next start trusts"
+            + " neither H2's files nor the stores. %s",
+        recordsIn(folder), remedyIn(folder));
   }
 
   private synchronized void awaitFirst() {
@@ -306,14 +308,14 @@ public final class H2Imports {
     }
   }
 
-  /** Breaks off what is going on; it goes on at the next start. Before the stores are closed. */
+  /** Stops all imports, which resume at the next start. Must be called before stores are closed. */
   public void stop() {
     stopped.countDown();
     synchronized (this) {
       notifyAll();
     }
     try {
-      // Never interrupted: that would close H2's file in the middle of a read, with an error.
+      // The thread is not interrupted, as that would close H2's file in the middle of a read.
       thread.join(STOP_MILLIS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -324,7 +326,7 @@ public final class H2Imports {
     return stopped.getCount() == 0;
   }
 
-  // ---- by itself
+  // ---- automatic imports
 
   private void runAll() {
     try {
@@ -332,11 +334,11 @@ public final class H2Imports {
         run(next);
       }
     } catch (InterruptedException e) {
-      logger.atFine().withCause(e).log("nobody interrupts this thread");
+      logger.atFine().withCause(e).log("The import thread was interrupted");
     }
   }
 
-  /** Waits for the next one; null when it is over. */
+  /** Waits for the next import; null after the stop. */
   @Nullable
   private synchronized CacheImport take() throws InterruptedException {
     while (!isStopped()) {
@@ -352,7 +354,7 @@ public final class H2Imports {
     return null;
   }
 
-  /** What it does not have is asked for most; among those that nobody asks, the smallest. */
+  /** The import of the cache with most misses; among those without misses, the smallest file. */
   private Optional<CacheImport> mostWanted() {
     return waiting.stream()
         .max(
@@ -363,12 +365,12 @@ public final class H2Imports {
   private void run(CacheImport one) throws InterruptedException {
     boolean isFirst = FIRST.contains(one.cache());
     try {
-      tell(
+      log(
           one.run(
               isFirst ? SharedPace.none(stopped) : SharedPace.unnoticed(stopped), Progress.NONE));
     } catch (RuntimeException | Error e) {
-      // What is left of it is left to the next start; the others have their turn.
-      logger.atSevere().withCause(e).log("Cache %s cannot be taken over from H2", one.cache());
+      // The next start resumes this import. The thread goes on with the others.
+      logger.atSevere().withCause(e).log("Cache %s cannot be imported from H2", one.cache());
     } finally {
       if (isFirst) {
         synchronized (this) {
@@ -379,13 +381,13 @@ public final class H2Imports {
     }
   }
 
-  private void tell(ImportReport report) {
+  private void log(ImportReport report) {
     String cache = report.cache();
     switch (report.state()) {
       case DONE, FULL -> {
         log.accept(
             Level.INFO,
-            "Cache %s: took over %d values from H2 in %d ms"
+            "Cache %s: imported %d values from H2 in %d ms"
                 .formatted(cache, report.imported(), report.millis()));
         warnOfDetail(report);
       }
@@ -393,7 +395,7 @@ public final class H2Imports {
       case FAILED ->
           log.accept(
               Level.WARNING,
-              "Cache %s could not be taken over from H2: %s. To try again: ssh HOST cache-chroniclemap import %s"
+              "Cache %s could not be imported from H2: %s. To try again: ssh HOST cache-chroniclemap import %s"
                   .formatted(cache, report.detail(), cache));
       case NOTHING, WAITING, RUNNING, IN_USE -> {}
     }
@@ -405,7 +407,7 @@ public final class H2Imports {
     }
   }
 
-  // ---- when asked
+  // ---- imports by command
 
   @Nullable
   private synchronized CacheImport find(String cache) {
@@ -413,8 +415,8 @@ public final class H2Imports {
   }
 
   /**
-   * Takes over a cache now, in the calling thread, which must not be interrupted, and waits for
-   * whoever is doing that.
+   * Imports a cache in the calling thread, which must not be interrupted. If another thread is
+   * importing the cache, waits for that thread.
    *
    * @param dryRun whether to count only
    */
@@ -423,7 +425,7 @@ public final class H2Imports {
     CacheImport known = find(cache);
     if (known == null) {
       return Files.exists(H2File.pathOf(folder, cache))
-          ? ImportReport.of(cache, State.IN_USE, "it was taken over or in use before")
+          ? ImportReport.of(cache, State.IN_USE, "it was imported or in use before")
           : ImportReport.of(cache, State.NOTHING, "H2 has no file of it");
     }
     if (dryRun) {

@@ -38,16 +38,18 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * What is known between two starts of the files of H2: which there were when this module was first
+ * A ledger that lasts from one start to the next: which H2 files existed when this module was first
  * in use, and whether a Gerrit with H2 has run since.
  *
- * <p>The latter is told by H2's file of the web sessions, which only a daemon opens: by its size
- * and all of its bytes, or the first and last of them where there are very many. Times of files
- * would not do, as a copy of a site has others. For files of other modules they have to do.
+ * <p>H2's file of the web sessions, which only a daemon opens, tells whether H2 has run. Its size
+ * and its bytes are compared; of a very large file, only the first and the last bytes. File times
+ * are not compared, since a copy of a site has other times. Only for files of other modules, times
+ * have to do.
  *
- * <p>It stands in a file of its own beside those of H2: whoever deletes the folder of the stores
- * must not get back what H2 held long ago. Lines of text: the format and the fingerprint of H2's
- * file of the web sessions, "none" or "unknown"; the names of caches; and a SHA-256 of all that.
+ * <p>The ledger is a file beside those of H2, so that nobody brings H2's old values back by
+ * deleting the folder of the stores. It consists of lines of text: the format and the fingerprint
+ * of H2's file of the web sessions ("none" or "unknown" without one), the names of caches, and a
+ * SHA-256 of all other lines.
  *
  * <p>Safe for any thread.
  */
@@ -56,7 +58,7 @@ final class ImportLedger {
   private static final String WITNESS_CACHE = "web_sessions";
   private static final String NONE = "none";
 
-  /** Names of files in which the known module of this kind keeps caches: cache and version. */
+  /** The file names, made of cache and version, of the other known Chronicle-Map module. */
   private static final Pattern OTHERS = Pattern.compile(".+_-?\\d+\\.dat");
 
   private static final String UNKNOWN = "unknown";
@@ -64,21 +66,21 @@ final class ImportLedger {
   private static final FileAttribute<Set<PosixFilePermission>> OWNER_ONLY =
       PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
 
-  /** To be changed with the way in which a fingerprint is made. */
+  /** The version of the format. It must change when fingerprints are made in another way. */
   private static final String FORMAT = "2 ";
 
-  /** Files up to twice so many bytes are looked at as a whole, of others this much at both ends. */
-  private static final int LOOKED_AT = 32 << 20;
+  /** The bytes at each end of a file that its fingerprint covers. */
+  private static final int COVERED = 32 << 20;
 
-  /** What to make of what an earlier start has left. */
+  /** The result of comparing the ledger with the files. */
   enum Verdict {
-    /** This is the first start: there is nothing yet. */
+    /** This is the first start with this module. */
     FIRST,
     /** The stores are as new as H2's files. */
     CURRENT,
     /** A Gerrit with H2 has run since. */
     H2_RAN,
-    /** Nobody knows which of them is newer. */
+    /** It is not known whether the stores or H2's files are newer. */
     DOUBT
   }
 
@@ -87,23 +89,23 @@ final class ImportLedger {
   private final Verdict verdict;
   private final String doubt;
 
-  /** What H2's file of the web sessions is like. */
+  /** The current fingerprint of H2's file of the web sessions. */
   private String witnessNow;
 
-  /** What it was like. */
+  /** The fingerprint in the ledger. */
   private final String witnessBefore;
 
-  /** Names that were noted, and whose files H2 has not written to since. */
+  /** Caches in the ledger whose files H2 has not written since. */
   private final Set<String> untouched = new TreeSet<>();
 
-  /** What was noted before this process. Guarded by this. */
+  /** The caches that earlier processes have recorded. Guarded by this. */
   private Set<String> seenBefore;
 
-  /** What is noted. Guarded by this. */
+  /** The caches in the ledger. Guarded by this. */
   private Set<String> seen;
 
   /**
-   * Reads what is known.
+   * Reads the ledger.
    *
    * @param folder of H2's files
    * @param hasStores whether there are files of stores
@@ -120,7 +122,8 @@ final class ImportLedger {
       lines = text.lines().toList();
       if (text.isEmpty()) {
         why =
-            file + " is empty: caches were in memory only, or it could not be noted what is in use";
+            file
+                + " is empty: caches were in memory only, or the files in use could not be recorded";
       } else if (lines.size() < 2
           || !lines.get(0).startsWith(FORMAT)
           || !text.equals(textOf(lines.subList(0, lines.size() - 1)))) {
@@ -130,7 +133,7 @@ final class ImportLedger {
       first = !hasStores;
       why = first ? "" : "there is no " + file;
     } catch (IOException e) {
-      why = file + " can't be read: " + e;
+      why = file + " cannot be read: " + e;
     }
     if (why.isEmpty()) {
       why = whoElseRan(folder, first ? witnessFile : file);
@@ -140,11 +143,11 @@ final class ImportLedger {
     this.seen = new TreeSet<>(known ? lines.subList(1, lines.size() - 1) : List.of());
     this.seenBefore = seen;
     if (why.isEmpty() && witnessNow.equals(UNKNOWN)) {
-      why = witnessFile + " can't be read";
+      why = witnessFile + " cannot be read";
     } else if (known && witnessBefore.equals(UNKNOWN)) {
       why = witnessFile + " could not be read before";
     } else if (known && witnessBefore.equals(NONE) && !witnessNow.equals(NONE)) {
-      why = witnessFile + " was not there before";
+      why = witnessFile + " did not exist before";
     }
     this.doubt = why;
     if (!why.isEmpty()) {
@@ -156,12 +159,12 @@ final class ImportLedger {
       this.verdict = same ? Verdict.CURRENT : Verdict.H2_RAN;
     }
     if (verdict == Verdict.H2_RAN) {
-      // That of a plugin that was not there, say.
+      // Such a cache may be that of a plugin that was not installed meanwhile.
       seen.stream().filter(cache -> !isNewer(H2File.pathOf(folder, cache))).forEach(untouched::add);
     }
   }
 
-  /** Whether a file was written to after this one; in doubt it was not. */
+  /** Whether an H2 file was written after the ledger; false in case of doubt. */
   private boolean isNewer(Path h2) {
     return isNewer(h2, file);
   }
@@ -175,9 +178,9 @@ final class ImportLedger {
   }
 
   /**
-   * Tells of files that another module for Chronicle-Map caches has written after H2, or this
-   * module, was first in use; empty if there are none. It too is put in H2's place, and who signed
-   * out with it is signed in with H2 and here.
+   * Finds a file that another module for Chronicle-Map caches has written since. Users who signed
+   * out with that module may still be signed in with H2 and with this module. Empty if there is no
+   * such file.
    */
   private static String whoElseRan(Path folder, Path since) {
     try (Stream<Path> files = Files.list(folder)) {
@@ -191,7 +194,7 @@ final class ImportLedger {
       // A new site.
       return "";
     } catch (IOException | UncheckedIOException e) {
-      return folder + " can't be read: " + e;
+      return folder + " cannot be read: " + e;
     }
   }
 
@@ -204,8 +207,8 @@ final class ImportLedger {
     try (FileChannel channel = FileChannel.open(h2)) {
       long size = channel.size();
       Hasher hasher = Hashing.sha256().newHasher().putLong(size);
-      addBytes(channel, 0, Math.min(size, LOOKED_AT), hasher);
-      addBytes(channel, Math.max(LOOKED_AT, size - LOOKED_AT), LOOKED_AT, hasher);
+      addBytes(channel, 0, Math.min(size, COVERED), hasher);
+      addBytes(channel, Math.max(COVERED, size - COVERED), COVERED, hasher);
       return hasher.hash().toString();
     } catch (NoSuchFileException e) {
       return NONE;
@@ -233,15 +236,15 @@ final class ImportLedger {
     return verdict;
   }
 
-  /** What nobody knows, for people; empty unless there is doubt. */
+  /** The reason of the doubt, for people; empty if there is none. */
   String doubt() {
     return doubt;
   }
 
   /**
-   * Has the next start be in doubt, for it finds the ledger empty. To be called before stores that
-   * may not be current are deleted, should all else fail, and where it can't be noted what is in
-   * use. Needs no room on the disk if the ledger is there.
+   * Empties the ledger, so that the next start is in doubt. Must be called before stale stores are
+   * deleted, in case that fails, and if the files in use cannot be recorded. If there is a ledger,
+   * this needs no disk space.
    *
    * @param folder of H2's files
    */
@@ -250,7 +253,7 @@ final class ImportLedger {
     try {
       makeEmpty(file);
     } catch (IOException e) {
-      // It may belong to somebody else, and the folder be ours.
+      // The file may belong to another user, but the folder to this one.
       try {
         Path next = file.resolveSibling(FILE + ".next");
         Files.deleteIfExists(next);
@@ -288,17 +291,17 @@ final class ImportLedger {
   }
 
   /**
-   * Notes that what is in the stores is not older than H2's files.
+   * Records that the stores are not older than H2's files.
    *
-   * @param names of caches that are not to be taken over from their beginning
-   * @throws IOException if that can't be noted
+   * @param names of caches whose import must not begin
+   * @throws IOException if the ledger cannot be written
    */
   synchronized void begin(Set<String> names) throws IOException {
     if (verdict != Verdict.CURRENT) {
       seen = new TreeSet<>(untouched);
     }
     if (witnessNow.equals(UNKNOWN)) {
-      // It may have been a passing error, and nothing comes in at this start anyway.
+      // The error may have been temporary, and nothing is imported at this start anyway.
       witnessNow = fingerprint(witnessFile);
     }
     seenBefore = new TreeSet<>(seen);
@@ -307,7 +310,7 @@ final class ImportLedger {
       return;
     }
     if (!witnessNow.equals(NONE) && !witnessNow.equals(UNKNOWN)) {
-      // Or else it might be another one after a loss of power, as if H2 had run.
+      // After a loss of power the file could be another one, as if H2 had run, unless it is synced.
       try (FileChannel channel = FileChannel.open(witnessFile)) {
         channel.force(true);
       }
@@ -315,14 +318,12 @@ final class ImportLedger {
     save(names);
   }
 
-  /**
-   * Whether a cache was noted, by an earlier process, as not to be taken over from its beginning.
-   */
+  /** Whether an earlier process has recorded that the import of a cache must not begin. */
   synchronized boolean wasSeen(String cache) {
     return seenBefore.contains(cache);
   }
 
-  /** Notes that caches are not to be taken over from their beginning any more. */
+  /** Records that the imports of caches must not begin again. */
   synchronized void see(Set<String> names) throws IOException {
     if (!seen.containsAll(names)) {
       save(names);

@@ -15,20 +15,20 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2;
 
 /**
- * How the import of one cache from H2 stands, or what it would do.
+ * The progress or the result of an import of one cache from H2.
  *
- * @param cache its name
- * @param state how far it is
- * @param detail what to know of that, for people; empty if there is nothing to say
- * @param rows that H2 has, of any version
- * @param read rows that were looked at
- * @param imported values that are in the store now, or with a dry run would be
- * @param bytes of these values
- * @param known values that were left because the store knows better
- * @param otherVersion values that were left because another version of the cache made them
- * @param tooOld values that were left because of the cache's maxAge
- * @param tooLarge values that were left because no file of the store has room for one of that size
- * @param millis how long it took
+ * @param cache the name of the cache
+ * @param state the state of the import
+ * @param detail the reason of the state, for people; empty if there is none
+ * @param rows the number of rows in H2, of all versions
+ * @param read the number of rows that were read
+ * @param imported the number of values that were imported or, in a dry run, would be
+ * @param bytes the size of these values
+ * @param known values that were skipped because the store has something newer
+ * @param otherVersion values that were skipped because another version of the cache made them
+ * @param tooOld values that were skipped because of the cache's maxAge
+ * @param tooLarge values that were skipped because no file of the store can hold such a size
+ * @param millis the duration
  */
 public record ImportReport(
     String cache,
@@ -43,27 +43,27 @@ public record ImportReport(
     long tooOld,
     long tooLarge,
     long millis) {
-  /** How far an import is. */
+  /** The state of an import. */
   public enum State {
     /** H2 has no file for the cache. */
     NOTHING,
-    /** It has not begun. */
+    /** The import has not started. */
     WAITING,
-    /** It is going on. */
+    /** The import is running. */
     RUNNING,
-    /** All that is of use was taken over. */
+    /** All useful values were imported. */
     DONE,
-    /** The store is full: what was not taken over has no room. */
+    /** The store is full, so the remaining values have no room. */
     FULL,
-    /** It was interrupted and goes on at the next start or command. */
+    /** The import was interrupted and resumes at the next start or command. */
     INTERRUPTED,
     /** H2 could not read the file. */
     FAILED,
-    /** The cache was in use before, so what H2 holds may have been invalidated since. */
+    /** The cache was in use before, so H2's values may have been invalidated since. */
     IN_USE
   }
 
-  /** The report of an import of which nothing was read. */
+  /** Makes the report of an import that has read nothing. */
   public static ImportReport of(String cache, State state, String detail) {
     return new ImportReport(cache, state, detail, 0, 0, 0, 0, 0, 0, 0, 0, 0);
   }

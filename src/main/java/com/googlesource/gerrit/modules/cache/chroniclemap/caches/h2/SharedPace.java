@@ -21,31 +21,31 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Keeps an import from taking more of the machine than it should: a part of one processor at most,
- * by the processor time of its thread, so that it takes hardly less where the processors are busy;
- * half of the time of a disk at most; and so many bytes a second at most.
+ * A limit of the load that an import puts on the machine. It bounds the share of one processor,
+ * measured by the CPU time of the thread so that busy processors hardly slow the import down; the
+ * share of the disk's time, which is half; and the bytes read per second.
  *
  * <p>For one thread.
  */
 final class SharedPace {
   private static final long WORK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
-  /** A moment in which the machine stood still is not to be made up for. */
+  /** The longest rest, so that a pause of the whole machine is not made up for. */
   private static final long LONGEST_REST_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
-  /** How often it is looked whether to break off. */
+  /** How often to check whether the import was cancelled. */
   private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
   private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
   private final CountDownLatch stopped;
 
-  /** It takes the n-th part of one processor. */
+  /** The import takes the n-th part of one processor. */
   private final int part;
 
   private final long bytesPerSecond;
 
-  /** When it began to work, and what it has read and taken of a processor since. */
+  /** When the current work began; below, what it has read and its CPU time at that moment. */
   private long begun;
 
   private long bytes;
@@ -64,23 +64,24 @@ final class SharedPace {
   }
 
   /**
-   * So that nobody notices: a GB of values of 8 KB takes less than two minutes, of small ones more.
+   * Makes a pace that nobody notices. A GB of values of 8 KB takes less than two minutes; one of
+   * small values takes longer.
    */
   static SharedPace unnoticed(CountDownLatch stopped) {
     return new SharedPace(stopped, 8, 10 << 20);
   }
 
-  /** For who waits for it. */
+  /** Makes a pace for a command, for whose end somebody waits. */
   static SharedPace brisk(CountDownLatch stopped) {
     return new SharedPace(stopped, 4, 32 << 20);
   }
 
-  /** As fast as it goes. */
+  /** Makes a pace without limits. */
   static SharedPace none(CountDownLatch stopped) {
     return new SharedPace(stopped, 1, Long.MAX_VALUE);
   }
 
-  /** The work begins now. */
+  /** Starts the measurement of work. */
   void begin() {
     begun = System.nanoTime();
     cpuBegun = cpu();
@@ -88,10 +89,10 @@ final class SharedPace {
   }
 
   /**
-   * To be called after each row; may rest.
+   * Rests if necessary. Must be called after each row.
    *
    * @param read bytes of the row
-   * @return false if the work is to be broken off
+   * @return false if the import was cancelled
    */
   boolean keep(int read, Progress progress) throws InterruptedException {
     bytes += read;
@@ -101,16 +102,16 @@ final class SharedPace {
     }
     long atLeast = (long) ((double) bytes / bytesPerSecond * TimeUnit.SECONDS.toNanos(1));
     long cpu = cpu() - cpuBegun;
-    // Where it waited for the disk it rests as long, so that others come to it.
+    // Rests as long as it has waited for the disk, so that others can use the disk too.
     long rest = part == 1 ? 0 : Math.max(part * cpu - passed, passed - cpu);
     rest = Math.min(rest, LONGEST_REST_NANOS);
     return await(Math.max(0, Math.max(rest, atLeast - passed)), progress);
   }
 
   /**
-   * Waits, which is no work.
+   * Waits without counting the time as work.
    *
-   * @return false if the work is to be broken off
+   * @return false if the import was cancelled
    */
   boolean await(long nanos, Progress progress) throws InterruptedException {
     long end = System.nanoTime() + nanos;

@@ -13,7 +13,7 @@
 // limitations under the License.
 
 /**
- * Takes over what Gerrit's H2 caches hold. Knows how Gerrit's H2CacheImpl keeps its rows, and reads
- * them with the H2 that Gerrit brings along; writes nothing to its files.
+ * The import from Gerrit's H2 caches. This package knows how Gerrit's H2CacheImpl stores its rows,
+ * and reads them with the H2 that Gerrit includes. It never writes to H2's files.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2;

@@ -14,20 +14,20 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
-/** Layout of a block; specified in {@code resources/Documentation/refs-format.md}. */
+/** The layout of a block, as specified in {@code resources/Documentation/refs-format.md}. */
 public final class BlockFormat {
   public static final byte VERSION = 2;
 
-  /** The file's header says {@code peeled}; see {@link PackedRefsTraits}. */
+  /** Flag: the file's header declares {@code peeled}; see {@link PackedRefsTraits}. */
   static final int PEELED = 1;
 
-  /** The file's header says {@code fully-peeled}. */
+  /** Flag: the file's header declares {@code fully-peeled}. */
   static final int FULLY_PEELED = 1 << 1;
 
-  /** All flags of blocks; a root has these and others. */
+  /** All flags of blocks. A root has these flags and others. */
   public static final int FLAGS = PEELED | FULLY_PEELED;
 
-  /** Of SHA-1, as JGit knows no other. */
+  /** The size of an object id, which is always a SHA-1 in JGit. */
   public static final int ID_BYTES = 20;
 
   public static final int VERSION_AT = 0;
@@ -35,24 +35,24 @@ public final class BlockFormat {
   public static final int COUNT_AT = 2;
   public static final int TAGS_AT = 4;
 
-  /** Every how many entries a name stands in full. */
+  /** The distance of restart points, which are the entries with a full name. */
   public static final int RESTART_EVERY = 8;
 
-  /** A shared length that stands in the two bytes that follow. */
+  /** In the byte of the shared length: the length is in the next two bytes. */
   public static final int LONG_SHARED = 0xFF;
 
-  /** A suffix length that stands in the two bytes that follow. */
+  /** In the byte of the suffix length: the length is in the next two bytes. */
   public static final int LONG_SUFFIX = 0x7F;
 
   /** In the byte of the suffix length: a peeled id follows the suffix. */
   public static final int HAS_PEELED_ID = 0x80;
 
-  /** Zeros at the end, so that a reader may load eight bytes from anywhere. */
+  /** The number of zeros at the end, which allow loads of eight bytes anywhere. */
   public static final int PADDING = 8;
 
   private BlockFormat() {}
 
-  /** Where the offsets of the restarts stand: behind the tags, which are eight for each. */
+  /** The position of the offsets of the restart points, behind eight tags for each point. */
   public static int restartsAt(int count) {
     return TAGS_AT + restarts(count) * RESTART_EVERY;
   }

@@ -18,8 +18,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * Finds blocks by their ids: an open hash table in direct memory. A slot has 24 bytes: the id (16),
- * a number for the slab (4, from 1; 0 in a free slot) and where the block starts there (4).
+ * An index of blocks by id: an open hash table in direct memory. A slot has 24 bytes: the id (16),
+ * the number of the slab plus one (4; 0 in a free slot) and the start of the block in the slab (4).
  *
  * <p>For one thread at a time.
  */
@@ -46,7 +46,7 @@ final class BlockIndex {
     return table.capacity();
   }
 
-  /** Returns the slab's number and where the block starts, or -1 if the id is not known. */
+  /** Returns the slab's number and the start of the block, or -1 if the id is not known. */
   long find(long idHi, long idLo) {
     int at = slot(idHi, idLo) * SLOT;
     int slab = table.getInt(at + SLAB_AT);
@@ -54,9 +54,9 @@ final class BlockIndex {
   }
 
   /**
-   * Makes room for so many more blocks. Adding them does not fail then.
+   * Makes room for so many more blocks, so that adding them cannot fail.
    *
-   * @throws OutOfMemoryError if there is no direct memory for it; nothing has changed then
+   * @throws OutOfMemoryError if there is not enough direct memory; nothing has changed then
    */
   void reserve(int more) {
     int needed = slots;
@@ -68,7 +68,7 @@ final class BlockIndex {
     }
   }
 
-  /** Notes where a block is, unless it is known to be somewhere. */
+  /** Adds a block, unless the index has the block already. */
   void add(long idHi, long idLo, int slab, int start) {
     reserve(1);
     int at = slot(idHi, idLo) * SLOT;
@@ -79,14 +79,14 @@ final class BlockIndex {
     }
   }
 
-  /** Forgets that a block is in that slab; does nothing if it is known to be elsewhere. */
+  /** Removes a block of a slab, unless the index has the block in another slab. */
   void remove(long idHi, long idLo, int slab) {
     int hole = slot(idHi, idLo);
     if (table.getInt(hole * SLOT + SLAB_AT) != slab + 1) {
       return;
     }
     size--;
-    // Those behind that could not have their own slot move up, so that searches find them.
+    // Later entries that were displaced move up, so that searches still find them.
     int mask = slots - 1;
     for (int i = (hole + 1) & mask; table.getInt(i * SLOT + SLAB_AT) != 0; i = (i + 1) & mask) {
       int home = home(table.getLong(i * SLOT + Long.BYTES), mask);
@@ -105,7 +105,7 @@ final class BlockIndex {
     try {
       resize(slots / 2);
     } catch (OutOfMemoryError e) {
-      // It works as it is.
+      // The larger table works, too.
       return;
     }
   }
@@ -113,7 +113,7 @@ final class BlockIndex {
   private void resize(int newSlots) {
     ByteBuffer old = table;
     int oldSlots = slots;
-    // First, for it may fail.
+    // The allocation may fail, so it comes first.
     table = table(newSlots);
     slots = newSlots;
     for (int i = 0; i < oldSlots; i++) {
@@ -125,12 +125,12 @@ final class BlockIndex {
     }
   }
 
-  /** The ids are hashes already. */
+  /** The first slot to try for an id. Ids are hashes already. */
   private static int home(long idLo, int mask) {
     return (int) idLo & mask;
   }
 
-  /** The slot of an id, or the free one for it. */
+  /** The slot of an id, or the free slot in which to put the id. */
   private int slot(long idHi, long idLo) {
     int mask = slots - 1;
     int i = home(idLo, mask);

@@ -26,8 +26,8 @@ import org.eclipse.jgit.lib.ObjectIdRef;
 import org.eclipse.jgit.lib.Ref;
 
 /**
- * Reads a block where it lies: finds names and walks from there. Reused for block after block, by
- * one thread; makes no garbage but the refs asked for.
+ * A cursor over a block in direct memory, which finds names and moves from entry to entry. For one
+ * thread, which reuses it for other blocks. It allocates nothing except the refs that it returns.
  */
 final class BlockView {
   private static final VarHandle WORD =
@@ -50,21 +50,21 @@ final class BlockView {
   private int restartsAt;
   private int idsAt;
 
-  // The entry at which find() or next() stopped.
+  // The current entry.
   private int index;
   private int shared;
   private int suffixAt;
   private int suffixLength;
   private boolean hasPeeledId;
 
-  // The name of the entry at which next() stopped.
+  // The decoded name of the current entry, after seek() or advance().
   private byte[] name = new byte[256];
   private int nameLength;
 
   /**
-   * Starts to read a block.
+   * Opens a block.
    *
-   * @param inUtf16 the order of its list's names
+   * @param inUtf16 the order of the names in the list
    */
   void open(ByteBuffer block, int offset, boolean inUtf16) {
     memory = block;
@@ -79,7 +79,7 @@ final class BlockView {
     idsAt = offset + BlockFormat.idsAt(count);
   }
 
-  /** Forgets the block, so that its memory is not used when it may be gone. */
+  /** Closes the block, so that its memory can be freed. */
   void close() {
     memory = null;
   }
@@ -89,22 +89,22 @@ final class BlockView {
     return count;
   }
 
-  /** Index of the current entry, or the number of refs behind the last. */
+  /** Index of the current entry; the number of refs if the cursor is behind the last entry. */
   int index() {
     return index;
   }
 
   /**
-   * Goes to the first entry whose name is not before the target.
+   * Moves to the first entry whose name is not before the target.
    *
-   * @param target has 8 readable bytes more than {@code length}
-   * @return whether that entry's name is the target
+   * @param target has 8 readable bytes after {@code length}
+   * @return whether the name of that entry is the target
    */
   boolean find(byte[] target, int length) {
     int low = 0;
     int high = BlockFormat.restarts(count);
-    // Bytes that the target has in common with the entry at low, which is before it; so with low
-    // as well as high known, all between have the lesser of both in common with it.
+    // How many bytes the target shares with the entries before low and at high. All entries between
+    // them share at least the smaller number of bytes with the target.
     int lowMatch = 0;
     int highMatch = 0;
     while (low < high) {
@@ -133,10 +133,10 @@ final class BlockView {
   }
 
   /**
-   * Goes to the first entry behind a restart whose name is not before the target.
+   * Moves to the first entry behind a restart point whose name is not before the target.
    *
-   * @param restart has just been read, and is before the target
-   * @param lowMatch how many bytes it has in common with the target
+   * @param restart the restart point, which is the current entry and before the target
+   * @param lowMatch how many bytes its name shares with the target
    */
   private boolean findBehind(int restart, int lowMatch, byte[] target, int length) {
     index = restart * BlockFormat.RESTART_EVERY;
@@ -145,10 +145,10 @@ final class BlockView {
     while (++index < end) {
       entry(next());
       if (shared > match) {
-        continue; // differs from the target where the one before did
+        continue; // differs from the target where the entry before did
       }
       if (shared < match) {
-        return false; // comes after the one before where that one was still like the target
+        return false; // is greater than the entry before at a byte where that one matched
       }
       int more = mismatch(suffixAt, target, match, Math.min(suffixLength, length - match));
       int order = order(more, suffixLength, match + more, target, length);
@@ -164,11 +164,11 @@ final class BlockView {
   }
 
   /**
-   * Goes to the entry with that name, if there is one: most others are passed by their tags, which
-   * stand together, so fewer parts of the memory are waited for than {@link #find} needs.
+   * Moves to the entry with a name, if there is one. Tags exclude most other entries. They are
+   * contiguous, so this method has fewer cache misses than {@link #find}.
    *
-   * @param target has 8 readable bytes more than {@code length}
-   * @param tag of the target
+   * @param target has 8 readable bytes after {@code length}
+   * @param tag the target's {@link NameTag}
    */
   boolean findExact(byte[] target, int length, int tag) {
     long tags = tag * LOW_BITS;
@@ -177,7 +177,7 @@ final class BlockView {
       long differ =
           (long) WORD.get(memory, base + BlockFormat.TAGS_AT + i * BlockFormat.RESTART_EVERY)
               ^ tags;
-      // Not zero if a byte is.
+      // The expression is not zero if one of the bytes is zero.
       if (((differ - LOW_BITS) & ~differ & HIGH_BITS) != 0 && isBehind(i, target, length)) {
         return true;
       }
@@ -201,7 +201,7 @@ final class BlockView {
   }
 
   /**
-   * Order of the current entry and the target, which differ at or end with these bytes.
+   * Compares the current entry with the target at their first difference or end.
    *
    * @param at position in the suffix
    * @param targetAt the same position in the target
@@ -216,7 +216,7 @@ final class BlockView {
     return Names.compareBytes(memory.get(suffixAt + at), target[targetAt], utf16);
   }
 
-  /** How many of the first bytes are the same. */
+  /** Returns how many of the first bytes are equal. */
   private int mismatch(int at, byte[] target, int from, int length) {
     for (int i = 0; i < length; i += Long.BYTES) {
       long differ = (long) WORD.get(memory, at + i) ^ (long) ARRAY_WORD.get(target, from + i);
@@ -227,7 +227,7 @@ final class BlockView {
     return length;
   }
 
-  /** Goes to an entry by index and makes its name. */
+  /** Moves to an entry by index, and decodes its name. */
   void seek(int to) {
     index = to - to % BlockFormat.RESTART_EVERY;
     if (index >= count) {
@@ -241,7 +241,7 @@ final class BlockView {
     }
   }
 
-  /** Goes to the next entry and makes its name, unless there is none. */
+  /** Moves to the next entry, if there is one, and decodes its name. */
   void advance() {
     if (++index < count) {
       entry(next());
@@ -261,12 +261,12 @@ final class BlockView {
     }
   }
 
-  /** Returns whether the name of the current entry, which has been made, starts so. */
+  /** Returns whether the decoded name starts with a prefix. */
   boolean nameStartsWith(byte[] prefix, int length) {
     return nameLength >= length && Arrays.equals(name, 0, length, prefix, 0, length);
   }
 
-  /** Order of the name of the current entry, which has been made, and a target. */
+  /** Compares the decoded name with a target. */
   int compareName(byte[] target, int length, boolean inUtf16) {
     int end = Math.min(nameLength, length);
     int match = Arrays.mismatch(name, 0, end, target, 0, end);
@@ -275,7 +275,7 @@ final class BlockView {
         : Names.compareBytes(name[match], target[match], inUtf16);
   }
 
-  /** The bytes of the name of the current entry, which has been made; until that is left. */
+  /** Returns the bytes of the decoded name, which are valid until the cursor moves. */
   byte[] nameBytes() {
     return name;
   }
@@ -284,7 +284,7 @@ final class BlockView {
     return nameLength;
   }
 
-  /** The name of the current entry, which has been made. */
+  /** Returns the decoded name. */
   String name() {
     return new String(name, 0, nameLength, UTF_8);
   }
@@ -301,7 +301,7 @@ final class BlockView {
         : new ObjectIdRef.Unpeeled(Ref.Storage.PACKED, refName, id);
   }
 
-  /** Returns whether the current entry's id or peeled id is this one. */
+  /** Returns whether an id is the current entry's id or peeled id. */
   boolean pointsTo(int w1, int w2, int w3, int w4, int w5) {
     return isId(idsAt + index * BlockFormat.ID_BYTES, w1, w2, w3, w4, w5)
         || (hasPeeledId && isId(suffixAt + suffixLength, w1, w2, w3, w4, w5));
@@ -328,7 +328,7 @@ final class BlockView {
     return base + unsignedShort(restartsAt + which * Short.BYTES);
   }
 
-  /** Position behind the current entry. */
+  /** Returns the position behind the current entry. */
   private int next() {
     return suffixAt + suffixLength + (hasPeeledId ? BlockFormat.ID_BYTES : 0);
   }

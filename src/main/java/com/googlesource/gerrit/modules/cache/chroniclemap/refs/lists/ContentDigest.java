@@ -19,24 +19,24 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 
 /**
- * Identity of the bytes of a {@code packed-refs} file on this site: the first 128 bits of the
- * SHA-256 over the keyed ids of its chunks.
+ * The identity of a {@code packed-refs} content on this site: the first 128 bits of the SHA-256
+ * over the keyed ids of its chunks.
  *
- * <p>Two different files chosen without knowledge of the site's key have the same digest with a
- * probability of at most 2^-121 (see {@code TextHash}) beyond that of a collision of SHA-256 cut to
- * 128 bits. It must not leave the server.
+ * <p>Different files that were chosen without knowledge of the site's key have the same digest with
+ * a probability of at most 2^-121 (see {@code TextHash}), plus that of a collision of SHA-256
+ * truncated to 128 bits. A digest must not leave the server.
  *
  * @param hi first 64 bits
  * @param lo last 64 bits
  */
 public record ContentDigest(long hi, long lo) {
-  /** A separate name space from any other use of SHA-256 over such bytes. */
+  /** Separates these hashes from any other use of SHA-256 over the same bytes. */
   private static final byte DOMAIN = 'D';
 
   /**
-   * Digests ids of chunks.
+   * Digests the ids of chunks.
    *
-   * @param ids 16 bytes each, between position and limit, which are not moved
+   * @param ids 16 bytes each, between position and limit, which do not move
    */
   public static ContentDigest of(ByteBuffer ids) {
     try {

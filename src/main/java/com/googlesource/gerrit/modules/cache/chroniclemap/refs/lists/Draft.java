@@ -24,19 +24,18 @@ import java.util.Map;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
- * The blocks of a list that is being made, from text or from disk. A block that the memory has
- * already is shared; the others are collected and come into new {@link Slab}s, which are as large
- * as what is in them.
+ * The blocks of a list that is being made, from text or from disk. Blocks that the memory has
+ * already are shared. The others are collected into new {@link Slab}s, which have no unused bytes.
  *
- * <p>For one thread, and for one list; of no use after {@link #finish}.
+ * <p>For one thread and one list. A draft must not be used after {@link #finish}.
  */
 public final class Draft {
-  /** Blocks of more bytes than this together come into more than one slab. */
+  /** The largest size of a slab with more than one block. */
   static final int MOST_SLAB_BYTES = 1 << 20;
 
   private static final int FIRST_BYTES = 8 << 10;
 
-  // Most drafts are never written to: the content has not changed.
+  // Arrays are allocated on demand, as most drafts stay empty: their content has not changed.
   private static final byte[] NO_BYTES = {};
   private static final long[] NO_IDS = {};
   private static final int[] NO_STARTS = {};
@@ -45,7 +44,7 @@ public final class Draft {
   private final Map<ContentDigest, Place> places = new HashMap<>();
   private final List<Slab> slabs = new ArrayList<>();
 
-  // What is not in a slab yet.
+  // The blocks that are not in a slab yet.
   private byte[] bytes = NO_BYTES;
   private int used;
   private long[] ids = NO_IDS;
@@ -53,14 +52,13 @@ public final class Draft {
   private int blocks;
 
   private int made;
-  private boolean finished;
 
   /**
-   * Where a block is.
+   * The place of a block.
    *
-   * @param slab in use by others; null for one of the draft's own
-   * @param number of the draft's own slab
-   * @param start in the slab
+   * @param slab a slab of another list; null for a slab of this draft
+   * @param number the number of the draft's slab
+   * @param start the start of the block in the slab
    */
   private record Place(@Nullable Slab slab, int number, int start) {}
 
@@ -68,13 +66,13 @@ public final class Draft {
     this.memory = memory;
   }
 
-  /** Takes a block from the memory if it is there. */
+  /** Takes a block from the memory. Returns false if the memory does not have the block. */
   public boolean share(long idHi, long idLo) {
     ContentDigest id = new ContentDigest(idHi, idLo);
     if (places.containsKey(id)) {
       return true;
     }
-    ListMemory.Found found = memory.find(idHi, idLo);
+    ListMemory.HeldBlock found = memory.find(idHi, idLo);
     if (found == null) {
       return false;
     }
@@ -83,10 +81,9 @@ public final class Draft {
   }
 
   /**
-   * Adds a block, unless it is here.
+   * Adds a block, unless the draft or the memory has it.
    *
-   * @param block the bytes between position and limit; the buffer may be used again when this
-   *     returns
+   * @param block the bytes between position and limit, which are copied
    */
   public void put(long idHi, long idLo, ByteBuffer block) {
     if (share(idHi, idLo)) {
@@ -114,14 +111,9 @@ public final class Draft {
     made++;
   }
 
-  /** Blocks that were not in the memory. */
+  /** Returns the number of blocks that were not in the memory. */
   public int made() {
     return made;
-  }
-
-  /** Whether a list was made of it. */
-  public boolean isFinished() {
-    return finished;
   }
 
   private void closeSlab() {
@@ -136,9 +128,9 @@ public final class Draft {
   /**
    * Makes the list.
    *
-   * @param root its blocks were put here, or are those of {@code old}
-   * @param old a list whose blocks may be used again; null if there is none
-   * @param onDisk whether the disk has it all
+   * @param root the root, whose blocks were put here or belong to {@code old}
+   * @param old a list whose blocks may be reused; null if there is none
+   * @param onDisk whether the root and all blocks are on disk
    */
   public ParsedRefs finish(Root root, @Nullable ParsedRefs old, boolean onDisk) {
     if (blocks > 0) {
@@ -147,7 +139,6 @@ public final class Draft {
     slabs.forEach(slab -> slab.onDisk = onDisk);
     HeldBlocks held = held(root, old);
     held.rootOnDisk = onDisk;
-    finished = true;
     return new ParsedRefs(root, held);
   }
 
@@ -180,13 +171,13 @@ public final class Draft {
     return new HeldBlocks(all.toArray(Slab[]::new), at);
   }
 
-  /** Blocks that are used again stand in the older list in the same order. */
+  /** Finds a reused block, as the older list has the reused blocks in the same order. */
   private static int findIn(@Nullable ParsedRefs old, int from, long idHi, long idLo) {
     for (int i = from; old != null && i < old.root().blocks(); i++) {
       if (old.root().idHi(i) == idHi && old.root().idLo(i) == idLo) {
         return i;
       }
     }
-    throw new IllegalStateException("a list was made without one of its blocks");
+    throw new IllegalStateException("a block of the list is missing");
   }
 }

@@ -19,27 +19,26 @@ import java.util.IdentityHashMap;
 import java.util.Set;
 
 /**
- * Where the blocks of one list lie: as long as anyone has the list, its blocks are there. Immutable
- * but for a note; any thread may read.
+ * The blocks of one list, which stay in memory as long as the list is reachable. Immutable except
+ * for the flag {@link #rootOnDisk}. Any thread may read.
  */
 public final class HeldBlocks {
   private static final int SLAB_SHIFT = 32;
 
-  /** How many slabs may be used by less than half of what a slab can hold. */
+  /** How many slabs may be less than half used. */
   static final int MOST_POOR = 512;
 
-  /** Unused bytes that a list may have beyond as many as it uses. */
+  /** How many unused bytes a list may hold in addition to the bytes that it uses. */
   private static final int SPARE_BYTES = 1 << 20;
 
   private final Slab[] slabs;
 
-  /** For each block the number of its slab, and where it starts there. */
+  /** For each block, the number of its slab and its start in the slab. */
   private final long[] places;
 
   /** Whether the root has been handed to the disk. */
   public volatile boolean rootOnDisk;
 
-  /** Takes over places. */
   HeldBlocks(Slab[] slabs, long[] places) {
     this.slabs = slabs;
     this.places = places;
@@ -57,15 +56,15 @@ public final class HeldBlocks {
     return (int) places[block];
   }
 
-  /** The slabs of all blocks, each once. Not to be changed. */
+  /** The slabs of all blocks, each once. Must not be changed. */
   public Slab[] slabs() {
     return slabs;
   }
 
   /**
-   * Returns the slabs out of which blocks should be copied into fewer and fuller ones: those of
-   * which this list uses little, once there are many of them or they hold much that it does not
-   * use. So what is copied grows with what was changed, and not with the list.
+   * Returns the slabs whose blocks should be copied into fewer, fuller slabs. These are the slabs
+   * of which the list uses little, once there are many of them or they hold many unused bytes. The
+   * cost of copying thus grows with the changes and not with the list.
    */
   public Set<Slab> toGather() {
     long[] used = new long[slabs.length];

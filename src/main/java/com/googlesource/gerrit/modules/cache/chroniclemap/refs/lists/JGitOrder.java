@@ -20,32 +20,31 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * The order in which JGit tells the refs of a file that native git has sorted by bytes, where that
- * is another one: runs of refs that follow each other in both orders, in JGit's order.
+ * JGit's order of a list whose file is sorted by bytes, as native git sorts, and whose names are
+ * not in JGit's order. It consists of runs of refs that are contiguous in both orders.
  *
- * <p>The two orders differ by swaps. Names with the same start and then a byte EE or EF come before
- * those with that start and then F0 to F4 by their bytes, and after them by UTF-16 units. Each such
- * swap shows in one pair of neighbours in the file, and the root knows the blocks that have one, so
- * only these are read. Cost grows with them, and with the names that are swapped only as to the
- * swaps within.
+ * <p>The two orders differ by swaps. Of the names with a common start, those that continue with a
+ * byte EE or EF precede those that continue with F0 to F4 by bytes, and follow them by UTF-16
+ * units. Each swap shows in one pair of neighbours in the file. The root marks the blocks with such
+ * pairs, so only these blocks are read. The cost grows with the number of swaps.
  */
 final class JGitOrder {
   private record Swap(int from, int middle, int to) {}
 
-  /** Where each run starts in JGit's order; at last, where they end. */
+  /** The start of each run in JGit's order, followed by the end of the last run. */
   private int[] starts = new int[8];
 
-  /** Where each run starts in the file. */
+  /** The start of each run in the file. */
   private int[] places = new int[8];
 
   private int runs;
 
   private JGitOrder() {}
 
-  /** Finds the runs of a list in the order of bytes. */
+  /** Finds the runs of a list that is sorted by bytes. */
   static JGitOrder of(ParsedRefs list) {
     List<Swap> swaps = swaps(list);
-    // What is within another one comes after it.
+    // A swap within another one comes after that one.
     swaps.sort(
         Comparator.comparingInt(Swap::from).thenComparing(Comparator.comparingInt(s -> -s.to)));
     JGitOrder order = new JGitOrder();
@@ -95,7 +94,7 @@ final class JGitOrder {
     return swaps;
   }
 
-  /** Adds the refs between two places in the file, with the swaps that lie there. */
+  /** Adds the refs between two places in the file, given the swaps between them. */
   private void add(List<Swap> swaps, int from, int to) {
     int place = from;
     int next = 0;
@@ -112,7 +111,7 @@ final class JGitOrder {
     addRun(place, to);
   }
 
-  /** The first one of the swaps that starts at a place or behind. */
+  /** The first swap, from an index on, that starts at a place or behind. */
   private static int first(List<Swap> swaps, int from, int place) {
     int low = from;
     int high = swaps.size();
@@ -144,12 +143,12 @@ final class JGitOrder {
     return runs;
   }
 
-  /** Where a run starts in JGit's order; of {@link #runs} where they end. */
+  /** The start of a run in JGit's order. For {@link #runs}, the end of the last run. */
   int start(int run) {
     return starts[run];
   }
 
-  /** Where a run starts in the file. */
+  /** The start of a run in the file. */
   int place(int run) {
     return places[run];
   }
@@ -158,7 +157,7 @@ final class JGitOrder {
     return starts[run + 1] - starts[run];
   }
 
-  /** The run of a position in JGit's order. */
+  /** The run with a position in JGit's order. */
   int runAt(int position) {
     int at = Arrays.binarySearch(starts, position);
     return at >= 0 ? at : -at - 2;

@@ -28,47 +28,47 @@ import java.util.function.IntFunction;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
- * The lists in use, held whole in direct memory, up to a bound. Contract:
+ * The memory of all lists in use, up to a bound. Contract:
  *
  * <ul>
- *   <li>A holder (one repository) has at most one list here. Holders of the same content share one
- *       list, and lists share their equal blocks.
- *   <li>When all slabs (direct memory) and roots (on the heap) together take more than the bound,
- *       the holders whose last use is longest ago lose their lists.
- *   <li>One list that is larger than the bound is held beside it, for as long as a holder has it:
- *       it evicts no other list, and none evicts it. A second one is refused. So all lists together
- *       take the bound and one list at most.
- *   <li>What is evicted is forgotten here and nothing more: whoever has the list goes on using it,
- *       and the memory is freed when nobody has it any more.
+ *   <li>A holder (one repository) has at most one list. Holders of the same content share one list,
+ *       and lists share equal blocks.
+ *   <li>If all slabs (direct memory) and roots (heap) together exceed the bound, the least recently
+ *       used lists are evicted.
+ *   <li>One list that is larger than the bound is held in addition to it, as long as a holder has
+ *       the list. That list evicts no other list and is never evicted. A second such list is
+ *       refused. All lists together thus take at most the bound and one list.
+ *   <li>An evicted list is only removed from this class. Its users can go on with it, and its
+ *       memory is freed when nobody uses the list any more.
  * </ul>
  *
- * <p>Safe for any thread; readers of lists never come here.
+ * <p>Safe for any thread. Readers of lists never call this class.
  */
 public final class ListMemory {
-  /** When there is too much, so much is left: else each list that comes in would look at all. */
+  /** The part of the bound that an eviction leaves in use, so that not each new list evicts. */
   private static final double LEFT = 0.95;
 
-  /** Who uses a list. */
+  /** A user of a list. */
   public interface Holder {
-    /** When the list was last used, as {@link ListMemory#now} said. */
+    /** The last use of the list, as a time of {@link ListMemory#now}. */
     long lastUse();
 
-    /** Called, with no lock held, after the list has left: it is to be found again when needed. */
+    /** Called without any lock, after the list was evicted. */
     void leave(ParsedRefs list);
 
     /**
-     * Called, with no lock held, when the holder's list is held beside the bound.
+     * Called without any lock, when the holder's list is held in addition to the bound.
      *
-     * @param enough bytes of a bound within which it would fit
+     * @param enough a bound, in bytes, that the list would not exceed
      */
     void isBeside(long enough);
 
-    /** Called, with no lock held, to say that a list was copied: the copy is to be used instead. */
+    /** Called without any lock, after a list was replaced by a copy. */
     void take(ParsedRefs list, ParsedRefs copy);
   }
 
-  /** A block that is here. */
-  record Found(Slab slab, int start) {}
+  /** A block in memory. */
+  record HeldBlock(Slab slab, int start) {}
 
   private static final class Shared {
     final ParsedRefs list;
@@ -82,7 +82,7 @@ public final class ListMemory {
   private final long limit;
   private final IntFunction<ByteBuffer> allocator;
 
-  /** Rises with each list that comes in, and now and then. */
+  /** A logical clock, which advances with each new list and with {@link #tick}. */
   private volatile long now = 1;
 
   // All guarded by this.
@@ -95,7 +95,7 @@ public final class ListMemory {
   private long rootBytes;
   private long evictions;
 
-  /** The list that is held beside the bound, if there is one, and what it takes. */
+  /** The list that is held in addition to the bound, if there is one; below, its size. */
   @Nullable private Shared beside;
 
   private long besideBytes;
@@ -112,7 +112,8 @@ public final class ListMemory {
   /**
    * Makes an empty memory.
    *
-   * @param allocator gives direct memory
+   * @param limit bound, bytes
+   * @param allocator allocates direct memory
    */
   public ListMemory(long limit, IntFunction<ByteBuffer> allocator) {
     this.limit = limit;
@@ -120,20 +121,20 @@ public final class ListMemory {
   }
 
   /**
-   * Takes direct memory.
+   * Allocates direct memory.
    *
-   * @throws OutOfMemoryError if there is none
+   * @throws OutOfMemoryError if there is not enough
    */
   ByteBuffer allocate(int size) {
     return allocator.apply(size);
   }
 
-  /** The time as uses are told in: larger is later. */
+  /** The logical time of a use. */
   public long now() {
     return now;
   }
 
-  /** Tells uses from here on from those before. */
+  /** Advances the logical time. */
   public synchronized void tick() {
     now++;
   }
@@ -142,7 +143,7 @@ public final class ListMemory {
     return new Draft(this);
   }
 
-  /** The list of a content if any holder has it. */
+  /** Finds the list of a content; null if no holder has it. */
   @Nullable
   public synchronized ParsedRefs find(ContentDigest digest) {
     Shared shared = lists.get(digest);
@@ -150,22 +151,21 @@ public final class ListMemory {
   }
 
   @Nullable
-  public synchronized Found find(long idHi, long idLo) {
+  public synchronized HeldBlock find(long idHi, long idLo) {
     long place = index.find(idHi, idLo);
     if (place < 0) {
       return null;
     }
-    return new Found(slabs.get((int) (place >>> 32)), (int) place);
+    return new HeldBlock(slabs.get((int) (place >>> 32)), (int) place);
   }
 
   /**
-   * Gives a holder a list, in place of the one it has.
+   * Gives a holder a list, in place of its former list.
    *
-   * @param tell gets what is to be run when no lock is held: it tells holders what has become of
-   *     their lists
-   * @return the list, or an equal one that others have
-   * @throws OutOfMemoryError if it is larger than the bound, and another such list is held already;
-   *     or if there is no memory. The holder has no list then, or still the one of before
+   * @param tell gets calls of holders, which the caller has to run without any lock
+   * @return the list, or an equal list of other holders
+   * @throws OutOfMemoryError if the list is larger than the bound and another such list is held, or
+   *     if there is not enough memory. The holder then has either no list or its former list
    */
   public synchronized ParsedRefs hold(Holder holder, ParsedRefs list, List<Runnable> tell) {
     now++;
@@ -189,12 +189,12 @@ public final class ListMemory {
     return shared.list;
   }
 
-  /** What counts towards the bound. */
+  /** The bytes that count towards the bound. */
   private long bounded() {
     return bytes() + rootBytes - besideBytes;
   }
 
-  /** What a list takes of its own, but for what it shares with the one beside the bound. */
+  /** The size of a list without the slabs that it shares with the list beside the bound. */
   private long ownBytes(Shared shared) {
     Set<Slab> others = Collections.newSetFromMap(new IdentityHashMap<>());
     if (beside != null && beside != shared) {
@@ -208,7 +208,7 @@ public final class ListMemory {
   }
 
   private boolean isTooLarge(Shared shared) {
-    // Or it would be evicted with all the others.
+    // A list this large would be evicted together with all others.
     return ownBytes(shared) > LEFT * limit;
   }
 
@@ -224,8 +224,8 @@ public final class ListMemory {
       long enough = limit + besideBytes + ownBytes(shared);
       release(holder);
       throw new OutOfMemoryError(
-          "it is larger than cache.packed_refs.memoryLimit, and so is another one in use: set that"
-              + " to %dm or more".formatted((enough >> 20) + 1));
+          "the list is larger than cache.packed_refs.memoryLimit, and so is another list in use: set"
+              + " the limit to %dm or more".formatted((enough >> 20) + 1));
     }
     if (bounded() > limit) {
       evict(holder, tell);
@@ -245,9 +245,9 @@ public final class ListMemory {
   }
 
   /**
-   * Puts a copy of a list in the place of the list, for all who have it.
+   * Replaces a list by a copy, for all its holders.
    *
-   * @return who had it; they are to take the copy
+   * @return the holders, which have to take the copy
    */
   public synchronized List<Holder> replace(ParsedRefs list, ParsedRefs copy) {
     List<Holder> having = new ArrayList<>();
@@ -259,7 +259,7 @@ public final class ListMemory {
     Shared replaced = new Shared(copy);
     replaced.holders = shared.holders;
     lists.put(list.digest(), replaced);
-    // What both have stays in the index.
+    // Slabs of both lists stay in the index.
     List<Slab> kept = Arrays.stream(copy.held().slabs()).filter(slab -> slab.users > 0).toList();
     kept.forEach(slab -> slab.users++);
     exit(list.held());
@@ -277,7 +277,7 @@ public final class ListMemory {
     return having;
   }
 
-  /** Takes its list from a holder, if it has one. */
+  /** Removes the list of a holder, if it has one. */
   public synchronized void release(Holder holder) {
     Shared shared = holders.remove(holder);
     if (shared != null) {
@@ -362,24 +362,24 @@ public final class ListMemory {
     }
   }
 
-  /** All lists, each once. */
+  /** Returns all lists, each once. */
   public synchronized List<ParsedRefs> lists() {
     List<ParsedRefs> all = new ArrayList<>(lists.size());
     lists.values().forEach(shared -> all.add(shared.list));
     return all;
   }
 
-  /** Bytes of the roots, which are on the heap. */
+  /** The size of all roots, which are on the heap. */
   public synchronized long rootBytes() {
     return rootBytes;
   }
 
-  /** Bytes of direct memory: slabs and the index. */
+  /** The direct memory of the slabs and the index, in bytes. */
   public synchronized long bytes() {
     return bytes + index.bytes();
   }
 
-  /** Different blocks. */
+  /** The number of distinct blocks. */
   public synchronized int blocks() {
     return index.size();
   }
@@ -388,7 +388,7 @@ public final class ListMemory {
     return lists.size();
   }
 
-  /** Lists that lost their place, since the start. */
+  /** The number of evictions since the start. */
   public synchronized long evictions() {
     return evictions;
   }

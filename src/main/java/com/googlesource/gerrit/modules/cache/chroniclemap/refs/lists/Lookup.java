@@ -21,28 +21,28 @@ import org.eclipse.jgit.lib.AnyObjectId;
 import org.eclipse.jgit.lib.Ref;
 
 /**
- * What one thread needs to look something up: the name as bytes, what to do with the block, and
- * what came of it. One for each thread, used again and again, so that a lookup makes no garbage.
+ * The state of a lookup: the name as bytes, the task for the block, and the result. Each thread has
+ * one instance and reuses it, so that a lookup allocates nothing.
  */
 final class Lookup {
-  /** Refs of a prefix that are made at once; where there are more, they are made when asked for. */
+  /** The most refs of a prefix that are made at once. More refs are made on demand. */
   static final int FEW = 64;
 
-  /** What to do with a block. */
+  /** What a lookup does with a block. */
   enum Task {
-    /** Find where the target stands or would stand. */
+    /** Find the position of the target, or its insertion point. */
     PLACE,
-    /** Find where the target stands or would stand among some that are in UTF-16's order. */
+    /** Find the same among a range of entries that are in UTF-16 order. */
     PLACE_AMONG,
     /** Find the target. */
     FIND,
-    /** Find the target and make a ref of it. */
+    /** Find the target and make its ref. */
     REF,
     /** Make the ref at an index. */
     REF_AT,
-    /** Make refs from an index on. */
+    /** Make the refs from an index on. */
     REFS,
-    /** Make the refs that start with the target. */
+    /** Make the refs whose names start with the target. */
     PREFIX,
     /** Make the refs that point to an object. */
     TIPS
@@ -69,12 +69,12 @@ final class Lookup {
 
   private Lookup() {}
 
-  /** The thread's own lookup. */
+  /** Returns the thread's instance. */
   static Lookup start() {
     return OF_THREAD.get();
   }
 
-  /** Prepares to look for a name; null if no packed ref can have it. */
+  /** Prepares the lookup of a name. Returns null if no packed ref can have the name. */
   @Nullable
   static Lookup start(String name) {
     Lookup lookup = OF_THREAD.get();
@@ -86,9 +86,10 @@ final class Lookup {
   }
 
   /**
-   * Prepares to look for where names that start so stand; null if the prefix has a lone surrogate.
+   * Prepares the lookup of the first name with a prefix. Returns null if the prefix has a lone
+   * surrogate.
    *
-   * @param afterThem for the place after them, not before
+   * @param afterThem to look for the place behind all names with the prefix instead
    */
   @Nullable
   static Lookup startBound(String prefix, boolean afterThem) {
@@ -103,7 +104,7 @@ final class Lookup {
     return lookup;
   }
 
-  /** Prepares to look for where names stand that start with some bytes and one more. */
+  /** Prepares the lookup of the first name that starts with some bytes and one more. */
   static Lookup startBound(byte[] prefix, int prefixLength, int next) {
     Lookup lookup = OF_THREAD.get();
     lookup.reserve(prefixLength + SPARE);
@@ -133,13 +134,13 @@ final class Lookup {
     return length;
   }
 
-  /** The target is looked for among so many from an index on. */
+  /** Restricts the lookup to so many entries from an index on. */
   void among(int firstIndex, int count) {
     from = firstIndex;
     most = count;
   }
 
-  /** Refs from an index on, at most so many, go to a list. */
+  /** Has refs from an index on, at most so many, added to a list. */
   void collect(int firstIndex, int atMost, List<Ref> to) {
     from = firstIndex;
     most = atMost;
@@ -151,7 +152,7 @@ final class Lookup {
     refs = to;
   }
 
-  /** Does a task with the block that starts there. */
+  /** Runs a task on a block. */
   void run(Task task, ByteBuffer memory, int start, boolean utf16) {
     found = false;
     block.open(memory, start, utf16);
@@ -180,7 +181,7 @@ final class Lookup {
         case TIPS -> tips();
       }
     } finally {
-      // What was asked for may be part of something large, and the thread may never ask again.
+      // These objects may be large, and the thread may never look up anything again.
       refs = null;
       object = null;
       name = null;
@@ -256,17 +257,17 @@ final class Lookup {
     return found;
   }
 
-  /** Where the target stands or would stand. */
+  /** The position of the target, or its insertion point. */
   int index() {
     return index;
   }
 
-  /** Whether all refs that start with the target were made. */
+  /** Whether all refs with the prefix were made. */
   boolean atEnd() {
     return atEnd;
   }
 
-  /** The ref that was made; it is not kept. */
+  /** Returns the ref that was made, and releases it. */
   Ref takeRef() {
     Ref taken = ref;
     ref = null;

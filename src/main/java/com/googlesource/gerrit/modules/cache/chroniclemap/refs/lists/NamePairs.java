@@ -15,11 +15,12 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
 /**
- * Which orders names follow: a byte of flags for each block says in which of the two orders, by
- * bytes or by UTF-16 units, its names do not ascend. Nearly all names ascend in both.
+ * The orders in which the names of a block ascend: by bytes, by UTF-16 units, or both, as nearly
+ * all names do. Each block has a byte of flags that name the orders in which its names do not
+ * ascend.
  *
- * <p>Each flag stands once for the names within a block and once for its first name and the name
- * before it: a block that is used again behind another one keeps the first.
+ * <p>Each flag occurs twice: for neighbours within the block, and for its first name and the name
+ * before it. Only the former still holds when the block is reused behind another block.
  */
 public final class NamePairs {
   /** Two neighbours ascend by their bytes only. */
@@ -28,7 +29,7 @@ public final class NamePairs {
   /** Two neighbours ascend by UTF-16 units only. */
   public static final int UTF16_ONLY = 1 << 1;
 
-  /** Two neighbours ascend in no order, or are the same: a regular file has none such. */
+  /** Two neighbours are equal or ascend in no order, as in no regular file. */
   public static final int NEITHER = -1;
 
   private static final int WITHIN = BYTES_ONLY | UTF16_ONLY;
@@ -37,15 +38,15 @@ public final class NamePairs {
   private NamePairs() {}
 
   /**
-   * Which order two names follow: 0 for both.
+   * Returns the order in which two names ascend; 0 for both orders.
    *
-   * @param a the first byte in which they differ, of the former; a line feed if it ends there
+   * @param a the first different byte of the first name; a line feed if the name ends there
    */
   public static int of(byte a, byte b) {
     int x = a & 0xFF;
     int y = b & 0xFF;
     if (y < Names.FIRST_REORDERED) {
-      // There, UTF-16 and bytes agree.
+      // Below this byte, both orders agree.
       return x < y ? 0 : NEITHER;
     }
     boolean bytes = x < y;
@@ -53,22 +54,22 @@ public final class NamePairs {
     return bytes ? (utf16 ? 0 : BYTES_ONLY) : utf16 ? UTF16_ONLY : NEITHER;
   }
 
-  /** Flags of a block. */
+  /** Combines the flags of a block. */
   public static int flags(int within, int toFirst) {
     return within | (toFirst << TO_FIRST);
   }
 
-  /** What is true of the names within a block, whatever is before it. */
+  /** The flags of the names within a block, whatever precedes the block. */
   public static int within(int flags) {
     return flags & WITHIN;
   }
 
-  /** All that is true of a block, of its names and of the first and the one before. */
+  /** The flags of all pairs, within a block and with the name before it. */
   public static int any(int flags) {
     return (flags | (flags >>> TO_FIRST)) & WITHIN;
   }
 
-  /** Whether the first name and the one before ascend by their bytes only. */
+  /** Whether the first name and the name before it ascend by bytes only. */
   static boolean isFirstByBytesOnly(int flags) {
     return (flags & (BYTES_ONLY << TO_FIRST)) != 0;
   }

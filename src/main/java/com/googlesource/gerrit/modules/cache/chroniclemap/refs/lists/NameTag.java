@@ -19,8 +19,8 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /**
- * A byte that tells most names apart: made of a name's length and its last sixteen bytes, where the
- * names of a block differ. Equal names have equal tags; that others have too costs time only.
+ * A one-byte hash of a name, made of the name's length and its last sixteen bytes, which usually
+ * differ within a block. Equal names have equal tags. A collision only costs time.
  */
 public final class NameTag {
   private static final long A = 0x9E3779B97F4A7C15L;

@@ -15,35 +15,35 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
 /**
- * Ref names as bytes: UTF-8, in one of two orders: by UTF-16 units, as Java orders strings and JGit
- * refs, or by the bytes, as native git orders refs.
+ * Ref names as UTF-8 bytes, and their two orders: by UTF-16 units, as Java orders strings and JGit
+ * orders refs, or by bytes, as native git orders refs.
  *
- * <p>These are the same but for characters outside the basic plane: UTF-16 puts them (surrogates,
- * D800 to DFFF) before U+E000 to U+FFFF, UTF-8 (first byte F0 to F4) after them (first byte EE or
- * EF).
+ * <p>The orders only differ for characters outside the basic plane. UTF-16 puts them (surrogates,
+ * D800 to DFFF) before U+E000 to U+FFFF. UTF-8 puts them (first byte F0 to F4) after these
+ * characters (first byte EE or EF).
  */
 public final class Names {
-  /** Longest name that is parsed: a longer one could not be a loose ref on any file system. */
+  /** The longest name that is parsed. No file system allows a loose ref with a longer name. */
   public static final int MAX_BYTES = 4096;
 
-  /** Names with bytes below are left to JGit: line ends, and what git itself calls broken. */
+  /** The lowest byte in a regular name. Lower bytes are line ends or invalid for git itself. */
   public static final int FIRST_PLAIN = 0x0E;
 
-  /** A byte that stands in no name and comes after all that do. */
+  /** A byte that occurs in no name and is greater than all bytes that do. */
   static final byte AFTER_ALL = (byte) 0xFF;
 
   private Names() {}
 
-  /** The orders differ only if both of the bytes that differ first are at least this. */
+  /** The orders can only differ if the first different bytes of both names are at least this. */
   static final int FIRST_REORDERED = 0xEE;
 
-  /** First byte of the first character that UTF-16 puts further to the front. */
+  /** The lowest first byte of the characters that UTF-16 orders before others. */
   static final int FIRST_SURROGATE = 0xF0;
 
   /**
-   * Compares the first bytes in which two names differ.
+   * Compares two names by their first different bytes.
    *
-   * @param utf16 the order: by UTF-16 units, or by bytes
+   * @param utf16 whether to order by UTF-16 units instead of bytes
    */
   static int compareBytes(byte a, byte b, boolean utf16) {
     int x = a & 0xFF;
@@ -54,7 +54,7 @@ public final class Names {
     return x - y;
   }
 
-  /** For bytes from EE on: F0 to F4, then EE and EF, then the others. */
+  /** The rank of a byte from EE on: first F0 to F4, then EE and EF, then all others. */
   private static int rank(int b) {
     return b < FIRST_SURROGATE ? b + 7 : b <= 0xF4 ? b - 2 : b;
   }
@@ -62,9 +62,8 @@ public final class Names {
   /**
    * Writes a name as UTF-8.
    *
-   * @param target has three bytes for each char
-   * @return the number of bytes, or -1 if the name has a lone surrogate, so that no bytes stand for
-   *     it
+   * @param target has room for three bytes for each char
+   * @return the number of bytes, or -1 if the name has a lone surrogate and thus no UTF-8 form
    */
   static int encode(String name, byte[] target) {
     int length = name.length();
@@ -95,7 +94,7 @@ public final class Names {
     return n;
   }
 
-  /** Returns whether bytes are UTF-8 that Java's decoder takes as it is, replacing nothing. */
+  /** Returns whether bytes are valid UTF-8, in which Java's decoder would replace nothing. */
   public static boolean isUtf8(byte[] text, int from, int to) {
     for (int p = from; p < to; ) {
       int b = text[p++];

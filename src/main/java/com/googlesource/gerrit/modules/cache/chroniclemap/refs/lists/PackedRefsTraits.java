@@ -19,11 +19,11 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import java.util.Arrays;
 
 /**
- * What the header of a {@code packed-refs} file says of it, and how JGit takes that.
+ * The traits that the header of a {@code packed-refs} file declares, as JGit interprets them.
  *
  * @param present whether there is a header
  * @param peeled {@code peeled}: tags under {@code refs/tags/} have a peeled id
- * @param fullyPeeled {@code fully-peeled}: all tags have one
+ * @param fullyPeeled {@code fully-peeled}: all tags have a peeled id
  * @param sorted {@code sorted}: the names ascend
  */
 public record PackedRefsTraits(
@@ -37,9 +37,9 @@ public record PackedRefsTraits(
   private static final String TAGS = "refs/tags/";
 
   /**
-   * Whether {@code peeled} alone speaks of tags under {@code refs/tags/} only, as in git; up to
-   * JGit 7.6 it speaks of all refs. The JGit that we run with decides, as it must not matter which
-   * of us answers. With that change came the class.
+   * Whether {@code peeled} alone covers only tags under {@code refs/tags/}, as in git. Up to JGit
+   * 7.6, the trait covers all refs. The running JGit decides, so that the answers of this module
+   * and of JGit are the same. JGit introduced the class together with that change.
    */
   private static final boolean PEELED_MEANS_TAGS = hasClass("org.eclipse.jgit.lib.PackedRefsTrait");
 
@@ -59,12 +59,12 @@ public record PackedRefsTraits(
         (flags & Root.SORTED) != 0);
   }
 
-  /** The same, but for the order of names. */
+  /** Returns the same traits without {@code sorted}. */
   public PackedRefsTraits unsorted() {
     return new PackedRefsTraits(present, peeled, fullyPeeled, false);
   }
 
-  /** The header that says so, with its line feed; nothing if there is none. */
+  /** Returns the header with its line feed; empty if there is no header. */
   public String header() {
     return present
         ? HEADER
@@ -80,7 +80,7 @@ public record PackedRefsTraits(
     return startsWith(text, line, lineEnd, HEADER_BYTES);
   }
 
-  /** What a header says, as flags of a {@link Root}. */
+  /** Returns the traits of a header as flags of a {@link Root}. */
   public static int flags(byte[] text, int line, int lineEnd) {
     int flags = Root.HEADER;
     for (int i = line + HEADER_BYTES.length; i < lineEnd; i++) {
@@ -101,9 +101,9 @@ public record PackedRefsTraits(
   }
 
   /**
-   * Whether a ref without a peeled id is known to be no tag.
+   * Whether a ref without a peeled id is known not to be a tag.
    *
-   * @param flags of its block
+   * @param flags of the block
    */
   static boolean isPeeled(int flags, String name) {
     return PEELED_MEANS_TAGS

@@ -28,16 +28,16 @@ import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefComparator;
 
 /**
- * The refs of one {@code packed-refs} content, as JGit's RefDirectory would read them: immutable,
- * in JGit's order, held off-heap in blocks.
+ * A parsed list: the refs of one {@code packed-refs} content as JGit's RefDirectory would read
+ * them, in JGit's order, off-heap in blocks.
  *
- * <p>Only refs that are asked for become objects. Any thread may ask; nothing waits.
+ * <p>Immutable. Only refs that are read become objects. Any thread may read, without waiting.
  */
 public final class ParsedRefs {
   private final HeldBlocks held;
   private final Root root;
 
-  /** Made when it is first needed, where the file's order is not JGit's. */
+  /** Made on demand, if the file is not in JGit's order. */
   @Nullable private volatile JGitOrder order;
 
   public ParsedRefs(Root root, HeldBlocks held) {
@@ -83,7 +83,7 @@ public final class ParsedRefs {
     return bytes;
   }
 
-  /** Bytes of the heap that this list takes beside its blocks. */
+  /** The bytes that this list takes on the heap, in addition to its blocks. */
   public int rootBytes() {
     return root.bytes().length;
   }
@@ -110,9 +110,8 @@ public final class ParsedRefs {
   }
 
   /**
-   * Returns how many refs come before a name.
-   *
-   * <p>Order is that of {@link String#compareTo(String)}, as everywhere in JGit.
+   * Returns how many refs precede a name, in the order of {@link String#compareTo(String)} that
+   * JGit uses everywhere.
    */
   public int rank(String name) {
     int at = search(name);
@@ -120,11 +119,11 @@ public final class ParsedRefs {
   }
 
   /**
-   * Returns the position of a name in that order; where no ref has it, -1 - its {@link #rank}.
+   * Returns the position of a ref in that order, or -1 - {@link #rank} if there is no such ref.
    * Costs one search.
    */
   public int search(String name) {
-    // Before the lookup is prepared: it looks for names too.
+    // This call uses the thread's lookup too, so it comes before the lookup is prepared.
     JGitOrder runs = root.utf16() ? null : order();
     Lookup bound = Lookup.startBound(name, false);
     if (bound == null) {
@@ -134,7 +133,7 @@ public final class ParsedRefs {
     return (runs == null ? bound.found() : contains(name)) ? rank : -1 - rank;
   }
 
-  /** For names that no bytes stand for. */
+  /** The rank of a name that has no UTF-8 form. */
   private int rankByChars(String name) {
     int low = 0;
     int high = size();
@@ -149,13 +148,13 @@ public final class ParsedRefs {
     return low;
   }
 
-  /** How many refs come before a name in the order of the file. */
+  /** Returns how many refs precede a name in the order of the file. */
   int place(Lookup bound) {
     int block = blockOf(bound);
     return block < 0 ? 0 : root.first(block) + read(block, bound, Lookup.Task.PLACE).index();
   }
 
-  /** The same in JGit's order, where the file has another one. */
+  /** Returns how many refs precede a name in JGit's order, if the file has another order. */
   private int rankInRuns(JGitOrder runs, Lookup bound) {
     int low = 0;
     int high = runs.runs();
@@ -171,7 +170,7 @@ public final class ParsedRefs {
     if (low == 0) {
       return 0;
     }
-    // In a run, names ascend in both orders.
+    // Within a run, names ascend in both orders.
     int run = low - 1;
     int from = runs.place(run);
     int to = from + runs.length(run);
@@ -180,7 +179,7 @@ public final class ParsedRefs {
     return runs.start(run) + placeAmong(bound, block, from, to) - from;
   }
 
-  /** Where a name stands or would stand, in the file, among those of a block from a place on. */
+  /** The place of a name in the file, among a block's refs between two places. */
   private int placeAmong(Lookup bound, int block, int from, int to) {
     int first = root.first(block);
     int low = Math.max(from, first);
@@ -188,7 +187,7 @@ public final class ParsedRefs {
     return first + read(block, bound, Lookup.Task.PLACE_AMONG).index();
   }
 
-  /** How JGit orders the refs of a file that has another order. */
+  /** Returns JGit's order of a file that has another order. */
   private JGitOrder order() {
     JGitOrder known = order;
     if (known == null) {
@@ -228,16 +227,16 @@ public final class ParsedRefs {
     return low;
   }
 
-  /** Returns all refs, read while they are walked through. */
+  /** Returns all refs, which are read during the iteration. */
   public List<Ref> refs() {
     return new Range(0, size());
   }
 
   /**
-   * Returns the refs whose names start so, in order.
+   * Returns the refs whose names start with a prefix, in order.
    *
-   * <p>Few are read at once; many are read while they are walked through, so a caller that needs
-   * only whether there are any, or how many, pays for no more.
+   * <p>A few refs are read at once. Many refs are read during the iteration, so a caller that only
+   * needs their number does not pay for more.
    */
   public List<Ref> refs(String prefix) {
     if (prefix.isEmpty()) {
@@ -248,7 +247,7 @@ public final class ParsedRefs {
     }
     Lookup lookup = Lookup.startBound(prefix, false);
     if (lookup == null) {
-      // A prefix may end with the first half of a character; else nothing starts so.
+      // Names only match if the lone surrogate is the first half of a character at the end.
       int from = rank(prefix);
       int to = from;
       while (to < size() && get(to).getName().startsWith(prefix)) {
@@ -263,14 +262,14 @@ public final class ParsedRefs {
       inOrder(few);
       return Collections.unmodifiableList(few);
     }
-    // In either order they follow each other.
+    // The refs with the prefix are contiguous in either order.
     int place = root.first(block) + lookup.index();
     int count = place(Lookup.startBound(prefix, true)) - place;
     int from = root.utf16() ? place : rank(prefix);
     return new Range(from, from + count);
   }
 
-  /** Calls back for each ref whose id or peeled id is this one, in order. Reads all ids. */
+  /** Passes on each ref with an id or peeled id, in order. Reads all ids of the list. */
   public void pointingTo(AnyObjectId id, Consumer<Ref> found) {
     List<Ref> refs = new ArrayList<>();
     for (int block = 0; block < root.blocks() && size() > 0; block++) {
@@ -288,7 +287,7 @@ public final class ParsedRefs {
     }
   }
 
-  /** Block that has the name, if any has; -1 if it comes before all. */
+  /** The only block that may have the name; -1 if the name precedes all blocks. */
   private int blockOf(Lookup lookup) {
     return size() == 0 ? -1 : root.blockOf(lookup.target(), lookup.length());
   }
@@ -298,12 +297,12 @@ public final class ParsedRefs {
     return lookup;
   }
 
-  /** Has a view read a block, which stays as long as the list. */
+  /** Opens a block of this list in a view. */
   void open(BlockView view, int block) {
     view.open(held.slab(block).memory, held.start(block), root.utf16());
   }
 
-  /** Reads refs from a position to the end of its block, or to another position. */
+  /** Reads refs from a position to the end of their block or run, or to another position. */
   private int readSome(int position, int end, List<Ref> target) {
     int place = position;
     int to = end;
@@ -323,8 +322,9 @@ public final class ParsedRefs {
   }
 
   /**
-   * Some of the refs, made one by one, or block by block when walked through. Not {@link
-   * java.util.RandomAccess}, though access is quick: streams would read them one by one then.
+   * A range of the refs, which are made one by one, or block by block in an iteration. The class is
+   * not {@link java.util.RandomAccess} although access is quick, as streams would then read the
+   * refs one by one.
    */
   private final class Range extends AbstractList<Ref> {
     private final int from;

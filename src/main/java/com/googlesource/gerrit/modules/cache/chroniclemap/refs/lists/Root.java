@@ -20,29 +20,29 @@ import java.nio.ByteOrder;
 import java.util.Arrays;
 
 /**
- * The root of a parsed list: which blocks it has, their first names and counts, in one byte string
- * on the heap. Layout specified in {@code resources/Documentation/refs-format.md}.
+ * The root of a parsed list: the ids, first names and counts of its blocks, in one byte array on
+ * the heap. {@code resources/Documentation/refs-format.md} specifies the layout.
  *
- * <p>Immutable; any thread may read it.
+ * <p>Immutable. Any thread may read.
  */
 public final class Root {
   public static final byte VERSION = 2;
 
-  // Flags beside those of BlockFormat.
+  // Flags in addition to those of BlockFormat.
 
-  /** The blocks' text is not the file's. */
-  public static final int IRREGULAR = 1 << 2;
+  /** Set by snapshots from before 2026-11-24, for blocks whose text is not the file's. */
+  public static final int UNSUPPORTED = 1 << 2;
 
-  /** The names ascend by their bytes, and not by UTF-16 units, as JGit orders them. */
+  /** Flag: the names ascend by bytes, and not by UTF-16 units, which are JGit's order. */
   public static final int BYTES_ONLY = 1 << 3;
 
-  /** The names ascend by UTF-16 units, and not by their bytes. */
+  /** Flag: the names ascend by UTF-16 units, and not by bytes. */
   public static final int UTF16_ONLY = 1 << 4;
 
-  /** The header says that the names are sorted. */
+  /** Flag: the header declares {@code sorted}. */
   public static final int SORTED = 1 << 5;
 
-  /** There is a header. */
+  /** Flag: there is a header. */
   public static final int HEADER = 1 << 6;
 
   public static final int VERSION_AT = 0;
@@ -75,9 +75,9 @@ public final class Root {
   private final boolean utf16;
 
   /**
-   * Reads a root.
+   * Makes a root of its bytes.
    *
-   * @param bytes the whole root; not changed any more
+   * @param bytes the whole root, which must not change any more
    */
   public Root(byte[] bytes) {
     this.bytes = bytes;
@@ -95,7 +95,9 @@ public final class Root {
     utf16 = (flags & BYTES_ONLY) == 0;
   }
 
-  /** Whether a root says of each block which orders its names follow; else all follow both. */
+  /**
+   * Whether a root has {@link NamePairs} for each block. If not, all names ascend in both orders.
+   */
   public static boolean hasPairs(int flags) {
     return (flags & (BYTES_ONLY | UTF16_ONLY)) != 0;
   }
@@ -108,7 +110,7 @@ public final class Root {
     return (long) WORD.get(bytes, at);
   }
 
-  /** What is to be stored: the whole root. Not to be changed. */
+  /** Returns the whole root, to be stored. Must not be changed. */
   public byte[] bytes() {
     return bytes;
   }
@@ -118,31 +120,25 @@ public final class Root {
     return flags;
   }
 
-  /** What the list's blocks have of the flags. */
+  /** The flags that the blocks of the list have. */
   public int blockFlags() {
     return flags & BlockFormat.FLAGS;
   }
 
-  /**
-   * What the header of a regular file says, as it says it; of an irregular one, of peeling only.
-   */
+  /** The traits that the file's header declares. */
   public PackedRefsTraits traits() {
     return PackedRefsTraits.of(flags);
   }
 
-  public boolean irregular() {
-    return (flags & IRREGULAR) != 0;
-  }
-
   /**
-   * Whether names stand in JGit's order, that of {@link String#compareTo}. If not, they ascend by
-   * their bytes, as native git sorts.
+   * Whether names ascend in JGit's order, which is that of {@link String#compareTo}. If not, they
+   * ascend by bytes, as native git sorts.
    */
   public boolean utf16() {
     return utf16;
   }
 
-  /** Whether names ascend by their bytes, as native git takes for granted of a sorted file. */
+  /** Whether names ascend by bytes, as native git expects of a sorted file. */
   public boolean ascendsByBytes() {
     return (flags & UTF16_ONLY) == 0;
   }
@@ -171,17 +167,17 @@ public final class Root {
     return wordAt(IDS_AT + block * ID_BYTES + Long.BYTES);
   }
 
-  /** How many refs stand in the blocks before; of {@link #blocks} all. */
+  /** The number of refs in all blocks before one. For {@link #blocks}, the number of all refs. */
   public int first(int block) {
     return intAt(firstsAt + block * Integer.BYTES);
   }
 
-  /** Bytes of the text from which a block was made. */
+  /** The length in bytes of the text from which a block was made. */
   public int textLength(int block) {
     return (short) SHORT.get(bytes, lengthsAt + block * Short.BYTES) & 0xFFFF;
   }
 
-  /** Which orders the names of a block follow: see {@link NamePairs}. */
+  /** The {@link NamePairs} flags of a block. */
   public int pairs(int block) {
     return hasPairs(flags) ? bytes[pairsAt + block] : 0;
   }
@@ -198,18 +194,18 @@ public final class Root {
     System.arraycopy(bytes, namesAt + fence(block), target, offset, fenceLength(block));
   }
 
-  /** The last block whose first name is not after the target; -1 if there is none. */
+  /** Finds the last block whose first name is not after the target; -1 if there is none. */
   int blockOf(byte[] target, int length) {
     return blockOf(target, length, 0, blocks, utf16);
   }
 
   /**
-   * The last one of some blocks whose first name is not after the target; the one before them if
-   * there is none.
+   * Finds the last block of a range whose first name is not after the target; the block before the
+   * range if there is none.
    *
-   * @param low the first of them
-   * @param high the block after them
-   * @param inUtf16 the order in which their first names stand
+   * @param low the first block of the range
+   * @param high the block behind the range
+   * @param inUtf16 the order of the first names
    */
   int blockOf(byte[] target, int length, int low, int high, boolean inUtf16) {
     int from = low;
@@ -235,9 +231,9 @@ public final class Root {
   }
 
   /**
-   * Order of a block's first name and a target.
+   * Compares the first name of a block with a target.
    *
-   * @param offset where the target starts; it has 8 readable bytes more than its length
+   * @param offset the start of the target, which has 8 readable bytes behind its end
    */
   public int compareFence(int block, byte[] target, int offset, int length) {
     int at = namesAt + fence(block);
@@ -250,8 +246,8 @@ public final class Root {
   }
 
   /**
-   * Order of two names in the text of this list: one that stands in a text, and another one. Where
-   * names ascend by bytes they are to go on doing so, as native git counts on it.
+   * Compares a name in a text with another name, in the order to be kept by an edit of this list.
+   * Names that ascend by bytes have to stay so, as native git relies on that order.
    */
   public int compareNames(byte[] text, int from, int to, byte[] name) {
     int match = Arrays.mismatch(text, from, to, name, 0, name.length);
@@ -264,7 +260,7 @@ public final class Root {
         : Names.compareBytes(text[from + match], name[match], !ascendsByBytes());
   }
 
-  /** The block in whose text a name belongs, in the same order. */
+  /** Finds the block in whose text a name belongs, in the order of {@link #compareNames}. */
   public int blockToEdit(byte[] name) {
     byte[] target = Arrays.copyOf(name, name.length + PADDING);
     return Math.max(0, blockOf(target, name.length, 0, blocks, !ascendsByBytes()));

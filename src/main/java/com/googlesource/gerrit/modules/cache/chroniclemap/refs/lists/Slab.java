@@ -18,32 +18,32 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
- * Blocks that were made together, one behind the other in direct memory. Never changed and never
- * given back by hand: the memory lives as long as anyone can reach it, so a reader is safe whatever
- * leaves the cache meanwhile.
+ * A piece of direct memory with blocks that were made together. It never changes and is never freed
+ * explicitly. The memory stays as long as it is reachable, so readers are safe whatever is evicted
+ * meanwhile.
  */
 public final class Slab {
   public final ByteBuffer memory;
 
-  /** Two words for each block. */
+  /** Two words of id for each block. */
   private final long[] ids;
 
-  /** Where each block starts; at last, where they end. */
+  /** The start of each block, followed by the end of the last block. */
   private final int[] starts;
 
-  /** How many lists in {@link ListMemory} use it; guarded by that. */
+  /** The number of lists in {@link ListMemory} that use this slab. Guarded by that object. */
   int users;
 
-  /** Its number in {@link ListMemory}, while it has users; guarded by that. */
+  /** The number of this slab in {@link ListMemory} while it has users. Guarded by that object. */
   int number = -1;
 
-  /** Whether all of its blocks have been handed to the disk. */
+  /** Whether all blocks have been passed to the disk. */
   public volatile boolean onDisk;
 
   /**
-   * Takes over what was collected.
+   * Makes a slab.
    *
-   * @param starts one more than there are blocks
+   * @param starts the start of each block and the end of the last block
    */
   Slab(ByteBuffer memory, long[] ids, int[] starts) {
     this.memory = memory;
@@ -71,7 +71,7 @@ public final class Slab {
     return starts[block + 1] - starts[block];
   }
 
-  /** Length of the block that starts there. */
+  /** Returns the length of the block with a start. */
   public int lengthAt(int start) {
     int block = Arrays.binarySearch(starts, start);
     return length(block);

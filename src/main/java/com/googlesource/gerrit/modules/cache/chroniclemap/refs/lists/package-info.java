@@ -13,13 +13,12 @@
 // limitations under the License.
 
 /**
- * What a parsed ref list is: front-coded blocks off the heap, shared by content, under a root on
- * the heap; how it is asked; and the memory that all lists share.
+ * Parsed ref lists, their lookups and the memory that they share. A list consists of front-coded
+ * blocks off the heap, which lists share by content, and a root on the heap.
  *
- * <p>The face is {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs}
- * for questions, and {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory}. What else is public is
- * for {@code parsing}, which makes lists. The format is specified in {@code
- * resources/Documentation/refs-format.md}. Knows no file.
+ * <p>Start at {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs} for
+ * lookups, and at {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory}.
+ * All other public classes are for {@code parsing}, which makes lists. {@code
+ * resources/Documentation/refs-format.md} specifies the format. This package knows no files.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;

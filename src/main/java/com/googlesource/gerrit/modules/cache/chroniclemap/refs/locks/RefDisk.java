@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseFile;
+import java.io.Closeable;
 import java.io.File;
 import java.io.FileNotFoundException;
 import java.io.FileOutputStream;
@@ -75,7 +77,11 @@ public class RefDisk {
    */
   final RandomAccessFile createToKeepOpen(Path file) throws IOException {
     about("create", file);
-    RandomAccessFile open = new RandomAccessFile(file.toFile(), "rw");
+    return shared(new RandomAccessFile(file.toFile(), "rw"), file);
+  }
+
+  /** Sets the permissions of a file that was just opened; closes it if they can't be set. */
+  private <T extends Closeable> T shared(T open, Path file) throws IOException {
     boolean done = false;
     try {
       mode.apply(file);
@@ -154,22 +160,13 @@ public class RefDisk {
   /** Opens a file to be written anew. An interrupt of the thread closes it. */
   public final FileChannel openToWrite(Path file) throws IOException {
     about("open", file);
-    FileChannel open =
+    return shared(
         FileChannel.open(
             file,
             StandardOpenOption.CREATE,
             StandardOpenOption.TRUNCATE_EXISTING,
-            StandardOpenOption.WRITE);
-    boolean done = false;
-    try {
-      mode.apply(file);
-      done = true;
-      return open;
-    } finally {
-      if (!done) {
-        open.close();
-      }
-    }
+            StandardOpenOption.WRITE),
+        file);
   }
 
   /** Puts a file into the place of another one, at once. */
@@ -198,6 +195,17 @@ public class RefDisk {
     // One call to the system; the other way asks first what it is.
     if (!file.toFile().delete()) {
       Files.deleteIfExists(file);
+    }
+  }
+
+  /**
+   * Deletes the file of a loose ref, if it is there: never a folder, which may have its name.
+   *
+   * @throws IOException if it can't be deleted, or nobody can know whether it is there
+   */
+  public final void deleteLoose(File file) throws IOException {
+    if (LooseFile.isThere(file)) {
+      delete(file.toPath());
     }
   }
 

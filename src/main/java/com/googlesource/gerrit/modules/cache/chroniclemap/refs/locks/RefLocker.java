@@ -75,6 +75,15 @@ public final class RefLocker implements Closeable {
     return RefLocks.lock(paths, this, entries, waitMillis);
   }
 
+  /** Begins a transaction that locks no ref, for one that writes {@code packed-refs} alone. */
+  public RefLocks lockNothing(RefPaths paths) throws IOException {
+    try {
+      return lock(paths, List.of(), 0);
+    } catch (RefLocks.Refused e) {
+      throw new IllegalStateException("no ref can be refused", e);
+    }
+  }
+
   /**
    * Begins the journal of a transaction; to be given to {@link #end}.
    *

@@ -96,8 +96,11 @@ public final class RefLocks implements Closeable {
   /** Folders that were made for locks. */
   private final Set<Path> newFolders = new HashSet<>();
 
-  /** Files for new values, by the number of the name; null where there is none. */
-  private final Path[] values;
+  /** A new value that is written and not in place. */
+  private record Value(Path file, byte[] content) {}
+
+  /** New values, by the number of the name; null where there is none. */
+  private final Value[] values;
 
   @Nullable private Lock packedLock;
 
@@ -117,7 +120,7 @@ public final class RefLocks implements Closeable {
     this.locker = locker;
     this.names = names;
     this.journal = journal;
-    this.values = new Path[names.size()];
+    this.values = new Value[names.size()];
   }
 
   /** Some refs could not be locked: another one has a lock. */
@@ -269,11 +272,19 @@ public final class RefLocks implements Closeable {
       }
       throw e;
     }
+    Lock lock = null;
+    try {
+      lock = new Lock(file, key(file));
+    } finally {
+      if (lock == null) {
+        delete(file); // else it would be taken for the lock of somebody else
+      }
+    }
     isPlain = true;
     if (why != null) {
       locker.warnOfPlainLock(file, why);
     }
-    return new Lock(file, key(file));
+    return lock;
   }
 
   private static Object key(Path file) throws IOException {
@@ -293,6 +304,11 @@ public final class RefLocks implements Closeable {
     } catch (IOException e) {
       return false;
     }
+  }
+
+  /** Whether the ref is locked by this transaction still. */
+  public boolean isLocked(int number) {
+    return isOwn(locks.get(number));
   }
 
   /**
@@ -356,7 +372,7 @@ public final class RefLocks implements Closeable {
         lock.key == null
             ? journal.beside(Integer.toString(number))
             : plainFileIn(lock.file.getParent());
-    values[number] = file;
+    values[number] = new Value(file, content);
     disk.write(file, content);
   }
 
@@ -367,11 +383,11 @@ public final class RefLocks implements Closeable {
 
   /** Has the disk keep one that was written. */
   public void syncValue(int number) throws IOException {
-    disk.syncFiles(List.of(values[number]));
+    disk.syncFiles(List.of(values[number].file));
   }
 
   private List<Path> written() {
-    return Arrays.stream(values).filter(Objects::nonNull).toList();
+    return Arrays.stream(values).filter(Objects::nonNull).map(Value::file).toList();
   }
 
   /**
@@ -399,16 +415,35 @@ public final class RefLocks implements Closeable {
   public void publish(int number) throws IOException {
     checkLocked(number);
     File target = paths.loose(names.get(number));
-    disk.renameOverEmptyFolders(values[number], target);
+    Value value = values[number];
+    try {
+      disk.renameOverEmptyFolders(value.file, target);
+    } catch (NoSuchFileException e) {
+      // A network file system may have lost its answer to a call that renamed it.
+      if (Files.exists(value.file)
+          || !Arrays.equals(value.content, Files.readAllBytes(target.toPath()))) {
+        throw e;
+      }
+    }
     values[number] = null;
   }
 
   /**
-   * Checks that the ref is still locked by this transaction, which it is unless somebody has
-   * deleted the lock file.
+   * Deletes the file of a loose ref, if it is there.
+   *
+   * @throws IOException if it can't be deleted, or if the ref is not locked any more
+   */
+  public void deleteLoose(int number) throws IOException {
+    checkLocked(number);
+    disk.deleteLoose(paths.loose(names.get(number)));
+  }
+
+  /**
+   * Checks that the ref is locked by this transaction still: somebody may have deleted the lock
+   * file, and the ref may then be anybody's.
    */
   public void checkLocked(int number) throws IOException {
-    if (!isOwn(locks.get(number))) {
+    if (!isLocked(number)) {
       throw new IOException(
           locks.get(number).file
               + " was deleted while its process held it: nothing is changed there");
@@ -474,11 +509,7 @@ public final class RefLocks implements Closeable {
     }
     closed = true;
     try {
-      for (Path value : values) {
-        if (value != null) {
-          delete(value);
-        }
-      }
+      written().forEach(this::delete);
       unlockPackedRefs();
       unlockFiles();
       if (journal != null) {

@@ -17,6 +17,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose;
 import java.io.File;
 import java.io.FileInputStream;
 import java.io.IOException;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.text.MessageFormat;
 import java.util.Arrays;
 import org.eclipse.jgit.annotations.Nullable;
@@ -30,7 +33,7 @@ import org.eclipse.jgit.util.FileUtils;
 import org.eclipse.jgit.util.RawParseUtils;
 
 /** Reads the file of a loose ref; says of each content what JGit's RefDirectory says of it. */
-final class LooseFile {
+public final class LooseFile {
   private static final int MOST = 4096;
 
   /** An id and its line end, with room to spare: what nearly all of these files hold. */
@@ -39,6 +42,59 @@ final class LooseFile {
   private static final String SYMBOLIC = "ref: ";
 
   private LooseFile() {}
+
+  /**
+   * Whether there is a file of this name, which may be a symbolic link to one. Costs one stat, and
+   * no exception where there is none, as for nearly all refs.
+   *
+   * @throws IOException if the disk does not tell: a ref must not be taken for missing then, as an
+   *     older value may be packed
+   */
+  public static boolean isThere(File file) throws IOException {
+    Path path;
+    try {
+      path = file.toPath();
+    } catch (InvalidPathException e) {
+      return file.isFile(); // File can name more than Path can
+    }
+    try {
+      BasicFileAttributes found = attributesIfThere(path);
+      return found != null && found.isRegularFile();
+    } catch (IOException e) {
+      if (mayBeThere(file)) {
+        throw e;
+      }
+      return false;
+    }
+  }
+
+  /** Whether there is no folder of this name, for certain. */
+  static boolean isNoFolder(Path folder) throws IOException {
+    BasicFileAttributes found = attributesIfThere(folder);
+    return found == null || !found.isDirectory();
+  }
+
+  @Nullable
+  private static BasicFileAttributes attributesIfThere(Path file) throws IOException {
+    return file.getFileSystem().provider().readAttributesIfExists(file, BasicFileAttributes.class);
+  }
+
+  /**
+   * Asks the folders after an error, which is the disk's or the name's: that is too long, or has a
+   * ref where it needs a folder.
+   */
+  private static boolean mayBeThere(File file) {
+    File below = file;
+    for (File above = file.getParentFile(); above != null; above = above.getParentFile()) {
+      if (above.exists()) {
+        String[] names = above.list();
+        return above.isDirectory()
+            && (names == null || Arrays.asList(names).contains(below.getName()));
+      }
+      below = above;
+    }
+    return true;
+  }
 
   /**
    * Returns the ref that a file holds, or null if there is no such file or it holds none.

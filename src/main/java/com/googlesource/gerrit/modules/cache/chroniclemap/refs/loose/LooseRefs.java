@@ -96,7 +96,7 @@ public final class LooseRefs {
     Ref ref = null;
     if (!refreshFolders || refreshFolders(name, known != null)) {
       // Cheaper than an exception.
-      if (known != null || file.isFile()) {
+      if (known != null || LooseFile.isThere(file)) {
         ref = isRemembered(name) ? read(name, file, known) : LooseFile.read(name, file);
       }
     }
@@ -116,7 +116,7 @@ public final class LooseRefs {
       return null;
     }
     File file = paths.loose(name);
-    return file.isFile() ? LooseFile.read(name, file) : null;
+    return LooseFile.isThere(file) ? LooseFile.read(name, file) : null;
   }
 
   @Nullable
@@ -133,7 +133,7 @@ public final class LooseRefs {
       attributes = attributes(path);
     } catch (IOException | InvalidPathException e) {
       // Most likely it is gone.
-      return file.isFile() ? LooseFile.read(name, file) : null;
+      return LooseFile.isThere(file) ? LooseFile.read(name, file) : null;
     }
     return readIfChanged(name, path, known, attributes, asked);
   }
@@ -159,7 +159,7 @@ public final class LooseRefs {
       return known.ref();
     }
     File file = path.toFile();
-    if (!attributes.isRegularFile() && !file.isFile()) {
+    if (!attributes.isRegularFile() && !LooseFile.isThere(file)) {
       return null;
     }
     Ref ref = LooseFile.read(name, file);
@@ -254,7 +254,7 @@ public final class LooseRefs {
         start = slash + 1;
         // The folder above was just opened, so this is the truth; and cheaper than an exception.
         // All repositories have the first folder.
-        if (!refs && !expected && !Files.isDirectory(folder)) {
+        if (!refs && !expected && LooseFile.isNoFolder(folder)) {
           return false;
         }
         opener.open(folder);

@@ -21,6 +21,8 @@ import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.SecureDirectoryStream;
+import java.util.Collection;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
@@ -108,6 +110,17 @@ public final class RefPaths {
     return new File(file.getParentFile(), file.getName() + LOCK).toPath();
   }
 
+  /** Deletes the empty folders above the loose files of some refs, each folder once. */
+  public void deleteEmptyParents(Collection<String> names) throws IOException {
+    Set<File> done = new HashSet<>();
+    for (String name : names) {
+      File file = loose(name);
+      if (done.add(file.getParentFile())) {
+        deleteEmptyParents(file, name);
+      }
+    }
+  }
+
   /**
    * Deletes the folders above a file of a ref that are empty, but for the first two levels, such as
    * {@code refs/heads}. Whoever is about to make a file in one makes the folder again.
@@ -130,8 +143,7 @@ public final class RefPaths {
    * @return false if it is there, or is something else
    */
   static boolean deleteEmptyFolder(File folder) {
-    String[] entries = folder.list(); // nearly always tells, and costs less than an exception
-    if (entries == null || entries.length > 0) {
+    if (!isEmptyFolder(folder)) {
       return false;
     }
     try (DirectoryStream<Path> above = Files.newDirectoryStream(folder.getParentFile().toPath())) {
@@ -140,6 +152,15 @@ public final class RefPaths {
         return true;
       }
       return folder.isDirectory() && folder.delete();
+    } catch (IOException | InvalidPathException e) {
+      return false;
+    }
+  }
+
+  /** Asks for one entry: the folder may have very many. */
+  private static boolean isEmptyFolder(File folder) {
+    try (DirectoryStream<Path> entries = Files.newDirectoryStream(folder.toPath())) {
+      return !entries.iterator().hasNext();
     } catch (IOException | InvalidPathException e) {
       return false;
     }

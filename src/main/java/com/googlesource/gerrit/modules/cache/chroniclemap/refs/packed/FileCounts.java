@@ -14,78 +14,62 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed;
 
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 
-/** What became of one packed-refs file since it was first asked for. Safe for any thread. */
+/** The figures of one {@code packed-refs} file since its first use. Safe for any thread. */
 public final class FileCounts {
-  /** Questions for refs. */
+  /** Lookups of refs. */
   public final LongAdder lookups = new LongAdder();
 
-  /** Times the content was read, to compare it or as its attributes had changed. */
+  /** Reads of the content, for a comparison or because its attributes had changed. */
   public final LongAdder readings = new LongAdder();
 
-  /** Lists that were in memory or on disk already. */
+  /** Lists that were found in memory or on disk. */
   public final LongAdder found = new LongAdder();
 
-  /** Contents that JGit answers for. */
+  /** Lists that were made from text. */
+  public final LongAdder parses = new LongAdder();
+
+  /** Blocks of these lists that existed already. */
+  public final LongAdder reusedBlocks = new LongAdder();
+
+  /** Contents that were left to JGit. */
   public final LongAdder notParsable = new LongAdder();
 
-  /** Times there was no memory for the list. */
+  /** Lists for which there was no memory. */
   public final LongAdder noMemory = new LongAdder();
 
-  private long parses;
-  private long reusedBlocks;
-  private long lastParse;
-  private long lastParseNanos;
+  private final List<LongAdder> all =
+      List.of(lookups, readings, found, parses, reusedBlocks, notParsable, noMemory);
+
+  private final AtomicLong lastParse = new AtomicLong();
+  private volatile long lastParseNanos;
 
   /** Counts a list that was made from text; {@code made} of its blocks were new. */
-  synchronized void parsed(int blocks, int made, long nanos) {
-    parses++;
-    reusedBlocks += Math.max(0, blocks - made);
-    lastParse = System.currentTimeMillis();
+  void parsed(int blocks, int made, long nanos) {
+    parses.increment();
+    reusedBlocks.add(Math.max(0, blocks - made));
+    lastParse.set(System.currentTimeMillis());
     lastParseNanos = nanos;
   }
 
-  /** Adds what was counted here to another one, and begins anew. */
+  /** Adds all counts to others, and resets them. */
   public void moveTo(FileCounts other) {
-    other.lookups.add(lookups.sumThenReset());
-    other.readings.add(readings.sumThenReset());
-    other.found.add(found.sumThenReset());
-    other.notParsable.add(notParsable.sumThenReset());
-    other.noMemory.add(noMemory.sumThenReset());
-    long parsed;
-    long reused;
-    long last;
-    synchronized (this) {
-      parsed = parses;
-      reused = reusedBlocks;
-      last = lastParse;
-      parses = 0;
-      reusedBlocks = 0;
+    for (int i = 0; i < all.size(); i++) {
+      other.all.get(i).add(all.get(i).sumThenReset());
     }
-    other.addParses(parsed, reused, last);
+    other.lastParse.accumulateAndGet(lastParse.get(), Math::max);
   }
 
-  private synchronized void addParses(long parsed, long reused, long last) {
-    parses += parsed;
-    reusedBlocks += reused;
-    lastParse = Math.max(lastParse, last);
+  /** The time of the last parse in milliseconds since the epoch; 0 if nothing was parsed. */
+  public long lastParse() {
+    return lastParse.get();
   }
 
-  public synchronized long parses() {
-    return parses;
-  }
-
-  public synchronized long reusedBlocks() {
-    return reusedBlocks;
-  }
-
-  /** Milliseconds since the epoch; 0 if nothing was parsed. */
-  public synchronized long lastParse() {
-    return lastParse;
-  }
-
-  public synchronized long lastParseNanos() {
+  /** The duration of the last parse. */
+  public long lastParseNanos() {
     return lastParseNanos;
   }
 }

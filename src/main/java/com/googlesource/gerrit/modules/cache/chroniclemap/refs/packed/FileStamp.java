@@ -25,17 +25,17 @@ import org.eclipse.jgit.internal.storage.file.FileSnapshot;
 import org.eclipse.jgit.util.FS;
 
 /**
- * What the attributes of a file were before its content was read. Whether they have changed is
- * JGit's own {@link FileSnapshot}'s to say, racy timestamps included; once that has said no, later
- * questions are answered by one look at the attributes and three comparisons.
+ * The attributes of a file before its content was read. JGit's {@link FileSnapshot} decides whether
+ * they have changed, and handles racy timestamps. Once it has found them unchanged, later checks
+ * only read and compare the attributes.
  *
- * <p>That is sound because a snapshot that has said no says no for ever to the same attributes: it
- * was read long enough after the file was modified.
+ * <p>This is sound because a snapshot that has found the attributes unchanged always does so for
+ * the same attributes: it was taken long enough after the last modification.
  *
- * <p>Any thread may ask.
+ * <p>Safe for any thread.
  */
 public final class FileStamp {
-  /** How long a file that was just written is waited for; else it is read once more, later. */
+  /** The longest wait for a file that was just written. Otherwise the file is read again later. */
   private static final long LONGEST_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(30);
 
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
@@ -43,7 +43,7 @@ public final class FileStamp {
   private final File file;
   private final FileSnapshot snapshot;
 
-  /** The attributes of the snapshot; null if they changed while it was made, or have no key. */
+  /** The attributes; null if they changed while the snapshot was taken, or have no file key. */
   @Nullable private final BasicFileAttributes attributes;
 
   private volatile boolean settled;
@@ -54,9 +54,9 @@ public final class FileStamp {
     this.attributes = attributes;
   }
 
-  /** Notes the attributes of a file that is about to be read. */
+  /** Makes the stamp of a file that is about to be read. */
   static FileStamp of(File file) {
-    // Before and after: the snapshot does not tell its key.
+    // Attributes are read before and after the snapshot, which does not reveal its file key.
     BasicFileAttributes before = read(file);
     FileSnapshot snapshot = FileSnapshot.save(file);
     BasicFileAttributes after = read(file);
@@ -70,12 +70,12 @@ public final class FileStamp {
   }
 
   /**
-   * Notes the attributes of a file that is written and about to be renamed into a place, which
-   * keeps them: its content is known, so nobody need read it. Waits a moment, if it was written
-   * just now, so that no later change of it can leave the time as it is.
+   * Makes the stamp of a file that was written and is about to be renamed, which keeps its
+   * attributes. The content is known, so the file need not be read. This method waits a moment if
+   * the file was just written, so that every later change will change the time of the file.
    *
-   * @param written where it is now
-   * @param place where it is going to be
+   * @param written the file
+   * @param place the name after the rename
    */
   public static FileStamp ofWritten(File written, File place) {
     FileSnapshot snapshot = FileSnapshot.save(written);
@@ -87,19 +87,19 @@ public final class FileStamp {
     return new FileStamp(place, snapshot, read(written));
   }
 
-  /** The stamp of a file that is not there. */
+  /** Makes the stamp of a file that does not exist. */
   static FileStamp missing(File file) {
     return new FileStamp(file, FileSnapshot.MISSING_FILE, null);
   }
 
-  /** What tells a file from another one that takes its place, if anything does; or null. */
+  /** Returns the key that tells a file from a file that replaces it; null if there is none. */
   @Nullable
   static Object key(File file) {
     BasicFileAttributes attributes = read(file);
     return attributes == null ? null : attributes.fileKey();
   }
 
-  /** Whether the file must be read again. */
+  /** Whether the file has to be read again. */
   boolean isModified() {
     if (settled) {
       BasicFileAttributes now = read(file);
@@ -120,7 +120,7 @@ public final class FileStamp {
       BasicFileAttributes attributes = FS.DETECTED.fileAttributes(file);
       return attributes.fileKey() == null ? null : attributes;
     } catch (IOException e) {
-      return null; // what that means, the snapshot says
+      return null; // the snapshot handles this
     }
   }
 

@@ -29,26 +29,26 @@ import java.util.concurrent.atomic.LongAdder;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
- * Lists on disk: each root and each block is a value of one {@link Store}, by its id. Contract:
+ * The lists on disk. Each root and each block is a value of one {@link Store}, by its id. Contract:
  *
  * <ul>
- *   <li>{@link #load} gives a whole list or none. What was loaded before a block was missing is in
- *       the draft, and need not be made again.
- *   <li>{@link #write} puts all blocks before the root. What the store has no room for is not there
- *       later, and nothing else comes of it.
- *   <li>The store lets go what was not read for longest; {@link #keep} reads a list so that it
- *       stays, and writes what has gone all the same.
+ *   <li>{@link #load} returns a complete list or none. If a block is missing, the blocks that were
+ *       loaded before are in the draft and can be reused.
+ *   <li>{@link #write} puts all blocks before the root. Values for which the store has no room are
+ *       missing later, without further harm.
+ *   <li>The store evicts the values that were not read for the longest time. {@link #keep} reads a
+ *       list so that it stays, and writes evicted parts again.
  * </ul>
  *
- * <p>Safe for any thread. Loading waits for the store to be opened, for a second at most from the
- * time it was made.
+ * <p>Safe for any thread. Loading waits for the store to be opened, for at most a second after this
+ * object was made.
  */
 public final class ListDisk {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /**
-   * After so many bytes what was put is waited for: where more waits than the store can hold, and
-   * its file can't grow at once, it lets go some of it, and a list without one block is none.
+   * The number of bytes after which puts are flushed. A store that cannot grow at once drops queued
+   * writes if there are too many, and a list that lacks a block is useless.
    */
   private static final int FLUSH_BYTES = 4 << 20;
 
@@ -67,7 +67,7 @@ public final class ListDisk {
     return store;
   }
 
-  /** Lists that were found whole. */
+  /** The number of lists that were loaded. */
   public long loads() {
     return loads.sum();
   }
@@ -76,12 +76,12 @@ public final class ListDisk {
     return ByteBuffer.allocate(2 * Long.BYTES).putLong(idHi).putLong(idLo).array();
   }
 
-  /** Whether a block is here. */
+  /** Whether the disk has a block. */
   boolean has(long idHi, long idLo) {
     return store.read(key(idHi, idLo)) != null;
   }
 
-  /** Returns the list of a content, or null if it is not here as a whole. */
+  /** Returns the list of a content, or null if the disk does not have all of its parts. */
   @Nullable
   ParsedRefs load(ContentDigest digest, Draft draft) {
     Value value = store.read(key(digest.hi(), digest.lo()));
@@ -105,23 +105,25 @@ public final class ListDisk {
       loads.increment();
       return draft.finish(root, null, /* onDisk= */ true);
     } catch (RuntimeException e) {
-      // The store's checksums were right, so it was written like this: by another version?
+      // The checksums are right, so another version of this module may have written the list.
       logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
-          "a parsed ref list on disk can't be used; it is parsed again");
+          "A parsed ref list on disk cannot be used; it is parsed again");
       return null;
     }
   }
 
   @Nullable
   private static Root root(byte[] bytes, ContentDigest digest) {
-    if (bytes.length < Root.IDS_AT || bytes[Root.VERSION_AT] != Root.VERSION) {
+    if (bytes.length < Root.IDS_AT
+        || bytes[Root.VERSION_AT] != Root.VERSION
+        || (bytes[Root.FLAGS_AT] & Root.UNSUPPORTED) != 0) {
       return null;
     }
     Root root = new Root(bytes);
     return root.digest().equals(digest) ? root : null;
   }
 
-  /** Writes what of a list was not written yet. */
+  /** Writes those parts of a list that were not written yet. */
   synchronized void write(ParsedRefs list) {
     HeldBlocks held = list.held();
     if (held.rootOnDisk) {
@@ -140,24 +142,24 @@ public final class ListDisk {
     held.rootOnDisk = true;
   }
 
-  /** With this object's lock. */
+  /** The caller holds this object's lock. */
   private void putRoot(ParsedRefs list, long now) {
     ContentDigest digest = list.digest();
     put(digest.hi(), digest.lo(), list.root().bytes(), now);
   }
 
-  /** With this object's lock. */
+  /** The caller holds this object's lock. */
   private void putBlock(Slab slab, int block, long now) {
     byte[] bytes = new byte[slab.length(block)];
     slab.memory.get(slab.start(block), bytes);
     put(slab.idHi(block), slab.idLo(block), bytes, now);
   }
 
-  /** With this object's lock. */
+  /** The caller holds this object's lock. */
   private void put(long idHi, long idLo, byte[] bytes, long now) {
     byte[] key = key(idHi, idLo);
-    // Whatever is there under an id is the same. A plain put would make it void meanwhile, and
-    // after the store was closed would have its file discarded.
+    // Any value with the same id is the same. A plain put would invalidate that value until the new
+    // one is written, and would have a closed store discard its file.
     store.putIfCurrent(key, bytes, now, store.ticket(key));
     unflushed += bytes.length;
     if (unflushed > FLUSH_BYTES) {
@@ -166,7 +168,7 @@ public final class ListDisk {
     }
   }
 
-  /** Sees to it that a list in use stays, or is there again. */
+  /** Keeps a list that is in use on disk, and restores its evicted parts. */
   public synchronized void keep(ParsedRefs list) {
     HeldBlocks held = list.held();
     if (!held.rootOnDisk) {

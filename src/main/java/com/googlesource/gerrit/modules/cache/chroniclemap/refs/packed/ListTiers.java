@@ -34,19 +34,19 @@ import java.util.function.LongSupplier;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
- * Where the list of a content comes from: from the memory, if another repository has it; from disk,
- * if an earlier run or another repository had it; from the text.
+ * The tiers from which the list of a content comes: from the memory if another repository has the
+ * list, then from disk if an earlier run or another repository had it, and otherwise from the text.
  *
  * <p>Safe for any thread.
  */
 public final class ListTiers {
-  /** Readers that are kept while not in use; each has some 700 KB, a third of it off the heap. */
+  /** The number of idle readers that are kept. Each has some 700 KB, a third of it off the heap. */
   private static final int READERS = 4;
 
-  /** The part of the memory's bound that lists may take which only wait to be written. */
+  /** One part in so many of the memory's bound is for evicted lists that are not written yet. */
   private static final int UNWRITTEN_SHARE = 8;
 
-  /** That they may take in any case, bytes. */
+  /** The least size of that part in bytes. */
   private static final long LEAST_UNWRITTEN = 4 << 20;
 
   private final LongSupplier nanoTime;
@@ -55,31 +55,32 @@ public final class ListTiers {
   private final ReaderPool readers;
   private final SharedCheck check;
 
-  /** Repositories that have another list since {@link #upkeep} last ran. */
+  /** The files with a new list since the last {@link #upkeep}. */
   private final Set<PackedRefsFile> changed = ConcurrentHashMap.newKeySet();
 
-  /** Lists that left the memory before they were written, and what they take; a bounded share. */
+  /** The lists that were evicted before they were written; below, their size. */
   private final Queue<ParsedRefs> unwritten = new ConcurrentLinkedQueue<>();
 
   private final AtomicLong unwrittenBytes = new AtomicLong();
   private volatile boolean closed;
 
-  /** The list of no file. Belongs to no holder. */
+  /** The list of a missing file, which has no holder. */
   private final ParsedRefs none;
 
   /**
-   * Makes it of its parts.
+   * Makes the tiers.
    *
-   * @param disk null if there is memory only
+   * @param disk null for memory only
    */
   public ListTiers(SiteKey key, ListMemory memory, @Nullable ListDisk disk) {
     this(key, memory, disk, System::nanoTime);
   }
 
   /**
-   * Makes it of its parts.
+   * Makes the tiers.
    *
-   * @param nanoTime as {@link System#nanoTime}
+   * @param disk null for memory only
+   * @param nanoTime a clock like {@link System#nanoTime}
    */
   public ListTiers(SiteKey key, ListMemory memory, @Nullable ListDisk disk, LongSupplier nanoTime) {
     this.nanoTime = nanoTime;
@@ -109,7 +110,7 @@ public final class ListTiers {
     return readers;
   }
 
-  /** Nothing is written any more. */
+  /** Stops all writing. */
   public void close() {
     closed = true;
     unwritten.clear();
@@ -129,7 +130,7 @@ public final class ListTiers {
     return memory.find(idHi, idLo) != null || (disk != null && disk.has(idHi, idLo));
   }
 
-  /** The list of a content that was parsed before, or null. */
+  /** Finds the list of a content that was parsed before; null if there is none. */
   @Nullable
   ParsedRefs find(ContentDigest digest, Draft draft) {
     if (digest.equals(none.digest())) {
@@ -139,12 +140,12 @@ public final class ListTiers {
     return list == null && disk != null ? disk.load(digest, draft) : list;
   }
 
-  /** Notes that a repository has another list, which is to be written. */
+  /** Notes that a file has a new list, which has to be written. */
   void changed(PackedRefsFile file) {
     changed.add(file);
   }
 
-  /** Notes that a list left the memory. */
+  /** Notes that a list was evicted from memory. */
   void left(ParsedRefs list) {
     HeldBlocks held = list.held();
     if (disk == null || held.rootOnDisk || closed) {
@@ -153,11 +154,11 @@ public final class ListTiers {
     long bytes = bytes(list);
     long most = Math.max(LEAST_UNWRITTEN, memory.limit() / UNWRITTEN_SHARE);
     long waiting = unwrittenBytes.addAndGet(bytes);
-    // One in any case: it would never come to disk.
+    // One list is accepted whatever its size, or it would never be written.
     if (waiting == bytes || waiting <= most) {
       unwritten.add(list);
     } else {
-      // It is parsed again if it is needed again.
+      // The list is parsed again when it is needed.
       unwrittenBytes.addAndGet(-bytes);
     }
   }
@@ -167,8 +168,8 @@ public final class ListTiers {
   }
 
   /**
-   * Writes the lists that have come in, if they are in use still. Of a file that is rewritten again
-   * and again only some contents are written so.
+   * Writes the new lists that are still in use. Of a file that is rewritten often, only some
+   * contents are written.
    */
   public void upkeep() {
     memory.tick();
@@ -191,14 +192,14 @@ public final class ListTiers {
     }
   }
 
-  /** Returns the list, or one that lies in fewer slabs and has taken its place. */
+  /** Returns the list, or a copy in fewer slabs that has replaced the list. */
   ParsedRefs gather(ParsedRefs list) {
     HeldBlocks held = list.held();
     Set<Slab> scattered = held.toGather();
     if (scattered.isEmpty()) {
       return list;
     }
-    // Of nothing that others have: the copy is to do without the old memory.
+    // The draft shares no blocks, as the copy must not depend on the old slabs.
     Draft draft = new Draft(new ListMemory(0));
     for (int i = 0; i < list.blocks(); i++) {
       Slab slab = held.slab(i);
@@ -216,7 +217,7 @@ public final class ListTiers {
     return holders.isEmpty() ? list : copy;
   }
 
-  /** Gives a holder a list, as {@link ListMemory#hold}; returns that or an equal one. */
+  /** Gives a holder a list, as {@link ListMemory#hold} does. */
   ParsedRefs hold(ListMemory.Holder holder, ParsedRefs list, List<Runnable> tell) {
     if (list == none) {
       memory.release(holder);

@@ -20,11 +20,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * Leaves a repository to JGit for a while after there was no memory for its list: each try has the
- * whole heap collected, several times, before it fails. A minute first, twice as long after each
- * failure, up to an hour.
+ * A pause in which JGit answers for a repository, after there was no memory for its list. Each
+ * further try would collect the whole heap several times before it fails. The first pause takes a
+ * minute, each following one twice as long, up to an hour.
  *
- * <p>Any thread may call.
+ * <p>Safe for any thread.
  */
 final class MemoryPause {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -34,7 +34,7 @@ final class MemoryPause {
 
   private final LongSupplier nanoTime;
 
-  /** How long the last pause was; 0 if there was none since a list was made. */
+  /** The length of the last pause; 0 if a list was made since. */
   private volatile long length;
 
   private volatile long end;
@@ -43,12 +43,12 @@ final class MemoryPause {
     this.nanoTime = nanoTime;
   }
 
-  /** Whether JGit is to answer. */
+  /** Whether JGit has to answer. */
   boolean isOn() {
     return length != 0 && nanoTime.getAsLong() - end < 0;
   }
 
-  /** There was no memory. */
+  /** Begins a pause, as there was no memory. */
   synchronized void begin(File file, OutOfMemoryError cause) {
     boolean first = length == 0;
     long next = first ? FIRST_NANOS : Math.min(MOST_NANOS, 2 * length);
@@ -56,14 +56,14 @@ final class MemoryPause {
     length = next;
     if (first) {
       logger.atSevere().withCause(cause).log(
-          "JGit answers for a minute, and longer each time, for %s, as there is no memory for its"
+          "JGit answers for %s, first for a minute and longer each time, as there is no memory for its"
               + " parsed ref list: %s. (-XX:MaxDirectMemorySize must be larger than"
               + " cache.packed_refs.memoryLimit)",
           file, cause.getMessage());
     }
   }
 
-  /** There was memory. */
+  /** Resets the pause, as there was memory. */
   void over() {
     if (length != 0) {
       length = 0;

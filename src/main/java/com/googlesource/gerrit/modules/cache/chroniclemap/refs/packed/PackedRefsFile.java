@@ -23,8 +23,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseMemory
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.Opener;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.EditedText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.FileText;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.NotParsableException;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.NotParsableException.Reason;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedEdits;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedRefsReader;
 import java.io.File;
@@ -45,23 +43,26 @@ import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.util.FileUtils;
 
 /**
- * The {@code packed-refs} file of one repository: tells which list it holds now.
+ * The {@code packed-refs} file of one repository, and its current list.
  *
- * <p>What "now" means is JGit's {@code core.trustPackedRefsStat}: under {@code always} and {@code
- * after_open} the file's attributes are asked ({@link FileStamp}: JGit's rules, racy timestamps
- * included), and its content is read if they have changed; under {@code never} the content is read
- * each time. The file is opened, read and closed.
+ * <p>JGit's {@code core.trustPackedRefsStat} defines what is current. Under {@code always} and
+ * {@code after_open}, the content is read if the file's attributes have changed ({@link FileStamp}
+ * applies JGit's rules). Under {@code never}, the content is read for each lookup. The file is
+ * never kept open.
  *
- * <p>All threads that need the content at the same time share one reading, but only one that began
- * after they asked. So a new content is parsed once, however many threads meet it, and nobody gets
- * an answer that is older than his question.
+ * <p>Threads that need the content at the same time share one reading, which must have begun after
+ * they asked. Thus a new content is parsed only once, and no answer is older than its question.
  *
  * <p>One instance serves all users of a repository in this process.
  */
 public final class PackedRefsFile implements ListMemory.Holder {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** JGit is to answer this time. */
+  /** Why JGit answers for a file that has no list, for people. */
+  public static final String IRREGULAR =
+      "it is broken, or not written as git does: sorted by name, with names in UTF-8";
+
+  /** The answer that leaves a single lookup to JGit. */
   private static final State LEFT_FOR_NOW = new State(null, null, null);
 
   private final File file;
@@ -69,7 +70,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
   private final Consumer<PackedRefsFile> remember;
   private final Opener opener;
 
-  /** What was read last; replaced under this object's lock. */
+  /** The result of the last reading. Written under this object's lock. */
   private volatile State state;
 
   // Readings are numbered. Guarded by this.
@@ -80,62 +81,62 @@ public final class PackedRefsFile implements ListMemory.Holder {
   /** The first reading whose attributes may be trusted. Guarded by this. */
   private long stampsFrom;
 
-  /** Incremented when another content is seen. */
+  /** Incremented when a reading finds another content. */
   private volatile long version;
 
   private final FileCounts counts = new FileCounts();
   private final LooseMemory looseMemory;
   private final MemoryPause pause;
 
-  /** Key of the file whose content was read last. Of the one thread that reads. */
+  /** The key of the file that was read last. Only for the thread that reads. */
   @Nullable private Object checkedKey;
 
-  /** When a list was last asked for, in the time of {@link ListMemory#now}. Need not be exact. */
+  /** The time of {@link ListMemory#now} at the last use. Need not be exact. */
   private long lastUse;
 
   private volatile boolean forgotten;
 
-  /** Whether it was said that JGit answers. Of the one thread that reads. */
-  private boolean told;
+  /** Whether the log says that JGit answers. Only for the thread that reads. */
+  private boolean isLogged;
 
-  private final AtomicBoolean toldOfSize = new AtomicBoolean();
+  private final AtomicBoolean isSizeLogged = new AtomicBoolean();
 
   /**
-   * What was read.
+   * The result of a reading.
    *
-   * @param stamp taken before reading; null if the content must be read again
-   * @param list null if JGit is to answer, or the content must be read again
-   * @param digest of the content; null if it is not known, as for one that is too large
-   * @param leftToJGit why the content can't be parsed, so that JGit is to answer; null if it can
+   * @param stamp taken before the reading; null if the content must be read again
+   * @param list null if JGit has to answer, or if the content must be read again
+   * @param digest of the content; null if nothing was read
+   * @param leftToJGit whether the content is not regular, so that JGit has to answer
    */
   private record State(
       @Nullable FileStamp stamp,
       @Nullable ParsedRefs list,
       @Nullable ContentDigest digest,
-      @Nullable Reason leftToJGit) {
+      boolean leftToJGit) {
     State(@Nullable FileStamp stamp, @Nullable ParsedRefs list, @Nullable ContentDigest digest) {
-      this(stamp, list, digest, null);
+      this(stamp, list, digest, false);
     }
 
     State withoutStamp() {
       return new State(null, list, digest, leftToJGit);
     }
 
-    /** Whether it says who is to answer. */
+    /** Whether this state decides who answers. */
     boolean isAnswer() {
-      return list != null || leftToJGit != null;
+      return list != null || leftToJGit;
     }
   }
 
-  /** Makes one that is never forgotten. */
+  /** Makes a file that is never forgotten. */
   public PackedRefsFile(File file, ListTiers tiers) {
     this(file, tiers, used -> {});
   }
 
   /**
-   * Makes one of which nothing was read yet.
+   * Makes a file that has not been read yet.
    *
-   * @param remember told when it is used after it was {@link #forgotten}
+   * @param remember called when the file is used after it was {@link #forgotten}
    */
   public PackedRefsFile(File file, ListTiers tiers, Consumer<PackedRefsFile> remember) {
     this(file, tiers, remember, Opener.OF_SYSTEM);
@@ -159,24 +160,23 @@ public final class PackedRefsFile implements ListMemory.Holder {
     return counts;
   }
 
-  /** What is known of the loose refs beside it. */
+  /** The memory of the loose refs in the same repository. */
   public LooseMemory looseMemory() {
     return looseMemory;
   }
 
-  /** The list that was read last, if it is in memory; says nothing of the file. */
+  /** The list of the last reading if it is in memory. The file may have changed since. */
   @Nullable
   public ParsedRefs lastList() {
     return state.list;
   }
 
-  /** Why JGit answers for what was read last; null if it does not. */
-  @Nullable
-  public Reason leftToJGit() {
+  /** Whether JGit answers for the content that was read last, which is not regular. */
+  public boolean isLeftToJGit() {
     return state.leftToJGit;
   }
 
-  /** Whether JGit answers for a while, as there was no memory. */
+  /** Whether JGit answers for a while because there was no memory. */
   public boolean isPaused() {
     return pause.isOn();
   }
@@ -209,10 +209,10 @@ public final class PackedRefsFile implements ListMemory.Holder {
 
   @Override
   public void isBeside(long enough) {
-    if (!toldOfSize.getAndSet(true)) {
+    if (!isSizeLogged.getAndSet(true)) {
       logger.atWarning().log(
-          "The parsed ref list of %s is larger than cache.packed_refs.memoryLimit: it is held beside"
-              + " that limit, and no second one is. Set the limit to %dm or more",
+          "The parsed ref list of %s is larger than cache.packed_refs.memoryLimit. It is held in"
+              + " addition to that limit, but a second one would not be. Set the limit to %dm or more",
           file, (enough >> 20) + 1);
     }
   }
@@ -224,7 +224,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
     }
   }
 
-  /** Gives up the list. The file can be used all the same: then it is remembered, with a list. */
+  /** Gives up the list. A later use of this file has it remembered again. */
   public synchronized void forgotten() {
     forgotten = true;
     looseMemory.clear();
@@ -235,13 +235,13 @@ public final class PackedRefsFile implements ListMemory.Holder {
     }
   }
 
-  // ---- the list of now
+  // ---- the current list
 
   /**
-   * Returns the list of the file's content, or null if JGit is to answer. A file that is not there
-   * has an empty list.
+   * Returns the list of the file's content, or null if JGit has to answer. A missing file has an
+   * empty list.
    *
-   * @param trust what attributes of the file are worth; not {@link TrustStat#INHERIT}
+   * @param trust how far to trust the file's attributes; not {@link TrustStat#INHERIT}
    */
   @Nullable
   public ParsedRefs current(TrustStat trust) throws IOException {
@@ -262,13 +262,14 @@ public final class PackedRefsFile implements ListMemory.Holder {
     if (!isModified(now)) {
       return now.list;
     }
-    // A reading that has begun may do: it is as new as the attributes that it began with.
+    // A reading in progress may do, as it is as new as the attributes with which it began.
     now = waitForReading();
     return isModified(now) ? readAfterNow(true).list : now.list;
   }
 
   /**
-   * As under {@link TrustStat#NEVER}, but notes the attributes, which a later question may trust.
+   * Reads the content as under {@link TrustStat#NEVER}, but notes the attributes, which a later
+   * lookup may trust.
    */
   @Nullable
   public ParsedRefs currentByContent() throws IOException {
@@ -280,19 +281,19 @@ public final class PackedRefsFile implements ListMemory.Holder {
     return readAfterNow(true).list;
   }
 
-  /** Whether the file was there and not empty when its content was last seen. */
+  /** Whether the file existed and was not empty at the last reading. */
   public boolean hasContent() {
     State last = state;
     return last.list == null ? last.isAnswer() : last.list.textBytes() > 0;
   }
 
-  /** Has the content read again, whatever the attributes say. */
+  /** Has the next lookup read the content, whatever the attributes are. */
   public synchronized void refresh() {
     stampsFrom = begun + 1;
     state = state.withoutStamp();
   }
 
-  /** Changes whenever a reading has seen another content than the one before. */
+  /** A number that changes whenever a reading finds another content than the one before. */
   public long version() {
     return version;
   }
@@ -302,25 +303,25 @@ public final class PackedRefsFile implements ListMemory.Holder {
   }
 
   /**
-   * Has NFS look whether another file has been put in the place of this one. Opening the file
-   * itself does not: the client opens the one that it knows by this name, and as long as anybody
-   * has that open, it is there, under a name such as .nfs1234. Opening the folder asks the server
-   * for the folder's attributes, and where these have changed the names in it are looked up again.
+   * Has an NFS client check whether another file has replaced this one. Opening the file itself is
+   * not enough: the client opens the file that it knows by this name, which still exists, as
+   * .nfs1234, while anybody has it open. Opening the folder has the client ask the server for the
+   * folder's attributes. If these have changed, the client looks up the names in the folder again.
    */
   private void refreshFolder() {
     try {
       opener.open(file.getParentFile().toPath());
     } catch (IOException e) {
-      // One that can't be listed, which does not hide what is in it; or it is gone.
+      // The folder may be unreadable, which does not hide its files; or it was deleted.
     }
   }
 
-  /** Some network file systems tell the attributes anew when a file is opened. */
+  /** Opens the file, which has some network file systems refresh its attributes. */
   private void refreshAttributes() throws IOException {
     try {
       opener.open(file.toPath());
     } catch (FileNotFoundException | NoSuchFileException e) {
-      // The attributes will say so.
+      // The attributes will show this, too.
     }
   }
 
@@ -334,20 +335,20 @@ public final class PackedRefsFile implements ListMemory.Holder {
   /**
    * Returns the result of a reading that begins after this call.
    *
-   * @param stamped whether attributes are to be noted, if this call reads
+   * @param stamped whether to note the attributes, if this call reads
    */
   private State readAfterNow(boolean stamped) throws IOException {
     long mine;
     synchronized (this) {
       long needed = begun + 1;
       awaitReading(needed);
-      // The list may have left the memory since: then it is read again.
+      // If the list was evicted since, the file is read again.
       if (finished >= needed && state.isAnswer()) {
         return state;
       }
       awaitReading(Long.MAX_VALUE);
       if (pause.isOn()) {
-        return LEFT_FOR_NOW; // the reading that was waited for has failed
+        return LEFT_FOR_NOW; // the other reading has failed
       }
       reading = true;
       mine = ++begun;
@@ -364,7 +365,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
     } finally {
       synchronized (this) {
         try {
-          // If it failed, those who wait try for themselves, and see the failure.
+          // After a failure, each waiting thread reads by itself and sees the failure.
           if (after != null && mine > finished) {
             after = mine < stampsFrom ? after.withoutStamp() : after;
             if (after.list == null || after.list != state.list) {
@@ -393,20 +394,21 @@ public final class PackedRefsFile implements ListMemory.Holder {
   }
 
   /**
-   * Takes another list, with this object's lock; if there is no memory, its caller alone has it.
+   * Takes another list. If there is no memory for the list, only the current caller gets it. The
+   * caller holds this object's lock.
    */
   private void holdIfItMay(State after, List<Runnable> tell) {
     try {
       hold(after, tell);
       pause.over();
     } catch (OutOfMemoryError e) {
-      // What was read before is no answer to those who waited for this.
+      // The state before is no answer to the threads that waited for this reading.
       state = new State(null, null, null);
       noMemory(e);
     }
   }
 
-  /** With this object's lock. */
+  /** Takes another list. The caller holds this object's lock. */
   private void hold(State after, List<Runnable> tell) {
     if (after.list == null) {
       tiers.memory().release(this);
@@ -418,14 +420,14 @@ public final class PackedRefsFile implements ListMemory.Holder {
     tiers.changed(this);
   }
 
-  /** Waits, with this object's lock, until none reads or the reading of that number is done. */
+  /** Waits for the reading with a number, or for the current one. The caller holds the lock. */
   private void awaitReading(long number) {
     boolean interrupted = false;
     while (reading && finished < number) {
       try {
         wait();
       } catch (InterruptedException e) {
-        interrupted = true; // JGit's reading is not interrupted either
+        interrupted = true; // reads by JGit are not interrupted either
       }
     }
     if (interrupted) {
@@ -436,11 +438,11 @@ public final class PackedRefsFile implements ListMemory.Holder {
   // ---- writing
 
   /**
-   * Takes the list of a content that was put into the file's place just now. To be called before
-   * the lock of the file is let go: so it is what the file has, for all who ask until then.
+   * Takes the list of the content that was just renamed into place. Must be called before the lock
+   * of the file is released, so that the list is current until then.
    *
    * @param stamp the attributes of the file
-   * @param refsChanged whether any ref has another value than before, or only another place
+   * @param refsChanged whether the value of any ref has changed, and not only its place
    */
   public void published(ParsedRefs list, FileStamp stamp, boolean refsChanged) {
     List<Runnable> tell = new ArrayList<>();
@@ -456,13 +458,13 @@ public final class PackedRefsFile implements ListMemory.Holder {
   }
 
   /**
-   * Writes the file's content with some lines changed, and makes its list on the way.
+   * Writes the file's content with some changed lines, and makes its list in the same pass.
    *
-   * @param list of the content, which is locked
-   * @param out takes the new content; of no use if this fails
-   * @return the list; {@code list} itself if the content stays the same
-   * @throws EditedText.ChangedException if the file has another content than the list
-   * @throws IOException if it can't be read or written
+   * @param list the list of the content, whose file is locked
+   * @param out gets the new content, which is useless if this method fails
+   * @return the new list; {@code list} itself if the content is the same
+   * @throws EditedText.ChangedException if the file does not have the content of the list
+   * @throws IOException if the file cannot be read or written
    */
   public ParsedRefs writeEdited(ParsedRefs list, PackedEdits edits, FileChannel out)
       throws IOException {
@@ -493,22 +495,12 @@ public final class PackedRefsFile implements ListMemory.Holder {
   private State read(File from, PackedRefsReader reader, State before, boolean stamped)
       throws IOException {
     FileStamp stamp = stamped ? FileStamp.of(from) : null;
-    try {
-      return FileText.retry(text -> read(text, reader, before, stamp), from);
-    } catch (NotParsableException e) {
-      counts.notParsable.increment();
-      if (!told) {
-        told = true;
-        logger.atWarning().log(
-            "%s is left to JGit, as without this module: %s", file, e.reason().text());
-      }
-      return new State(stamp, null, e.digest(), e.reason());
-    }
+    return FileText.retry(text -> read(text, reader, before, stamp), from);
   }
 
   private State read(
       FileText text, PackedRefsReader reader, State before, @Nullable FileStamp stamp)
-      throws IOException, NotParsableException {
+      throws IOException {
     ParsedRefs old = before.list;
     if (old != null && isUnchanged(text, old)) {
       return stamp == null ? before : new State(stamp, old, old.digest());
@@ -517,11 +509,9 @@ public final class PackedRefsFile implements ListMemory.Holder {
     if (old == null || old.size() == 0) {
       // Another repository, another process or an earlier run may have parsed it.
       ContentDigest digest =
-          before.leftToJGit != null
-              ? reader.digest(text)
-              : reader.digestIfKnown(text, tiers::mayKnow);
-      if (before.leftToJGit != null && digest.equals(before.digest)) {
-        return stamp == null ? before : new State(stamp, null, digest, before.leftToJGit);
+          before.leftToJGit ? reader.digest(text) : reader.digestIfKnown(text, tiers::mayKnow);
+      if (before.leftToJGit && digest.equals(before.digest)) {
+        return stamp == null ? before : new State(stamp, null, digest, true);
       }
       ParsedRefs known = digest == null ? null : tiers.find(digest, draft);
       if (known != null) {
@@ -533,26 +523,35 @@ public final class PackedRefsFile implements ListMemory.Holder {
       text.rewind();
     }
     long begunAt = System.nanoTime();
-    ParsedRefs list =
-        reader.read(text, draft, old, digest -> tiers.find(digest, tiers.memory().draft()));
+    ParsedRefs list = reader.read(text, draft, old);
+    if (list == null) {
+      return leaveToJGit(text, reader, stamp);
+    }
     if (list == old) {
-      // If the state before has a stamp, that still holds: those attributes, this content.
+      // The stamp of the state before, if there is one, is still valid for this content.
       return stamp == null ? before : new State(stamp, old, old.digest());
     }
-    if (draft.isFinished()) {
-      counts.parsed(list.blocks(), draft.made(), System.nanoTime() - begunAt);
-    } else {
-      counts.found.increment();
-    }
+    counts.parsed(list.blocks(), draft.made(), System.nanoTime() - begunAt);
     return new State(stamp, list, list.digest());
   }
 
-  /** Checks by the content, where that is done sooner than by reading for changes. */
+  private State leaveToJGit(FileText text, PackedRefsReader reader, @Nullable FileStamp stamp)
+      throws IOException {
+    counts.notParsable.increment();
+    if (!isLogged) {
+      isLogged = true;
+      logger.atWarning().log("%s is left to JGit, as without this module: %s", file, IRREGULAR);
+    }
+    text.rewind();
+    return new State(stamp, null, reader.digest(text), true);
+  }
+
+  /** Checks the content of a large file in parallel, which is faster than reading it. */
   private boolean isUnchanged(FileText text, ParsedRefs list) throws IOException {
     if (!text.hasParts() || !tiers.check().isWorthwhile(list)) {
       return false;
     }
-    // Not trusted, but worth a guess: another file has another content, most likely.
+    // The key is only a hint: a new file most likely has a new content.
     Object key = FileStamp.key(file);
     boolean sameFile = key != null && key.equals(checkedKey);
     checkedKey = key;

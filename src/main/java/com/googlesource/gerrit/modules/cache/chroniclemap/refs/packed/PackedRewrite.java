@@ -16,24 +16,21 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Draft;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.EditedText;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.IrregularText;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.MemoryText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedEdits;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedRefsReader;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.TextSource;
 import java.io.File;
 import java.io.IOException;
-import java.nio.ByteBuffer;
+import java.io.InputStream;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
+import java.nio.channels.ReadableByteChannel;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.StandardOpenOption;
-import org.eclipse.jgit.annotations.Nullable;
 
 /**
- * Writes what a {@code packed-refs} has with some lines changed: ranges of the old file are copied,
- * each held against the list's hashes, and the new list comes out of the same pass. For one thread,
- * which has the file locked.
+ * A rewrite of a {@code packed-refs} file in which some lines change. Ranges of the old file are
+ * copied after a check against the list's hashes, and the new list comes out of the same pass. For
+ * one thread, which holds the lock of the file.
  */
 final class PackedRewrite {
   private final File file;
@@ -46,13 +43,18 @@ final class PackedRewrite {
     this.counts = counts;
   }
 
-  /** As {@link PackedRefsFile#writeEdited}. */
+  /** Writes the file, as {@link PackedRefsFile#writeEdited} describes. */
   ParsedRefs write(ParsedRefs list, PackedEdits edits, FileChannel out) throws IOException {
     PackedRefsReader reader = tiers.readers().take();
-    try {
+    try (ReadableByteChannel old = open(list)) {
       long begunAt = System.nanoTime();
       Draft draft = tiers.memory().draft();
-      ParsedRefs made = write(reader, draft, list, edits, out);
+      PackedEdits.Edit[] sorted = edits.inOrderOf(list.root());
+      EditedText text = new EditedText(list.root(), tiers.readers().key(), old, sorted, out);
+      ParsedRefs made = reader.read(text, draft, list);
+      if (made == null) {
+        throw new IOException("what was written for " + file + " is not a packed-refs file");
+      }
       if (made != list) {
         counts.parsed(made.blocks(), draft.made(), System.nanoTime() - begunAt);
       }
@@ -62,82 +64,14 @@ final class PackedRewrite {
     }
   }
 
-  private ParsedRefs write(
-      PackedRefsReader reader, Draft draft, ParsedRefs list, PackedEdits edits, FileChannel out)
-      throws IOException {
-    try (FileChannel old = openExisting()) {
-      if (old == null && (list.size() > 0 || list.root().irregular())) {
-        throw new EditedText.ChangedException();
-      }
-      if (list.root().irregular()) {
-        return writeRegular(reader, draft, list, old, edits, out);
-      }
-      EditedText text =
-          new EditedText(
-              list.root(),
-              tiers.readers().key(),
-              old == null ? new MemoryText(new byte[0]) : channelText(old),
-              edits.inOrderOf(list.root()),
-              out);
-      ParsedRefs made = reader.readRegular(text, draft, list);
-      if (made == null) {
-        throw new IOException("what was written for " + file + " is not a packed-refs file");
-      }
-      return made;
-    }
-  }
-
-  /** Writes a file anew, with all its lines on the heap, that was not as git writes it. */
-  private ParsedRefs writeRegular(
-      PackedRefsReader reader,
-      Draft draft,
-      ParsedRefs list,
-      FileChannel old,
-      PackedEdits edits,
-      FileChannel out)
-      throws IOException {
-    byte[] text = Channels.newInputStream(old).readAllBytes();
-    if (!reader.digest(new MemoryText(text)).equals(list.digest())) {
-      throw new EditedText.ChangedException();
-    }
-    byte[] regular;
-    try {
-      regular = IrregularText.regular(text);
-    } catch (IrregularText.Refusal e) {
-      throw new EditedText.ChangedException();
-    }
-    ParsedRefs same = reader.readRegular(new MemoryText(regular), tiers.memory().draft(), null);
-    return reader.readRegular(
-        new EditedText(
-            same.root(),
-            tiers.readers().key(),
-            new MemoryText(regular),
-            edits.inOrderOf(same.root()),
-            out),
-        draft,
-        null);
-  }
-
-  private static TextSource channelText(FileChannel channel) {
-    return new TextSource() {
-      @Override
-      public int read(ByteBuffer target) throws IOException {
-        return channel.read(target);
-      }
-
-      @Override
-      public void rewind() throws IOException {
-        channel.position(0);
-      }
-    };
-  }
-
-  @Nullable
-  private FileChannel openExisting() throws IOException {
+  private ReadableByteChannel open(ParsedRefs list) throws IOException {
     try {
       return FileChannel.open(file.toPath(), StandardOpenOption.READ);
     } catch (NoSuchFileException e) {
-      return null;
+      if (list.size() > 0) {
+        throw new EditedText.ChangedException();
+      }
+      return Channels.newChannel(InputStream.nullInputStream());
     }
   }
 }

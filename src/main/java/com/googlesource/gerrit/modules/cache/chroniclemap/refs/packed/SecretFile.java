@@ -29,8 +29,8 @@ import java.security.SecureRandom;
 import java.util.Set;
 
 /**
- * The secret of the site, in a file that only its owner may read. Without the old one nothing is
- * wrong: all lists are parsed anew.
+ * The file with the site's secret, which only its owner can read. If the secret is lost, all lists
+ * are parsed again, without further harm.
  */
 public final class SecretFile {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -38,7 +38,7 @@ public final class SecretFile {
 
   private SecretFile() {}
 
-  /** A secret that is not kept. */
+  /** Makes a secret that is not stored. */
   public static byte[] random() {
     byte[] secret = new byte[SiteKey.SECRET_BYTES];
     new SecureRandom().nextBytes(secret);
@@ -46,9 +46,9 @@ public final class SecretFile {
   }
 
   /**
-   * Reads the secret of a folder that this process has locked, or makes one.
+   * Reads the secret of a folder that this process has locked, or makes a new one.
    *
-   * @throws IOException if a new one can't be written
+   * @throws IOException if a new secret cannot be written
    */
   public static byte[] readOrMake(Path folder) throws IOException {
     Path file = folder.resolve(NAME);
@@ -57,18 +57,18 @@ public final class SecretFile {
       if (secret.length == SiteKey.SECRET_BYTES) {
         return secret;
       }
-      logger.atWarning().log("%s has another length than it should: a new one is made", file);
+      logger.atWarning().log("%s has a wrong length; a new secret is made", file);
     } catch (NoSuchFileException e) {
       logger.atFine().log("%s is made", file);
     } catch (IOException e) {
-      logger.atWarning().withCause(e).log("%s can't be read: a new one is made", file);
+      logger.atWarning().withCause(e).log("%s cannot be read; a new secret is made", file);
     }
     byte[] secret = random();
     write(file, secret);
     return secret;
   }
 
-  /** All of it or nothing, also if the machine stops. */
+  /** Writes the whole file or nothing, even if the machine crashes. */
   private static void write(Path file, byte[] secret) throws IOException {
     Path part = file.resolveSibling(NAME + ".new");
     Files.deleteIfExists(part);

@@ -13,9 +13,8 @@
 // limitations under the License.
 
 /**
- * One {@code packed-refs} file and its list of now: when the file is looked at, when it is read,
- * and where a list comes from that was parsed before (memory, then the store on disk, then the
- * text).
+ * A {@code packed-refs} file and its current list: when the file is checked, when it is read, and
+ * from which tier its list comes (memory, then disk, then text).
  *
  * <p>Start at {@link
  * com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile}.

@@ -22,17 +22,17 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
 
-/** Makes blocks, one after the other, without garbage. For one thread. */
+/** A writer of blocks, which is reused without allocations. For one thread. */
 final class BlockWriter {
   private static final VarHandle SHORT =
       MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
   private static final VarHandle WORD =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
-  /** A line has at least 41 bytes and a line feed. */
+  /** The most refs of a chunk. A line has at least 41 bytes and a line feed. */
   private static final int MAX_COUNT = Chunks.HARD_MAX / 42 + 1;
 
-  /** Binary ids and tags are shorter than the text, lengths are no longer than the blanks. */
+  /** The most bytes of ids or entries, which are shorter than their text except for the lengths. */
   private static final int MAX_BYTES = Chunks.HARD_MAX + 4 * MAX_COUNT;
 
   private final byte[] tags = new byte[MAX_COUNT + BlockFormat.RESTART_EVERY];
@@ -47,7 +47,7 @@ final class BlockWriter {
   private int idsEnd;
   private int entriesEnd;
 
-  /** Begins a block. */
+  /** Starts a block. */
   void start(int blockFlags) {
     flags = blockFlags;
     count = 0;
@@ -60,31 +60,31 @@ final class BlockWriter {
     return count;
   }
 
-  /** Where the id of the next ref is to be written: at {@link #idAt}. */
+  /** The buffer into which the next ref's id has to be written, at {@link #idAt}. */
   byte[] idBuffer() {
     return ids;
   }
 
-  /** See {@link #idBuffer}. */
+  /** The position in {@link #idBuffer}. */
   int idAt() {
     return idsEnd;
   }
 
-  /** Where the peeled id of the ref just added is to be written. */
+  /** The buffer into which the last ref's peeled id has to be written, at {@link #peeledAt}. */
   byte[] peeledBuffer() {
     return entries;
   }
 
-  /** See {@link #peeledBuffer}; {@link #addPeeled} then keeps it. */
+  /** The position in {@link #peeledBuffer}. {@link #addPeeled} then adds the peeled id. */
   int peeledAt() {
     return entriesEnd;
   }
 
   /**
-   * Adds a ref whose id is written, after all that are there.
+   * Adds a ref whose id has been written.
    *
    * @param text has at least 8 readable bytes after the name
-   * @param shared how many bytes the name has in common with the one before
+   * @param shared how many bytes the name shares with the name before
    */
   void add(byte[] text, int nameAt, int nameLength, int shared) {
     int inCommon = shared;
@@ -113,7 +113,7 @@ final class BlockWriter {
     }
     int from = nameAt + inCommon;
     if (suffix <= 2 * Long.BYTES) {
-      // Most suffixes: two stores are quicker than a call. What is too much is overwritten.
+      // Most suffixes are short. Two stores are faster than a call; excess bytes are overwritten.
       WORD.set(out, p, (long) WORD.get(text, from));
       WORD.set(out, p + Long.BYTES, (long) WORD.get(text, from + Long.BYTES));
     } else {
@@ -126,13 +126,13 @@ final class BlockWriter {
 
   private int suffixLengthAt;
 
-  /** Says that the ref just added is a tag whose peeled id is written. */
+  /** Marks the last ref as a tag whose peeled id has been written. */
   void addPeeled() {
     entries[suffixLengthAt] |= (byte) BlockFormat.HAS_PEELED_ID;
     entriesEnd += BlockFormat.ID_BYTES;
   }
 
-  /** Returns the block, until the next one is begun. */
+  /** Returns the block, which is valid until the next block is started. */
   ByteBuffer finish() {
     block[BlockFormat.VERSION_AT] = BlockFormat.VERSION;
     block[BlockFormat.FLAGS_AT] = (byte) flags;

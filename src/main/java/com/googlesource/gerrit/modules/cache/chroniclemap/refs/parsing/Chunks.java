@@ -19,21 +19,21 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /**
- * Where the text of a {@code packed-refs} file is cut into chunks. That depends on the bytes nearby
- * alone, so two files with the same run of lines have the same chunks there but for the first and
- * the last of the run: forks share chunks, and a changed line changes one chunk.
+ * The content-defined chunks of a {@code packed-refs} file. Chunk boundaries only depend on nearby
+ * bytes. Two files with the same run of lines therefore have the same chunks, except for the first
+ * and the last chunk of the run. Forks share chunks, and a changed line changes one chunk.
  *
- * <p>A chunk ends behind the first line feed that is not followed by {@code ^} (so a tag and its
- * peeled id stay together) where either the chunk has {@link #MIN} bytes and the line of the last
- * ref is one that the site's key chooses, or the chunk has {@link #SOFT_MAX} bytes. It ends after
- * {@link #HARD_MAX} bytes in any case, and at the end of the file.
+ * <p>A chunk ends behind a line feed that is not followed by {@code ^}, so that a tag and its
+ * peeled id stay together. It ends behind the first such line feed at which it has {@link
+ * #SOFT_MAX} bytes, or at which it has {@link #MIN} bytes and the site's key chooses the line of
+ * the last ref. It ends at {@link #HARD_MAX} bytes in any case, and at the end of the file.
  */
 final class Chunks {
   static final int MIN = 6 << 10;
   static final int SOFT_MAX = 16 << 10;
   static final int HARD_MAX = 24 << 10;
 
-  /** One in how many lines ends a chunk, once it has {@link #MIN} bytes. */
+  /** One in so many lines ends a chunk of at least {@link #MIN} bytes. */
   private static final int ONE_IN = 40;
 
   private static final long LOW_BITS = 0x0101010101010101L;
@@ -48,9 +48,9 @@ final class Chunks {
   /**
    * Returns whether a chunk ends behind a line feed that is not followed by {@code ^}.
    *
-   * @param start where the chunk starts
-   * @param line where the last line starts that has no {@code ^} at its start
-   * @param lineEnd where that ends
+   * @param start the start of the chunk
+   * @param line the start of the last line that does not start with {@code ^}
+   * @param lineEnd the end of that line
    * @param end the position after the line feed
    */
   static boolean endsAt(SiteKey key, byte[] text, int start, int line, int lineEnd, int end) {
@@ -58,7 +58,7 @@ final class Chunks {
     return length >= MIN && (length >= SOFT_MAX || isChosen(key, text, line, lineEnd));
   }
 
-  /** Hashes the whole line: any part of it may be the same in all lines. */
+  /** Hashes the whole line, as any part may be the same in all lines. */
   private static boolean isChosen(SiteKey key, byte[] text, int line, int lineEnd) {
     long even = (long) lineEnd - line;
     long odd = 0;
@@ -82,12 +82,12 @@ final class Chunks {
    * Returns the end of the chunk that starts at {@code start}, for any bytes.
    *
    * @param text has at least 8 readable bytes after the limit
-   * @param limit end of the text that is there: the end of the file, or at least {@link #HARD_MAX}
-   *     and one byte from the start
+   * @param limit end of the available text: the end of the file, or at least {@link #HARD_MAX} + 1
+   *     bytes from the start
    */
   static int end(SiteKey key, byte[] text, int start, int limit) {
     int hard = Math.min(limit, start + HARD_MAX);
-    // A line feed before MIN bytes ends nothing.
+    // A line feed within the first MIN bytes does not end the chunk.
     int p = start + MIN - 1;
     if (p >= hard) {
       return hard;
@@ -118,7 +118,7 @@ final class Chunks {
     return hard;
   }
 
-  /** Where the line starts that has this position. */
+  /** The start of the line with a position. */
   private static int lineStart(byte[] text, int start, int position) {
     int p = position;
     while (p > start && text[p - 1] != '\n') {

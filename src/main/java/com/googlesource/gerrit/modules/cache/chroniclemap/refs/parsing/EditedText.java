@@ -23,42 +23,42 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
+import java.nio.channels.ReadableByteChannel;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 
 /**
- * The text of a {@code packed-refs} file with some lines changed, made while it is read, and
- * written to another file on the way: so the list of the new file comes out of the same pass.
+ * The text of a {@code packed-refs} file with some changed lines. Reading this text also writes it
+ * to another file, so that the list of the new file is made in the same pass.
  *
- * <p>Chunks without a changed line are copied as they are, many at once; in the others the lines
- * are merged. Each chunk is held against its hash in the list first: the list says where the lines
- * stand, so another content must not be edited by it.
+ * <p>Chunks without a changed line are copied, many at once. In the other chunks, the lines are
+ * merged. Each chunk is first checked against its hash in the list, because the list tells where
+ * the lines are.
  *
- * <p>Costs a copy of the file, and memory that grows with the edits of one chunk. For one thread.
+ * <p>The cost is a copy of the file, and memory that grows with the edits of one chunk. For one
+ * thread.
  */
 public final class EditedText implements TextSource {
-  /**
-   * What git writes at the start of a file whose lines are all peeled and in the order of bytes.
-   */
+  /** The header that git writes for a file that is fully peeled and sorted by bytes. */
   static final byte[] HEADER = "# pack-refs with: peeled fully-peeled sorted \n".getBytes(US_ASCII);
 
   private static final int COPY_BYTES = 256 << 10;
 
-  /** Readable bytes after the text: it is hashed by words. */
+  /** Readable bytes after the text, which is hashed in words. */
   private static final int SPARE = 64;
 
   private static final int HEX = Constants.OBJECT_ID_STRING_LENGTH;
 
   private final Root root;
   private final TextHash hash;
-  private final TextSource old;
+  private final ReadableByteChannel old;
   private final FileChannel out;
   private final PackedEdits.Edit[] edits;
 
   private final ByteBuffer copied =
       ByteBuffer.allocateDirect(COPY_BYTES + SPARE).order(ByteOrder.LITTLE_ENDIAN);
 
-  /** What was made and not read yet. */
+  /** The text that was made and not read yet. */
   private ByteBuffer ready = ByteBuffer.allocate(0);
 
   private int block;
@@ -68,12 +68,12 @@ public final class EditedText implements TextSource {
   /**
    * Prepares the text.
    *
-   * @param old the text that the root is of, at its start; a regular one
-   * @param edits in the order of the list's names
-   * @param out gets the text
+   * @param old the text of the root's list, at its start
+   * @param edits sorted in the order of the list's names
+   * @param out gets the new text
    */
   public EditedText(
-      Root root, SiteKey key, TextSource old, PackedEdits.Edit[] edits, FileChannel out) {
+      Root root, SiteKey key, ReadableByteChannel old, PackedEdits.Edit[] edits, FileChannel out) {
     this.root = root;
     this.hash = new TextHash(key);
     this.old = old;
@@ -81,12 +81,12 @@ public final class EditedText implements TextSource {
     this.out = out;
   }
 
-  /** The file does not have the content that the list is of. */
+  /** Thrown if the file does not have the content of the list. */
   public static final class ChangedException extends IOException {
     private static final long serialVersionUID = 1;
 
     public ChangedException() {
-      super("packed-refs has another content than was read from it, though it is locked");
+      super("packed-refs has changed although it is locked");
     }
   }
 
@@ -106,10 +106,10 @@ public final class EditedText implements TextSource {
 
   @Override
   public void rewind() {
-    throw new UnsupportedOperationException("it is written while it is read");
+    throw new UnsupportedOperationException("the text is written while it is read");
   }
 
-  /** Makes and writes more; returns false if that was all. */
+  /** Makes and writes the next part of the text. Returns false at the end. */
   private boolean make() throws IOException {
     if (!hasBegun) {
       hasBegun = true;
@@ -121,7 +121,7 @@ public final class EditedText implements TextSource {
     }
     if (block == root.blocks()) {
       if (old.read(copied.clear()) >= 0) {
-        throw new ChangedException(); // there is more of it
+        throw new ChangedException(); // the file is longer
       }
       return false;
     }
@@ -140,7 +140,7 @@ public final class EditedText implements TextSource {
     return true;
   }
 
-  /** As JGit writes it: native git would not find all refs by such a header. */
+  /** Whether the header has a trait that is wrong for native git, as some of JGit's files have. */
   private boolean isWronglyCalledSorted() {
     return root.traits().sorted() && !root.ascendsByBytes();
   }
@@ -165,7 +165,7 @@ public final class EditedText implements TextSource {
     }
   }
 
-  /** Takes over blocks up to one, as many as there is room for. */
+  /** Copies blocks before an end, as many as there is room for. */
   private ByteBuffer copy(int end) throws IOException {
     int first = block;
     int length = 0;
@@ -200,7 +200,7 @@ public final class EditedText implements TextSource {
 
   // ---- lines
 
-  /** Merges edits up to one into some lines. */
+  /** Merges edits before an end into some lines. */
   private byte[] merge(byte[] text, int length, int editsEnd) {
     ByteArrayOutputStream merged = new ByteArrayOutputStream(length + 128 * (editsEnd - edit));
     int at = 0;
@@ -228,7 +228,7 @@ public final class EditedText implements TextSource {
       } else {
         merged.write(text, at, end - at);
         if (text[end - 1] != '\n') {
-          merged.write('\n'); // the last one of a file may lack it
+          merged.write('\n'); // the last line of a file may lack it
         }
       }
       at = end;

@@ -27,27 +27,27 @@ import java.nio.file.StandardOpenOption;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
- * An open file.
+ * The text of an open file.
  *
- * <p>It is read through a channel, right into direct memory. A channel is closed when its thread is
- * interrupted, so a thread that is interrupted already reads by {@link RandomAccessFile}, which
- * costs a copy; and one that is interrupted meanwhile must {@linkplain #retry begin anew}, since
- * another file may have the name by now.
+ * <p>A file is read through a channel into direct memory, without a copy. An interrupt closes the
+ * channel of its thread. A thread that is interrupted already therefore uses {@link
+ * RandomAccessFile}, at the cost of a copy. A thread that is interrupted during the read has to
+ * {@linkplain #retry start again}, as another file may have the name by then.
  */
 public final class FileText implements TextSource, Closeable {
-  /** The runtime copies such reads through memory that it takes anew if this is more. */
+  /** The size of a read by {@link RandomAccessFile}. Java allocates memory for larger reads. */
   private static final int MOST = 64 << 10;
 
   @Nullable private final FileChannel channel;
   @Nullable private final RandomAccessFile file;
   @Nullable private final byte[] part;
 
-  /** What to do with an open file. */
+  /** A way to read an open file. */
   public interface Reading<T> {
-    T read(FileText text) throws IOException, NotParsableException;
+    T read(FileText text) throws IOException;
   }
 
-  /** Opens a file; {@link FileNotFoundException} or like it if there is none. */
+  /** Opens a file. Throws a {@link FileNotFoundException} or a similar one if there is none. */
   FileText(File path) throws IOException {
     this(path, !Thread.currentThread().isInterrupted());
   }
@@ -58,7 +58,7 @@ public final class FileText implements TextSource, Closeable {
       file = new RandomAccessFile(path, "r");
       part = new byte[MOST];
     } else {
-      // A folder can be opened too.
+      // A channel could open a folder, too.
       if (!path.isFile()) {
         throw new FileNotFoundException(path.getPath());
       }
@@ -72,19 +72,18 @@ public final class FileText implements TextSource, Closeable {
     try {
       return FileChannel.open(path.toPath(), StandardOpenOption.READ);
     } catch (NoSuchFileException e) {
-      // JGit's retries know that one only.
+      // JGit's retries only handle this exception.
       throw (IOException) new FileNotFoundException(path.getPath()).initCause(e);
     }
   }
 
   /**
-   * Opens a file, reads and closes it; anew from opening, and without a channel, if that is closed
-   * by an interrupt. The thread need not be interrupted then: {@link Thread#interrupt} sets the
-   * status before it looks for a channel, so one that was meant for what the thread did before, and
-   * was seen there, may close a channel that was opened since.
+   * Opens, reads and closes a file. If an interrupt closes the channel, all of this is done again
+   * without a channel. The thread may not even have its interrupt status set then. {@link
+   * Thread#interrupt} sets the status before it looks for a channel, so a late interrupt whose
+   * status was handled already may close a channel that was opened since.
    */
-  public static <T> T retry(Reading<T> reading, File path)
-      throws IOException, NotParsableException {
+  public static <T> T retry(Reading<T> reading, File path) throws IOException {
     try (FileText text = new FileText(path)) {
       return reading.read(text);
     } catch (ClosedByInterruptException e) {
@@ -106,17 +105,17 @@ public final class FileText implements TextSource, Closeable {
     return n;
   }
 
-  /** Whether {@link #part} can be used. */
+  /** Whether {@link #part} is available. */
   public boolean hasParts() {
     return channel != null;
   }
 
-  /** A part of the file, empty at first, to be read while others are by other threads. */
+  /** Makes an empty part of the file. Several threads can read parts at the same time. */
   Part part() {
     return new Part(channel);
   }
 
-  /** Part of a file. For one thread. */
+  /** A part of a file. For one thread. */
   static final class Part implements TextSource {
     private final FileChannel channel;
     private long from;
@@ -128,10 +127,10 @@ public final class FileText implements TextSource, Closeable {
     }
 
     /**
-     * Becomes another part of the file.
+     * Selects another part of the file.
      *
      * @param first position of its first byte
-     * @param end position after its last byte; anything after the end of the file for the rest
+     * @param end position after its last byte, which may be beyond the end of the file
      */
     Part set(long first, long end) {
       from = first;

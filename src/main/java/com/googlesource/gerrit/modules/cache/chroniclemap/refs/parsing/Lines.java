@@ -21,9 +21,8 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /**
- * The lines of a {@code packed-refs} file that is just as git writes it: names and ids, eight bytes
- * at a time. Text ends with a line feed and some bytes that are zero, as words are loaded from
- * anywhere.
+ * Functions on the lines of a regular {@code packed-refs} file, which handle eight bytes at a time.
+ * A text has to end with a line feed and some zeros, since words are loaded from any position.
  */
 final class Lines {
   private static final VarHandle WORD =
@@ -37,8 +36,8 @@ final class Lines {
   private Lines() {}
 
   /**
-   * Finds the end of a name: the line feed, or the end of the file. Returns -1 if the name has a
-   * byte that is not regular, or is too long.
+   * Finds the end of a name, which is the line feed or the end of the file. Returns -1 if the name
+   * has an irregular byte or is too long.
    */
   static int lineEnd(byte[] text, int nameAt, int end) {
     int limit = Math.min(end + 1, nameAt + Names.MAX_BYTES + 1);
@@ -62,7 +61,7 @@ final class Lines {
     return -1;
   }
 
-  /** How many bytes two names have in common, the first before the other; a line feed ends each. */
+  /** Returns how many bytes a name shares with a later name. A line feed ends each name. */
   static int shared(byte[] text, int name, int other, int end) {
     int i = 0;
     while (other + i <= end) {
@@ -75,7 +74,7 @@ final class Lines {
     return i;
   }
 
-  /** Which order two names follow: see {@link NamePairs#of}. */
+  /** Returns the order in which two names ascend; see {@link NamePairs#of}. */
   static int pair(byte[] text, int name, int other, int end) {
     int shared = shared(text, name, other, end);
     return shared < lineEnd(text, other, end) - other
@@ -83,7 +82,7 @@ final class Lines {
         : NamePairs.NEITHER;
   }
 
-  /** Where the line starts that ends there. */
+  /** Returns the start of the line with an end. */
   static int lineStart(byte[] text, int lineEnd) {
     int p = lineEnd;
     while (p > 0 && text[p - 1] != '\n') {
@@ -92,19 +91,20 @@ final class Lines {
     return p;
   }
 
-  /** Turns digits into bytes; returns false if one is not a digit as git writes it. */
+  /** Decodes lower-case hex digits. Returns false if another character is found. */
   static boolean hex(byte[] text, int from, int length, byte[] target, int at) {
     for (int i = 0; i < length; i += Long.BYTES) {
       long word = (long) WORD.get(text, from + i);
-      // 1 in each byte that has the bit of a letter.
+      // This is 1 in each byte with the bit that only letters have.
       long letters = (word >>> 6) & LOW_BITS;
       long digits = (word & (0x0F * LOW_BITS)) + 9 * letters;
-      // What these digits look like: checks each byte, whatever it was.
+      // The digits are encoded again, and the result has to be the same.
       long above9 = ((digits + 6 * LOW_BITS) >>> 4) & LOW_BITS;
       if (digits + 0x30 * LOW_BITS + 0x27 * above9 != word || (digits & (0x10 * LOW_BITS)) != 0) {
         return false;
       }
-      // Two digits to a byte, the first the upper half; then the bytes together.
+      // Pairs of digits become bytes, with the first digit in the upper half. Then bytes are
+      // joined.
       long pairs = ((digits << 4) | (digits >>> 8)) & 0x00FF00FF00FF00FFL;
       pairs = (pairs | (pairs >>> 8)) & 0x0000FFFF0000FFFFL;
       int value = (int) (pairs | (pairs >>> 16));

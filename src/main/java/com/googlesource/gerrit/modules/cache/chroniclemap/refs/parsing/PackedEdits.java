@@ -26,28 +26,27 @@ import java.util.Set;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.ObjectId;
 
-/**
- * Lines of {@code packed-refs} that are to change: refs to be set and refs to go. For one thread.
- */
+/** The changes of a {@code packed-refs} file: refs to set and refs to remove. For one thread. */
 public final class PackedEdits {
   /**
-   * A line.
+   * A changed line.
    *
-   * @param name of the ref, as it stands in the file
-   * @param id null if the ref is to go
-   * @param peeled what a tag leads to; null if it is none
+   * @param name of the ref, as bytes of the file
+   * @param id null if the ref has to be removed
+   * @param peeled the peeled id of a tag; null for any other ref
    */
-  record Edit(byte[] name, @Nullable ObjectId id, @Nullable ObjectId peeled) {}
+  public record Edit(byte[] name, @Nullable ObjectId id, @Nullable ObjectId peeled) {}
 
   private final Map<String, Edit> edits = new HashMap<>();
 
-  /** Refs that are to go and have no line: nothing is to be written for them. */
+  /** Removed refs without a line, for which nothing has to be written. */
   private final Set<String> keptOut = new HashSet<>();
 
-  /** Has a ref stand in the file, unless it is to go. */
+  /** Sets a ref, unless it was removed. */
   public void set(String name, ObjectId id, @Nullable ObjectId peeled) {
-    // Who packs has read the ref before the deletion that it meets here, or its loose file, which
-    // goes last.
+    // A removal wins. Packing has read the ref before the deletion, or has read its loose file,
+    // which
+    // is deleted last.
     if (keptOut.contains(name)) {
       return;
     }
@@ -55,9 +54,9 @@ public final class PackedEdits {
   }
 
   /**
-   * Has a ref leave the file, and not come into it.
+   * Removes a ref, and prevents it from being set.
    *
-   * @param packed what the file has, where the ref need not be
+   * @param packed the list of the file, which need not have the ref
    */
   public void remove(String name, ParsedRefs packed) {
     if (packed.contains(name)) {
@@ -72,7 +71,7 @@ public final class PackedEdits {
     return edits.isEmpty();
   }
 
-  /** All edits in the order of a list's names. */
+  /** Returns all edits in the order of a list's names. */
   public Edit[] inOrderOf(Root root) {
     Edit[] sorted = edits.values().toArray(Edit[]::new);
     Arrays.sort(sorted, (a, b) -> root.compareNames(a.name, 0, a.name.length, b.name));

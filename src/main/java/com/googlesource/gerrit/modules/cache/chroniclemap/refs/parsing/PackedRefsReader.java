@@ -23,50 +23,44 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Names;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsTraits;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Root;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.NotParsableException.Reason;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
-import java.util.function.Function;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
- * Reads {@code packed-refs}: checks whether a file still has the content of a list, and makes the
- * list of a new content, block by block, using again the blocks of an older list whose text has not
- * changed.
+ * A reader of {@code packed-refs} files: checks whether a file still has the content of a list, and
+ * makes the list of a new content, block by block. Blocks of an older list whose text has not
+ * changed are reused.
  *
- * <p>It answers as JGit's RefDirectory does, or not at all ({@link NotParsableException}).
+ * <p>The list answers as JGit's RefDirectory does. There is no list of a file that is not
+ * <i>regular</i>, which is written exactly as git writes it; JGit has to answer for such a file.
  *
- * <p>How: the text goes through a window of some 256 KB, chunk by chunk (see {@link Chunks}). Where
- * the older list has a block that starts with the name that comes next, its text is hashed; if that
- * gives the block's id, the chunk is the same and done with. Else its lines are read: each must be
- * just as git writes it, in order: in that of native git, by bytes, or in JGit's. At the first that
- * is not, all is left to {@link IrregularText}.
+ * <p>How: the text moves through a window of some 256 KB, chunk by chunk (see {@link Chunks}).
+ * Where the older list has a block that starts with the next name, the text of that block is
+ * hashed. If the hash is the block's id, the block is reused. Otherwise the lines are parsed. All
+ * names must ascend either by bytes, as native git sorts them, or in JGit's order.
  *
- * <p>The window is direct memory, into which files are read without a copy; only what must be read
- * as lines is copied to the heap.
+ * <p>The window is direct memory, into which files are read without a copy. Only text that has to
+ * be parsed is copied to the heap.
  *
- * <p>For one thread; it keeps its buffers (some 700 KB, and 30 bytes for each block), so it should
- * be used again.
+ * <p>For one thread. Readers should be reused, as each keeps some 700 KB of buffers and 30 bytes
+ * for each block.
  */
 public final class PackedRefsReader {
-  /** Largest irregular file that is read, in bytes: it is held on the heap, several times over. */
-  static final int MAX_IRREGULAR = 256 << 20;
-
   private static final int WINDOW = 256 << 10;
 
-  /** Text before the current chunk that stays in the window: the ref before, and its peeled id. */
+  /** The text before the current chunk that stays in the window: the last ref and its peeled id. */
   private static final int BEHIND = 2 * Names.MAX_BYTES;
 
-  /** Readable bytes after the text: words are loaded from anywhere. */
+  /** Readable bytes after the text, as words are loaded from any position. */
   private static final int SPARE = 64;
 
-  /** Comments at the start, the header among them, that a regular file may have. */
+  /** The largest size of the comments, header included, at the start of a regular file. */
   private static final int MAX_COMMENTS = 1024;
 
-  /** What the header of a regular file says. */
+  /** All flags of a header. */
   private static final int HEADER_FLAGS = BlockFormat.FLAGS | Root.SORTED | Root.HEADER;
 
   private static final int HEX_LENGTH = 2 * BlockFormat.ID_BYTES;
@@ -76,11 +70,11 @@ public final class PackedRefsReader {
   private final BlockWriter writer = new BlockWriter();
   private final RootWriter rootWriter = new RootWriter();
 
-  /** Text as it was read, up to {@link #end}. */
+  /** The text, up to {@link #end}. */
   private final ByteBuffer direct =
       ByteBuffer.allocateDirect(BEHIND + WINDOW + SPARE).order(ByteOrder.LITTLE_ENDIAN);
 
-  /** The same at the same positions, between {@link #copiedFrom} and {@link #copiedTo}. */
+  /** The same text on the heap, between {@link #copiedFrom} and {@link #copiedTo}. */
   private final byte[] window = new byte[BEHIND + WINDOW + SPARE];
 
   private int copiedFrom;
@@ -88,19 +82,19 @@ public final class PackedRefsReader {
 
   private TextSource source;
 
-  /** Start of what is not done yet. */
+  /** The start of the text that is not processed yet. */
   private int position;
 
-  /** End of the text in the window. */
+  /** The end of the text in the window. */
   private int end;
 
   /** Whether {@link #end} is the end of the file. */
   private boolean atEnd;
 
-  /** Which orders the names of the chunk follow that was read last: see {@link NamePairs}. */
+  /** The {@link NamePairs} flags of the last chunk. */
   private int pairs;
 
-  /** Whether the names ascend in one order so far. */
+  /** Whether all names so far ascend in the same order. */
   private boolean orderly;
 
   private int parsedBlocks;
@@ -111,53 +105,44 @@ public final class PackedRefsReader {
     this.hash = new TextHash(key);
   }
 
-  /** How many blocks the last call of {@link #read} made from text. */
+  /** The number of blocks that the last {@link #read} made from text. */
   int parsedBlocks() {
     return parsedBlocks;
   }
 
-  /** How many blocks the last call of {@link #read} took over from the older list. */
+  /** The number of blocks that the last {@link #read} reused. */
   int reusedBlocks() {
     return reusedBlocks;
   }
 
-  // ---- the whole
+  // ---- whole files
 
   /**
-   * Returns the digest of a content without reading its refs.
+   * Returns the digest of a content without parsing its refs.
    *
    * @param from at its start
    */
   public ContentDigest digest(TextSource from) throws IOException {
-    return raw(from, null).digest();
+    return digestIfKnown(from, (idHi, idLo) -> true);
   }
 
-  /** Tells whether a block of that id may be known anywhere. */
+  /** Tells whether a block may be in memory or on disk. */
   @FunctionalInterface
   public interface Known {
     boolean isKnown(long idHi, long idLo);
   }
 
   /**
-   * Returns the digest of a content, or null if its first chunk is not known: then the content is
-   * not known either, and is to be parsed without being read twice. (An irregular content is not
-   * found so. Git and JGit write none.)
+   * Returns the digest of a content, or null if its first chunk is not known. Then the content is
+   * not known either, and can be parsed at once instead of being read twice.
    *
    * @param from at its start
    */
   @Nullable
   public ContentDigest digestIfKnown(TextSource from, Known first) throws IOException {
-    RootWriter.RawText raw = raw(from, first);
-    return raw == null ? null : raw.digest();
-  }
-
-  /** Digest and length, or null if the first chunk is not known, for a caller who minds. */
-  @Nullable
-  private RootWriter.RawText raw(TextSource from, @Nullable Known first) throws IOException {
     open(from);
     rootWriter.start();
     int flags = 0;
-    long length = 0;
     fill();
     if (position < end) {
       copyToHeap();
@@ -167,15 +152,14 @@ public final class PackedRefsReader {
       copyToHeap();
       int chunkEnd = Chunks.end(key, window, position, end);
       hash.of(direct, position, chunkEnd - position, flags);
-      if (length == 0 && first != null && !first.isKnown(hash.hi, hash.lo)) {
+      if (rootWriter.blocks() == 0 && !first.isKnown(hash.hi, hash.lo)) {
         return null;
       }
       var unused = rootWriter.add(hash.hi, hash.lo, 0, 0, 0, 0);
-      length += chunkEnd - position;
       position = chunkEnd;
       fill();
     }
-    return new RootWriter.RawText(rootWriter.digest(), length);
+    return rootWriter.digest();
   }
 
   /**
@@ -184,19 +168,14 @@ public final class PackedRefsReader {
    * @param from at its start
    */
   boolean matches(TextSource from, ParsedRefs list) throws IOException {
-    Root root = list.root();
-    if (root.irregular()) {
-      return digest(from).equals(list.digest());
-    }
-    return matches(from, root, 0, root.blocks());
+    return matches(from, list.root(), 0, list.root().blocks());
   }
 
   /**
-   * Returns whether a text is that of some blocks of a regular list, and nothing else, without
-   * garbage.
+   * Returns whether a text is exactly that of some blocks of a list, without garbage.
    *
    * @param from at its start
-   * @param after the block after them
+   * @param after the block behind the last one
    */
   boolean matches(TextSource from, Root root, int first, int after) throws IOException {
     open(from);
@@ -217,105 +196,37 @@ public final class PackedRefsReader {
     return hash.hi == root.idHi(block) && hash.lo == root.idLo(block);
   }
 
-  /** Reads a content that nobody else may have read. */
-  public ParsedRefs read(TextSource from, Draft draft, @Nullable ParsedRefs old)
-      throws IOException, NotParsableException {
-    return read(from, draft, old, digest -> null);
-  }
-
   /**
    * Reads a content.
    *
-   * @param from at its start; may be rewound
-   * @param draft gets the blocks of a new list
-   * @param old a list whose blocks may be used again, or null
-   * @param known asked for the list of an irregular content before that is parsed; gives null if it
-   *     knows none. (What is regular was found by {@link #digestIfKnown}.)
-   * @return {@code old} if the content has not changed, or the known list; else the new one, with
-   *     which the draft is finished
-   */
-  public ParsedRefs read(
-      TextSource from,
-      Draft draft,
-      @Nullable ParsedRefs old,
-      Function<ContentDigest, ParsedRefs> known)
-      throws IOException, NotParsableException {
-    Root oldRoot = old == null ? null : old.root();
-    if (oldRoot != null && oldRoot.irregular() && matches(from, old)) {
-      return old;
-    }
-    if (oldRoot != null && oldRoot.irregular()) {
-      from.rewind();
-    }
-    int flags = readRegular(from, draft, oldRoot);
-    RootWriter.RawText raw = null;
-    if (flags < 0) {
-      from.rewind();
-      byte[] text = readAll(from);
-      raw = raw(new MemoryText(text), null);
-      ParsedRefs list = known.apply(raw.digest());
-      if (list != null) {
-        return list;
-      }
-      try {
-        flags = readRegular(new MemoryText(IrregularText.regular(text)), draft, oldRoot);
-      } catch (IrregularText.Refusal e) {
-        throw new NotParsableException(e.reason(), raw.digest());
-      }
-      if (flags < 0) {
-        throw new IllegalStateException("a regular packed-refs file is taken for an irregular one");
-      }
-    } else if (oldRoot != null && !oldRoot.irregular() && isSame(oldRoot)) {
-      return old;
-    }
-    return draft.finish(rootWriter.finish(flags, raw), old, /* onDisk= */ false);
-  }
-
-  /**
-   * Reads a content that is written as git writes it.
-   *
    * @param from at its start
    * @param draft gets the blocks of a new list
-   * @param old a list whose blocks may be used again, or null
-   * @return {@code old} if the content is the same; else the new list, with which the draft is
-   *     finished; null if the content is not regular
+   * @param old a list whose blocks may be reused, or null
+   * @return {@code old} if the content has not changed. Otherwise the new list, with which the
+   *     draft is finished; null if the content is not regular
    */
   @Nullable
-  public ParsedRefs readRegular(TextSource from, Draft draft, @Nullable ParsedRefs old)
+  public ParsedRefs read(TextSource from, Draft draft, @Nullable ParsedRefs old)
       throws IOException {
-    Root oldRoot = old == null ? null : old.root();
-    int flags = readRegular(from, draft, oldRoot);
+    int flags = readInto(from, draft, old == null ? null : old.root());
     if (flags < 0) {
       return null;
     }
-    if (oldRoot != null && !oldRoot.irregular() && isSame(oldRoot)) {
+    if (old != null && isSame(old.root())) {
       return old;
     }
-    return draft.finish(rootWriter.finish(flags, null), old, /* onDisk= */ false);
+    return draft.finish(rootWriter.finish(flags), old, /* onDisk= */ false);
   }
 
   private boolean isSame(Root oldRoot) {
     return parsedBlocks == 0 && reusedBlocks == oldRoot.blocks();
   }
 
-  private static byte[] readAll(TextSource from) throws IOException, NotParsableException {
-    ByteArrayOutputStream all = new ByteArrayOutputStream(1 << 16);
-    ByteBuffer part = ByteBuffer.allocate(1 << 16);
-    for (int n = from.read(part); n > 0; n = from.read(part.clear())) {
-      all.write(part.array(), 0, n);
-      if (all.size() > MAX_IRREGULAR) {
-        throw new NotParsableException(Reason.TOO_LARGE, null);
-      }
-    }
-    return all.toByteArray();
-  }
-
-  /** The list of a file without refs, such as one that is not there. */
+  /** Makes the list of a file without refs, such as a missing file. */
   public ParsedRefs none() {
     rootWriter.start();
-    // Nothing of it is to be written.
-    return new Draft(new ListMemory(0))
-        .finish(rootWriter.finish(0, null), null, /* onDisk= */ true);
+    // Marked as on disk, as nothing of this list has to be written.
+    return new Draft(new ListMemory(0)).finish(rootWriter.finish(0), null, /* onDisk= */ true);
   }
 
   // ---- the window
@@ -329,7 +240,7 @@ public final class PackedRefsReader {
     copiedTo = 0;
   }
 
-  /** Reads on until a whole chunk, and the byte after it, are there. */
+  /** Fills the window until it has a whole chunk and the byte behind that chunk. */
   private void fill() throws IOException {
     if (atEnd || end - position > Chunks.HARD_MAX) {
       return;
@@ -357,7 +268,7 @@ public final class PackedRefsReader {
     direct.clear();
   }
 
-  /** Copies the text that is there, from the line before the position on, to {@link #window}. */
+  /** Copies the text, from the line before the position on, to {@link #window}. */
   private void copyToHeap() {
     int from = Math.max(0, position - BEHIND);
     if (copiedFrom > from || copiedTo < from) {
@@ -369,7 +280,7 @@ public final class PackedRefsReader {
       copiedTo = end;
     }
     if (atEnd) {
-      // The last line may have no line feed. Nothing that is not text may look like any.
+      // The last line may lack a line feed. Bytes behind the text must not look like text.
       window[end] = '\n';
       Arrays.fill(window, end + 1, end + SPARE, (byte) 0);
     }
@@ -380,9 +291,9 @@ public final class PackedRefsReader {
   /**
    * Reads a regular file into {@link #rootWriter}.
    *
-   * @return the flags, or -1 if the file is not regular
+   * @return the flags of the header, or -1 if the file is not regular
    */
-  private int readRegular(TextSource from, Draft draft, @Nullable Root oldRoot) throws IOException {
+  private int readInto(TextSource from, Draft draft, @Nullable Root oldRoot) throws IOException {
     open(from);
     rootWriter.start();
     parsedBlocks = 0;
@@ -424,7 +335,7 @@ public final class PackedRefsReader {
         return -1;
       }
       if (old != null) {
-        // Where the older list has a block that starts here, try that one next.
+        // If the older list has a block that starts here, that block is tried next.
         fill();
         copyToHeap();
         int nameAt = position + HEX_LENGTH + 1;
@@ -444,19 +355,19 @@ public final class PackedRefsReader {
     return Math.max(0, flags);
   }
 
-  /** Uses the older list's block if its text is what comes next, and would be cut there now. */
+  /** Reuses a block if its text comes next and would still be a chunk of its own. */
   private boolean reuse(Root old, int block, boolean wasReused) {
     int length = old.textLength(block);
     int chunkEnd = position + length;
     if (chunkEnd > end || old.fenceLength(block) == 0) {
       return false;
     }
-    // The last chunk ended with its file, where the site's key may have said nothing of it.
+    // The last chunk ended with its file, and need not end there in a longer file.
     if (chunkEnd < end && (block == old.blocks() - 1 || direct.get(chunkEnd) == '^')) {
       return false;
     }
     int pairs = old.pairs(block);
-    // A file that was parsed may have had this block after another one.
+    // The block may follow another block now, so its first name is compared again.
     if (!wasReused) {
       int toFirst = 0;
       if (rootWriter.blocks() > 0) {
@@ -483,7 +394,7 @@ public final class PackedRefsReader {
     return true;
   }
 
-  /** Returns false if the names do not ascend in one order so far. */
+  /** Finishes a chunk. Returns false if the names so far ascend in no common order. */
   private boolean finishChunk(Draft draft, int start, int refsAt, int flags) {
     int length = position - start;
     hash.of(direct, start, length, flags);
@@ -499,7 +410,7 @@ public final class PackedRefsReader {
     return rootWriter.add(hash.hi, hash.lo, writer.count(), length, fenceLength, pairs);
   }
 
-  /** Where the comments end that start here, or a chunk after this position. */
+  /** The end of the comments that start here, or a position a chunk away. */
   private int endOfComments() {
     int p = position;
     while (p < end && window[p] == '#' && p - position <= Chunks.MIN) {
@@ -511,7 +422,7 @@ public final class PackedRefsReader {
     return p;
   }
 
-  /** What the last header among the comments says, as flags of a root. */
+  /** The traits of the last header among the comments, as flags of a root. */
   private int headerFlags(int commentsEnd) {
     int flags = 0;
     for (int p = position; p < commentsEnd; ) {
@@ -528,7 +439,7 @@ public final class PackedRefsReader {
   }
 
   /**
-   * Reads the lines of a chunk into {@link #writer} and moves {@link #position} behind it.
+   * Reads the lines of a chunk into {@link #writer} and moves {@link #position} behind the chunk.
    *
    * @return false if a line is not regular
    */
@@ -589,7 +500,7 @@ public final class PackedRefsReader {
     return true;
   }
 
-  /** Where the name of the ref before {@link #position} stands; -1 if that can't be told. */
+  /** The start of the name of the ref before {@link #position}; -1 if it is not known. */
   private int previousName() {
     int lineEnd = position - 1;
     int line = Lines.lineStart(window, lineEnd);

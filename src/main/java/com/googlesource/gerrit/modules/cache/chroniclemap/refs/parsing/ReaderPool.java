@@ -18,8 +18,8 @@ import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 
 /**
- * Readers that are not in use: each has buffers that are worth keeping. Any thread may call; nobody
- * waits, a reader is made if none is free.
+ * A pool of idle readers, whose buffers are worth keeping. If none is idle, a new reader is made,
+ * so no thread waits. Safe for any thread.
  */
 public final class ReaderPool {
   private final SiteKey key;
@@ -28,7 +28,7 @@ public final class ReaderPool {
   /**
    * Makes an empty pool.
    *
-   * @param kept how many readers are kept when they are not in use
+   * @param kept the largest number of idle readers
    */
   public ReaderPool(SiteKey key, int kept) {
     this.key = key;
@@ -45,7 +45,7 @@ public final class ReaderPool {
   }
 
   public void giveBack(PackedRefsReader reader) {
-    // Dropped if enough of them are kept.
+    // A full pool drops the reader.
     var unused = free.offer(reader);
   }
 }

@@ -21,7 +21,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
 
-/** Collects what a root says of its blocks. Reused, for one thread. */
+/** A writer of roots, which is reused. For one thread. */
 final class RootWriter {
   private int blocks;
   private int refs;
@@ -35,7 +35,7 @@ final class RootWriter {
   private int anyPair;
   private byte[] names = new byte[8 << 10];
 
-  /** Begins a root. */
+  /** Starts a root. */
   void start() {
     blocks = 0;
     refs = 0;
@@ -49,10 +49,10 @@ final class RootWriter {
   }
 
   /**
-   * Adds a block. Its first name is to be written by {@link #fence} before.
+   * Adds a block, whose first name has been written to {@link #fence}.
    *
    * @param pairFlags see {@link NamePairs}
-   * @return false if the names of all blocks ascend in neither order
+   * @return false if the names of all blocks together ascend in neither order
    */
   boolean add(long idHi, long idLo, int count, int textLength, int fenceLength, int pairFlags) {
     if (blocks == lengths.length) {
@@ -76,7 +76,7 @@ final class RootWriter {
     return anyPair != (NamePairs.BYTES_ONLY | NamePairs.UTF16_ONLY);
   }
 
-  /** Returns where to write the first name of the next block: at {@link #fenceAt}. */
+  /** Returns the buffer for the first name of the next block, at {@link #fenceAt}. */
   byte[] fence(int length) {
     if (names.length < namesEnd + length) {
       names = Arrays.copyOf(names, 2 * (namesEnd + length));
@@ -88,7 +88,7 @@ final class RootWriter {
     return namesEnd;
   }
 
-  /** Digest of the ids that were added. */
+  /** Returns the digest of the blocks that were added. */
   ContentDigest digest() {
     ByteBuffer bytes = ByteBuffer.allocate(blocks * Root.ID_BYTES).order(ByteOrder.LITTLE_ENDIAN);
     bytes.asLongBuffer().put(ids, 0, 2 * blocks);
@@ -98,13 +98,11 @@ final class RootWriter {
   /**
    * Makes the root.
    *
-   * @param flags what the header says
-   * @param raw digest and length of a file whose text the blocks' is not; null if it is
+   * @param flags of the header
    */
-  Root finish(int flags, RawText raw) {
+  Root finish(int flags) {
     int all =
         flags
-            | (raw == null ? 0 : Root.IRREGULAR)
             | ((anyPair & NamePairs.BYTES_ONLY) == 0 ? 0 : Root.BYTES_ONLY)
             | ((anyPair & NamePairs.UTF16_ONLY) == 0 ? 0 : Root.UTF16_ONLY);
     int size =
@@ -119,8 +117,8 @@ final class RootWriter {
     bytes.put(Root.FLAGS_AT, (byte) all);
     bytes.putInt(Root.BLOCKS_AT, blocks);
     bytes.putInt(Root.REFS_AT, refs);
-    bytes.putLong(Root.TEXT_BYTES_AT, raw == null ? textBytes : raw.length());
-    ContentDigest digest = raw == null ? digest() : raw.digest();
+    bytes.putLong(Root.TEXT_BYTES_AT, textBytes);
+    ContentDigest digest = digest();
     bytes.putLong(Root.DIGEST_HI_AT, digest.hi());
     bytes.putLong(Root.DIGEST_LO_AT, digest.lo());
     bytes.position(Root.IDS_AT);
@@ -136,7 +134,4 @@ final class RootWriter {
     bytes.put(names, 0, namesEnd);
     return new Root(bytes.array());
   }
-
-  /** A file as it is, where the blocks stand for a regular file with the same refs. */
-  record RawText(ContentDigest digest, long length) {}
 }

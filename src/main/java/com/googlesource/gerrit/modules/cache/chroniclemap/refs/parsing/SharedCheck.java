@@ -24,16 +24,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Checks whether a large file still has the content of a list, piece by piece: the caller does
- * that, and helpers that have nothing else to do take pieces from it. Reading and hashing take
- * milliseconds for a file of tens of megabytes, which under trust {@code never} each look waits
- * for.
+ * A parallel check whether a large file still has the content of a list. The caller checks the file
+ * piece by piece, and idle helper threads take over some pieces. Reading and hashing a file of tens
+ * of megabytes takes milliseconds, for which each lookup waits under trust {@code never}.
  *
- * <p>There are never more helpers than half of the processors, for all repositories together, so
- * under load each caller does more of it alone. Any thread may call.
+ * <p>All repositories share at most half as many helpers as there are processors, so under load
+ * each caller does more work alone. Safe for any thread.
  */
 public final class SharedCheck implements AutoCloseable {
-  /** Bytes of text in a piece, about; where there are fewer than two pieces nobody helps. */
+  /** The approximate size of a piece. Smaller files than two pieces get no helper. */
   private static final int PIECE = 1 << 20;
 
   private static final int MOST_HELPERS = 3;
@@ -47,7 +46,7 @@ public final class SharedCheck implements AutoCloseable {
     this(readers, Math.min(MOST_HELPERS, Runtime.getRuntime().availableProcessors() / 2));
   }
 
-  /** Makes it with so many helpers at most. */
+  /** Makes a check with at most so many helpers. */
   public SharedCheck(ReaderPool readers, int mostHelpers) {
     this.readers = readers;
     this.mostHelpers = mostHelpers;
@@ -65,15 +64,15 @@ public final class SharedCheck implements AutoCloseable {
             });
   }
 
-  /** Whether anybody would help with a list. */
+  /** Whether helpers would take part in the check of a list. */
   public boolean isWorthwhile(ParsedRefs list) {
-    return mostHelpers > 0 && !list.root().irregular() && list.textBytes() >= 2 * PIECE;
+    return mostHelpers > 0 && list.textBytes() >= 2 * PIECE;
   }
 
   /**
-   * Returns whether an open file has just the text of a list.
+   * Returns whether an open file has exactly the text of a list.
    *
-   * @return true only if so; false if not, or if a helper failed
+   * @return false if the text differs, or if a helper failed
    */
   public boolean matches(FileText text, ParsedRefs list) throws IOException {
     Run run = new Run(text, list.root());
@@ -82,7 +81,7 @@ public final class SharedCheck implements AutoCloseable {
         helpers.execute(run::help);
       }
     } catch (RejectedExecutionException | OutOfMemoryError e) {
-      // The others have all of them, the server stops, or there can be no more threads.
+      // All helpers are busy, the server stops, or no thread can be started.
     }
     try {
       run.checkPieces();
@@ -92,7 +91,7 @@ public final class SharedCheck implements AutoCloseable {
     return run.isSame();
   }
 
-  /** Nobody helps any more. */
+  /** Stops all helpers. */
   @Override
   public void close() {
     helpers.shutdown();
@@ -102,10 +101,10 @@ public final class SharedCheck implements AutoCloseable {
     private final FileText text;
     private final Root root;
 
-    /** First block of each piece, and the number of blocks. */
+    /** The first block of each piece, followed by the number of blocks. */
     private final int[] firsts;
 
-    /** Where the pieces begin in the text. */
+    /** The start of each piece in the text. */
     private final long[] starts;
 
     private final int pieces;
@@ -133,7 +132,7 @@ public final class SharedCheck implements AutoCloseable {
       }
       pieces = n;
       firsts[n] = root.blocks();
-      // What comes after the last block must be seen.
+      // The last piece extends to the end of the file, so that additional text is found.
       starts[n] = Long.MAX_VALUE;
     }
 
@@ -170,7 +169,7 @@ public final class SharedCheck implements AutoCloseable {
       try {
         checkPieces();
       } catch (IOException | RuntimeException | Error e) {
-        // The caller reads it all, and sees the failure if it is one.
+        // The caller then reads the whole file, and sees the failure if it persists.
         differs = true;
       } finally {
         leave();
@@ -189,7 +188,7 @@ public final class SharedCheck implements AutoCloseable {
       notifyAll();
     }
 
-    /** Waits for those who have begun; nobody begins any more. */
+    /** Waits for the helpers that have begun, and lets no other helper begin. */
     synchronized void awaitHelpers() {
       over = true;
       boolean interrupted = false;
@@ -197,7 +196,7 @@ public final class SharedCheck implements AutoCloseable {
         try {
           wait();
         } catch (InterruptedException e) {
-          interrupted = true; // each has one piece to do
+          interrupted = true; // each helper has at most one piece left
         }
       }
       if (interrupted) {

@@ -23,19 +23,21 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * The secret numbers that identify contents on this site. Whoever chooses ref names must learn
- * neither them nor an id made with them: see {@link TextHash}.
+ * The secret key of the hashes that identify contents on this site. Authors of ref names must learn
+ * neither the key nor an id that was made with it; see {@link TextHash}.
  *
- * <p>Immutable, so threads may share it.
+ * <p>Immutable and safe for any thread.
  */
 public final class SiteKey {
-  /** Bytes of the secret that a site must keep. */
+  /** The size of a site's secret in bytes. */
   public static final int SECRET_BYTES = 32;
 
-  /** Two words more than the longest chunk: the second pass uses the same words, two further on. */
+  /** The words of NH, two more than in the longest chunk as the second pass is shifted by two. */
   private static final int NH_WORDS = Chunks.HARD_MAX / Long.BYTES + 2;
 
-  /** For the finaliser, a 128-bit number for each of {@link TextHash#FINAL_WORDS} and one more. */
+  /**
+   * The words of the finaliser: one more 128-bit number than {@link TextHash#FINAL_WORDS}, twice.
+   */
   private static final int FINAL_WORDS = 2 * 2 * (TextHash.FINAL_WORDS + 1);
 
   private static final int BOUNDARY_WORDS = 2;
@@ -46,9 +48,9 @@ public final class SiteKey {
   final long boundary1;
 
   /**
-   * Derives the numbers from a site's secret.
+   * Derives the key from a site's secret.
    *
-   * @param secret {@value #SECRET_BYTES} bytes from a secure source of randomness; not kept
+   * @param secret {@value #SECRET_BYTES} bytes from a secure random source
    */
   public SiteKey(byte[] secret) {
     if (secret.length != SECRET_BYTES) {
@@ -57,12 +59,12 @@ public final class SiteKey {
     long[] words = expand(secret, NH_WORDS + FINAL_WORDS + BOUNDARY_WORDS);
     nh = Arrays.copyOf(words, NH_WORDS);
     finish = Arrays.copyOfRange(words, NH_WORDS, NH_WORDS + FINAL_WORDS);
-    // Odd, so that no bit of the text is lost by the multiplication.
+    // The factors are odd, so that the multiplication loses no bit of the text.
     boundary0 = words[words.length - 2] | 1;
     boundary1 = words[words.length - 1] | 1;
   }
 
-  /** HMAC-SHA-256 in counter mode. */
+  /** Expands the secret by HMAC-SHA-256 in counter mode. */
   private static long[] expand(byte[] secret, int count) {
     try {
       Mac mac = Mac.getInstance("HmacSHA256");

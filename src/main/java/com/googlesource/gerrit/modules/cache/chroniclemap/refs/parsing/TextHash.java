@@ -20,7 +20,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * Computes the 128-bit id of a chunk of text: keyed, fast, and with a proven bound on collisions.
+ * The keyed 128-bit hash that is the id of a chunk of text. It is fast and has a proven bound on
+ * collisions.
  *
  * <p>First the text goes through NH with 64-bit words, twice, the second time with the key shifted
  * by two words (Toeplitz): J. Black, S. Halevi, H. Krawczyk, T. Krovetz, P. Rogaway, "UMAC: Fast
@@ -43,14 +44,14 @@ import java.nio.ByteOrder;
  * knowledge of the key have the same id with a probability of less than 2^-121</b>, and any two
  * among n texts with less than n^2 * 2^-122.
  *
- * <p>That bound holds for an author of ref names who learns neither the key nor any id, and can't
- * try whether two ids are equal; so ids must not leave the server. (The key itself comes from a
- * secret through HMAC-SHA-256, which is taken for random.)
+ * <p>The bound holds for an author of ref names who learns neither the key nor any id and cannot
+ * test whether two ids are equal. Therefore ids must not leave the server. (The key is derived from
+ * a secret by HMAC-SHA-256, whose output is assumed to be random.)
  *
- * <p>An instance holds the last result, so it is for one thread.
+ * <p>For one thread, as an instance holds the last result.
  */
 final class TextHash {
-  /** Words that go into the finaliser. */
+  /** The number of words of the finaliser's input. */
   static final int FINAL_WORDS = 5;
 
   private static final VarHandle WORD =
@@ -74,9 +75,9 @@ final class TextHash {
   /**
    * Computes an id into {@link #hi} and {@link #lo}.
    *
-   * @param text has at least 16 readable bytes after the chunk; read by absolute positions
+   * @param text has at least 16 readable bytes after the chunk, and is read by absolute positions
    * @param length at most {@link Chunks#HARD_MAX}
-   * @param kind what else the id depends on: the same text of another kind has another id
+   * @param kind separates ids: the same text with another kind has another id
    */
   void of(ByteBuffer text, int offset, int length, int kind) {
     if (length > Chunks.HARD_MAX) {
@@ -102,7 +103,7 @@ final class TextHash {
     }
     int rest = length & 15;
     if (rest != 0) {
-      // Padded with zeros: texts that differ in that differ in length, which is hashed below.
+      // The rest is padded with zeros. The length, which is hashed too, tells padding from text.
       long m0 = (long) WORD.get(text, offset + (full << 3));
       long m1 = (long) WORD.get(text, offset + (full << 3) + 8);
       if (rest < 8) {
@@ -146,7 +147,7 @@ final class TextHash {
     return high;
   }
 
-  /** A mask of 0 to 7 bytes. */
+  /** Returns a mask of the 0 to 7 lowest bytes. */
   private static long lowBytes(int count) {
     return (1L << (count * Byte.SIZE)) - 1;
   }

@@ -17,15 +17,15 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 
-/** The bytes of a {@code packed-refs} file, read once from the start, or again. */
+/** A readable text of a {@code packed-refs} file. */
 public interface TextSource {
   /**
-   * Reads the next bytes to the buffer's position, and moves that.
+   * Reads the next bytes into a buffer, and advances its position.
    *
-   * @return how many, at least one, or -1 at the end
+   * @return the number of bytes, at least one, or -1 at the end
    */
   int read(ByteBuffer target) throws IOException;
 
-  /** Goes back to the start. */
+  /** Returns to the start. */
   void rewind() throws IOException;
 }

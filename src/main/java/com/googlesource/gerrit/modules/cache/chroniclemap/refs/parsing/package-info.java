@@ -13,13 +13,14 @@
 // limitations under the License.
 
 /**
- * From the text of a {@code packed-refs} file to a list, and from a list with some lines changed to
- * the text and the list of that.
+ * The conversion of {@code packed-refs} texts into lists, and of a list with some changed lines
+ * into a new text and its list.
  *
  * <p>Start at {@link
  * com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedRefsReader}, which reads,
  * and at {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.EditedText}, which
- * writes what it reads. Knows texts, and nothing of where they come from but {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.FileText}.
+ * writes while it is read. {@link
+ * com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.FileText} is the only class that
+ * knows files.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing;

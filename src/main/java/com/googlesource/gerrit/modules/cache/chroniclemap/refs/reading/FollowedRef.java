@@ -24,11 +24,11 @@ import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.SymbolicRef;
 
 /**
- * A name, followed from loose file to loose file as far as symbolic refs lead. Packed refs are not
- * symbolic, so at most the last name has to be searched for in {@code packed-refs}. That order
- * matters: a ref that is packed meanwhile is in the list that is read after its file was not found.
+ * A ref name that was followed through loose symbolic refs. Packed refs are never symbolic, so at
+ * most the last name has to be looked up in {@code packed-refs}. The order matters: a ref that is
+ * packed meanwhile is in the list, which is read after its loose file was not found.
  *
- * <p>Not changed once it is made.
+ * <p>Immutable.
  */
 final class FollowedRef {
   /** Reads a loose ref; null if there is none. */
@@ -38,13 +38,13 @@ final class FollowedRef {
     Ref read(String name) throws IOException;
   }
 
-  /** The symbolic refs on the way, the first of them the one that is followed. */
+  /** The symbolic refs on the way, starting with the given name. */
   private final List<Ref> links = new ArrayList<>(0);
 
-  /** The name that the last symbolic ref leads to, or the one that was asked for. */
+  /** The target of the last symbolic ref, or the given name. */
   private String leafName;
 
-  /** The loose ref of that name, if there is one. */
+  /** The loose ref {@link #leafName}; null if there is none. */
   @Nullable private Ref leaf;
 
   private boolean tooDeep;
@@ -60,23 +60,23 @@ final class FollowedRef {
     }
   }
 
-  /** Whether the first file is a ref, even one that leads nowhere, but not through too many. */
+  /** Whether there is a loose ref, which may be dangling but not too deep. */
   boolean isRef() {
     return !tooDeep && (leaf != null || !links.isEmpty());
   }
 
-  /** Whether no packed ref has a part in it. */
+  /** Whether {@link #resolve} needs no packed ref. */
   boolean isLoose() {
     return leaf != null || tooDeep;
   }
 
   /**
-   * Returns the ref, with what it leads to.
+   * Resolves the ref.
    *
-   * @param packed read after the files; may be null if it {@link #isLoose}
-   * @param changes since before the files were read
-   * @return a symbolic ref without an object if it leads nowhere; null if it leads through too
-   *     many, or there is no ref
+   * @param packed the list, which was read after the files; may be null if {@link #isLoose}
+   * @param changes the changes since before the files were read
+   * @return a symbolic ref without an object if the ref is dangling; null if there is no ref, or if
+   *     it leads through too many symbolic refs
    */
   @Nullable
   Ref resolve(@Nullable ParsedRefs packed, Transactions.Changes changes) {

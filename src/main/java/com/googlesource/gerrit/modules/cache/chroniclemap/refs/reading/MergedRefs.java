@@ -22,12 +22,12 @@ import java.util.NoSuchElementException;
 import org.eclipse.jgit.lib.Ref;
 
 /**
- * Some refs laid over the packed refs of a prefix: a list in the order of names, where each of the
- * upper refs hides the packed ref of its name. One without an object hides only. Packed refs are
- * read when they are asked for.
+ * A list of some refs merged over the packed refs of a prefix, in the order of names. Each upper
+ * ref hides the packed ref of its name. An upper ref without an object is not in the list itself.
+ * Packed refs are read on demand.
  *
- * <p>To make it costs a search in the packed refs for each upper ref; to walk through it a step for
- * each ref of either. Immutable.
+ * <p>Construction costs a search in the packed refs for each upper ref. An iteration costs a step
+ * for each ref. Immutable.
  */
 final class MergedRefs extends AbstractList<Ref> {
   private final List<Ref> under;
@@ -36,18 +36,18 @@ final class MergedRefs extends AbstractList<Ref> {
   /** Whether each of {@link #over} hides a packed ref. */
   private final boolean[] hides;
 
-  /** Where in this list each of {@link #over} stands; or what follows it, if it hides only. */
+  /** The position of each of {@link #over} in this list, or of the next ref if it is not in it. */
   private final int[] positions;
 
-  /** What leads from a position behind each of {@link #over} to one in {@link #under}. */
+  /** The difference of positions in {@link #under} and in this list, behind each upper ref. */
   private final int[] shifts;
 
   private int count;
 
   /**
-   * Lays refs over packed ones.
+   * Merges refs over packed ones.
    *
-   * @param upper in the order of names, which are different and start with the prefix
+   * @param upper refs with distinct names, sorted, that start with the prefix
    */
   MergedRefs(List<Ref> upper, ParsedRefs packed, String prefix) {
     under = packed.refs(prefix);
@@ -99,7 +99,7 @@ final class MergedRefs extends AbstractList<Ref> {
         high = middle;
       }
     }
-    // The last one that stands there or before.
+    // The last upper ref at or before the index.
     int at = low - 1;
     if (at < 0) {
       return under.get(index);

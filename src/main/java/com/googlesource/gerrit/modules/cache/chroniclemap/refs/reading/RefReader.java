@@ -38,19 +38,18 @@ import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.util.StringUtils;
 
 /**
- * Reads the refs of a repository that keeps them in files: loose files, and the parsed list of
- * {@code packed-refs}.
+ * A reader of the refs of a repository that keeps them in loose files and {@code packed-refs}.
  *
- * <p>A look at a ref goes to its loose file first and to {@code packed-refs} second. That order
- * matters: packing writes {@code packed-refs} and then deletes the loose files, so a ref that is
- * not loose any more is found to be packed. Last, what transactions of this process have changed
- * meanwhile is undone ({@link Transactions}): so an answer has all of a transaction or nothing.
+ * <p>Each lookup reads loose files first and {@code packed-refs} second. The order matters: packing
+ * writes {@code packed-refs} before it deletes loose files, so a ref that is no longer loose is
+ * found in {@code packed-refs}. Finally, changes by concurrent transactions of this process are
+ * undone ({@link Transactions}), so that an answer contains all of a transaction or nothing.
  *
- * <p>Any thread may call. All methods throw {@link LeftToJGit} where the content of {@code
- * packed-refs} is not parsed; nothing but JGit can answer then.
+ * <p>Safe for any thread. All methods throw {@link LeftToJGit} if the content of {@code
+ * packed-refs} is not parsed. Then only JGit can answer.
  */
 public final class RefReader {
-  /** JGit is to answer. */
+  /** Thrown if JGit has to answer. */
   public static final class LeftToJGit extends IOException {
     private static final long serialVersionUID = 1;
 
@@ -58,17 +57,17 @@ public final class RefReader {
       super("packed-refs is not parsed");
     }
 
-    /** It is thrown by each question, and always from the same places. */
+    /** Omits the stack trace, since lookups throw this often and always from the same places. */
     @Override
     public Throwable fillInStackTrace() {
       return this;
     }
   }
 
-  /** Reads the current list of {@code packed-refs}, or the one that somebody is to see. */
+  /** Provides the list of {@code packed-refs} that a reader has to see. */
   @FunctionalInterface
   public interface CurrentList {
-    /** The list, or null if JGit is to answer. */
+    /** Returns the list, or null if JGit has to answer. */
     @Nullable
     ParsedRefs get() throws IOException;
   }
@@ -79,10 +78,10 @@ public final class RefReader {
   private final Transactions transactions;
 
   /**
-   * Makes it.
+   * Makes a reader.
    *
-   * @param transactions that are under way in this process
-   * @param counted told how many loose refs there are, when all have been looked for
+   * @param transactions the transactions of this process
+   * @param counted gets the number of loose refs whenever all of them were listed
    */
   public RefReader(
       LooseRefs loose, CurrentList current, Transactions transactions, IntConsumer counted) {
@@ -92,17 +91,17 @@ public final class RefReader {
     this.transactions = transactions;
   }
 
-  /** The same, but for who takes another list for that of now. */
+  /** Returns the same reader with another source of lists. */
   public RefReader with(CurrentList other) {
     return new RefReader(loose, other, transactions, counted);
   }
 
-  /** The loose refs, which are to be read before {@link #packed}. */
+  /** The loose refs, which must be read before {@link #packed}. */
   public LooseRefs loose() {
     return loose;
   }
 
-  /** The current list of packed refs. */
+  /** Returns the current list of packed refs. */
   public ParsedRefs packed() throws IOException, LeftToJGit {
     ParsedRefs list = current.get();
     if (list == null) {
@@ -147,10 +146,10 @@ public final class RefReader {
       try {
         found.add(follow(names[i]));
         if (found.get(i).isRef()) {
-          break; // none of the later ones is asked for
+          break; // the later names are not needed
         }
       } catch (IOException e) {
-        failure = e; // a packed ref may come first
+        failure = e; // an earlier name may be packed
       }
     }
     ParsedRefs packed = packed();
@@ -167,12 +166,12 @@ public final class RefReader {
     if (found.size() == names.length) {
       return null;
     }
-    // The ref at which the search stopped has come since it began, with a transaction.
+    // The search stopped at a ref that a concurrent transaction has created.
     Map<String, Ref> all = exactRef(names);
     return Arrays.stream(names).map(all::get).filter(Objects::nonNull).findFirst().orElse(null);
   }
 
-  /** A file outside of refs/ may be something else than a ref; it is passed over then. */
+  /** Follows a name. A file outside of refs/ that is no ref is ignored. */
   private FollowedRef follow(String name) throws IOException {
     try {
       return new FollowedRef(name, loose::read);
@@ -196,7 +195,7 @@ public final class RefReader {
   }
 
   public List<Ref> refs(String... prefixes) throws IOException, LeftToJGit {
-    // Those that start with another one have nothing to add; the others follow each other.
+    // Prefixes that start with another prefix add nothing. The others are disjoint and in order.
     List<String> apart = new ArrayList<>();
     String[] sorted = prefixes.clone();
     Arrays.sort(sorted);
@@ -228,8 +227,8 @@ public final class RefReader {
   }
 
   /**
-   * Returns the refs that hide the packed ones of their names, in order: loose ones, and those that
-   * have changed meanwhile as they were before. One without an object stands for no ref.
+   * Returns the refs that hide packed refs, in order: loose refs, and the old values of refs that
+   * transactions have changed meanwhile. A ref without an object stands for a missing ref.
    */
   private static List<Ref> overPacked(
       String prefix, ScannedRefs found, ParsedRefs packed, Transactions.Changes changes) {
@@ -238,13 +237,13 @@ public final class RefReader {
     if (!old.isEmpty()) {
       over.removeIf(ref -> changes.firstToChange(ref.getName()) != null);
       over.addAll(old);
-      // Two runs in order, which cost one pass.
+      // Sorting two sorted runs takes one pass.
       over.sort(RefComparator.INSTANCE);
     }
     return over;
   }
 
-  /** Returns the refs whose id or peeled id is this one. */
+  /** Returns the refs with an id or peeled id. */
   public Set<Ref> tips(ObjectId id) throws IOException, LeftToJGit {
     Transactions.Moment moment = transactions.now();
     ScannedRefs found = ScannedRefs.of(loose, RefDatabase.ALL);
@@ -269,7 +268,7 @@ public final class RefReader {
 
   // ---- conflicts of names
 
-  /** Names that would be folders above a ref, the shortest first. */
+  /** Returns the names of all folders above a ref, the shortest first. */
   private static List<String> parents(String name) {
     List<String> parents = new ArrayList<>();
     for (int slash = name.indexOf('/', 1); slash > 0; slash = name.indexOf('/', slash + 1)) {
@@ -278,7 +277,7 @@ public final class RefReader {
     return parents;
   }
 
-  /** As {@link RefDatabase#isNameConflicting}, with one look at {@code packed-refs}. */
+  /** Like {@link RefDatabase#isNameConflicting}, with a single read of {@code packed-refs}. */
   public boolean isNameConflicting(String name) throws IOException, LeftToJGit {
     String prefix = name + '/';
     Transactions.Moment moment = transactions.now();
@@ -303,7 +302,7 @@ public final class RefReader {
     Map<String, Ref> over = new HashMap<>();
     overPacked(RefDatabase.ALL, found, packed, changes)
         .forEach(ref -> over.put(ref.getName(), ref));
-    // The longest first.
+    // JGit returns the longest parent.
     for (String parent : parents.reversed()) {
       Ref ref = over.get(parent);
       if (ref == null ? packed.contains(parent) : ref.getObjectId() != null) {
@@ -316,20 +315,32 @@ public final class RefReader {
   // ---- for writers
 
   /**
-   * A ref as a writer of it must see it.
+   * The current value of a ref, for a writer.
    *
-   * @param ref null if there is none
-   * @param packed the list that was read for it, after its files; null if it is loose
+   * @param ref null if there is no ref
+   * @param packed the list that was read after the loose files; null if the ref is loose
    */
   public record ToWrite(@Nullable Ref ref, @Nullable ParsedRefs packed) {}
 
+  /** A look at files. */
+  public interface Look {
+    void run() throws IOException;
+  }
+
   /**
-   * Reads a ref as a writer of it must: as the files say, whatever readers are told, and failing
-   * where there is a file that is no ref.
+   * Reads a ref for a writer: the value in the files, whatever transactions show to readers. Fails
+   * if there is a file that is no ref.
+   *
+   * @param notLoose what to look at if the ref is not loose. It is asked for before the list, so
+   *     that a ref which is packed meanwhile is found in the list
    */
-  public ToWrite refToWrite(String name) throws IOException, LeftToJGit {
+  public ToWrite refToWrite(String name, Look notLoose) throws IOException, LeftToJGit {
     FollowedRef followed = new FollowedRef(name, loose::readFile);
-    ParsedRefs packed = followed.isLoose() ? null : packed();
+    ParsedRefs packed = null;
+    if (!followed.isLoose()) {
+      notLoose.run();
+      packed = packed();
+    }
     return new ToWrite(followed.resolve(packed, Transactions.Changes.NONE), packed);
   }
 }

@@ -33,34 +33,33 @@ import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.SymbolicRef;
 
 /**
- * The loose refs that a question for many needs, each read once, with those that symbolic ones of
- * them lead to: all files are read before the list of packed refs is asked for, as a ref that is
- * packed meanwhile must be in that list.
+ * The loose refs for a lookup of many refs, each read once, and the targets of their symbolic refs.
+ * All files are read before the packed list, so that a ref that is packed meanwhile is in that
+ * list.
  *
- * <p>JGit answers such a question from all loose refs of a folder that is around what is asked for.
- * It leaves out symbolic refs that lead nowhere, one by one, in order, and those that come later do
- * not find one that was left out: they lead to the packed ref of that name. The answers here are
- * the same, but less is read: more only where a symbolic ref leads to another one in a folder that
- * was not read.
+ * <p>JGit answers such a lookup by a scan of a folder around the requested refs. It removes
+ * dangling symbolic refs one by one, in order, so that later symbolic refs to a removed one resolve
+ * to the packed ref of that name. This class gives the same answers but reads fewer files. It scans
+ * that whole folder only if a symbolic ref leads to another symbolic ref that was not scanned.
  *
- * <p>Not changed once it is made.
+ * <p>Immutable.
  */
 final class ScannedRefs {
   private final LooseRefs loose;
 
-  /** Folders that were scanned, none in another. */
+  /** The folders that were scanned. None is within another one. */
   private final List<String> folders;
 
-  /** The folder whose scan these refs stand for. */
+  /** The folder that JGit would scan. */
   private final String around;
 
-  /** In order. */
+  /** The scanned refs in order. */
   private final Map<String, Ref> scanned = new LinkedHashMap<>();
 
-  /** What symbolic refs lead to that was not scanned; null where there is no file. */
+  /** Targets of symbolic refs that were not scanned; null for a missing file. */
   private final Map<String, Ref> elsewhere = new HashMap<>();
 
-  /** Whether only a scan of all that is around tells what a symbolic ref leads to. */
+  /** Whether a scan of {@link #around} is necessary to resolve a symbolic ref. */
   private boolean needsAround;
 
   private ScannedRefs(LooseRefs loose, List<Ref> refs, List<String> folders, String around)
@@ -79,9 +78,9 @@ final class ScannedRefs {
   }
 
   /**
-   * Reads the loose refs whose names start so.
+   * Reads the loose refs with a prefix.
    *
-   * @throws IOException as below
+   * @throws IOException if a symbolic ref leads to a broken file outside of the prefix's folder
    */
   static ScannedRefs of(LooseRefs loose, String prefix) throws IOException {
     String folder = folder(prefix);
@@ -93,10 +92,10 @@ final class ScannedRefs {
   /**
    * Reads some loose refs.
    *
-   * @param names of refs, in order, before all that start with a prefix
-   * @param prefixes what names of other refs start with
-   * @param around the folder, as for {@link LooseRefs#scan}, that JGit scans for these
-   * @throws IOException if a symbolic ref leads to a broken file that is not in that folder
+   * @param names names of single refs, in order and before all names with a prefix
+   * @param prefixes prefixes of other names
+   * @param around the folder, as for {@link LooseRefs#scan}, that JGit would scan
+   * @throws IOException if a symbolic ref leads to a broken file outside of that folder
    */
   static ScannedRefs of(
       LooseRefs loose, List<String> names, Collection<String> prefixes, String around)
@@ -137,7 +136,7 @@ final class ScannedRefs {
     }
   }
 
-  /** The folder that JGit scans for refs whose names start so. */
+  /** Returns the folder that JGit scans for a prefix. */
   static String folder(String prefix) {
     return prefix.substring(0, prefix.lastIndexOf('/') + 1);
   }
@@ -154,7 +153,7 @@ final class ScannedRefs {
       if (next == null || !next.isSymbolic()) {
         return;
       }
-      // That one may be left out. Not before HEAD, which is the first.
+      // The target may be removed as dangling, except before HEAD, which comes first.
       needsAround |=
           isElsewhere && name.startsWith(around) && !symbolic.getName().equals(Constants.HEAD);
     }
@@ -164,22 +163,21 @@ final class ScannedRefs {
     return scanned.containsKey(name) || folders.stream().anyMatch(name::startsWith);
   }
 
-  /** What was scanned is one state: it is not read again. */
+  /** Finds a loose ref. Scanned folders are not read again. */
   @Nullable
   private Ref found(String name) {
     return isScanned(name) ? scanned.get(name) : elsewhere.get(name);
   }
 
-  /** How many refs were read, broken symbolic ones among them. */
+  /** The number of scanned refs, including dangling symbolic refs. */
   int size() {
     return scanned.size();
   }
 
   /**
-   * Returns, in order, the refs whose names start so and that lead somewhere, in a list of the
-   * caller's own.
+   * Returns the refs with a prefix that are not dangling, in order, in a new list.
    *
-   * @param changes since before they were read: what symbolic refs lead to may be among them
+   * @param changes the changes since before the files were read, possibly of symbolic refs' targets
    */
   List<Ref> resolve(String prefix, ParsedRefs packed, Transactions.Changes changes) {
     List<Ref> refs = new ArrayList<>(scanned.size());
@@ -195,7 +193,7 @@ final class ScannedRefs {
     return refs;
   }
 
-  /** Returns null for one that leads through too many. */
+  /** Resolves a ref. Returns null if it leads through too many symbolic refs. */
   @Nullable
   private Ref resolve(
       Ref ref, int depth, Set<String> leftOut, ParsedRefs packed, Transactions.Changes changes) {

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
@@ -24,19 +25,18 @@ import org.eclipse.jgit.lib.ObjectIdRef;
 import org.eclipse.jgit.lib.Ref;
 
 /**
- * The transactions of one repository that are under way in this process. Readers see the old values
- * of all refs of a transaction until its last file has been renamed, then all the new ones at once.
+ * The transactions of one repository in this process. Readers see the old values of all refs of a
+ * transaction until its last file was renamed, and then all new values at once.
  *
- * <p>How: each transaction, before it changes a ref, appends a link with the old values to a chain.
- * A reader notes the end of the chain before it reads files. Afterwards it undoes what may have
- * changed meanwhile: the refs of the transactions that were under way at that moment, and of those
- * that have been appended since. So it answers as of the moment it began, however long it takes,
- * and nobody waits for anybody. Readers alone hold the chain: a link that no reader needs is
- * garbage.
+ * <p>How: before a transaction changes a ref, it appends a link with all old values to a chain. A
+ * reader notes the end of the chain before it reads files. Afterwards the reader restores the old
+ * values of the transactions that were under way at that moment or have been appended since. Its
+ * answer is thus that of the moment at which it began, and no thread waits. Only readers hold the
+ * chain, so a link that no reader needs is garbage.
  *
- * <p>One instance serves each repository folder in a process. Any thread may call. Where no
- * transaction is under way a reader pays for two reads of memory. Otherwise a question for one ref
- * costs a search in each link, and one for a list grows with the refs that it asks for.
+ * <p>Each repository folder has one instance in a process. Safe for any thread. Without a
+ * transaction, a reader only pays for two reads of memory. Otherwise, the lookup of a ref costs a
+ * search in each link, and the lookup of a list grows with the requested refs.
  */
 public final class Transactions {
   /** A transaction that has begun. */
@@ -48,7 +48,7 @@ public final class Transactions {
       this.oldValues = oldValues;
     }
 
-    /** The value of a ref before the transaction, which changes it; null if there was no ref. */
+    /** The value of a ref before the transaction; null if there was no ref. */
     @Nullable
     Ref oldValue(String name) {
       return oldValues.get(name);
@@ -56,13 +56,13 @@ public final class Transactions {
   }
 
   /**
-   * A moment.
+   * A moment at which a reader began.
    *
    * @param last the transaction that had begun last
-   * @param underWay those that had begun and not ended
+   * @param underWay the transactions that had begun and not ended
    */
   record Moment(Link last, List<Link> underWay) {
-    /** What may have changed since; to be asked for when all files have been read. */
+    /** Returns the changes since this moment. Must be called after all files were read. */
     Changes changesSince() {
       Link next = last.next;
       if (next == null) {
@@ -70,17 +70,19 @@ public final class Transactions {
       }
       List<Link> links = new ArrayList<>(underWay);
       for (; next != null; next = next.next) {
-        links.add(next);
+        if (!next.oldValues.isEmpty()) {
+          links.add(next);
+        }
       }
       return new Changes(links);
     }
   }
 
   /**
-   * What transactions may have changed since a moment.
+   * The possible changes since a moment.
    *
-   * @param links in the order in which they began: the first to change a ref knows its value of the
-   *     moment
+   * @param links in the order in which they began, as the first link with a ref has its value at
+   *     the moment
    */
   record Changes(List<Link> links) {
     static final Changes NONE = new Changes(List.of());
@@ -88,7 +90,7 @@ public final class Transactions {
     /** The first transaction to change a ref; null if none does. */
     @Nullable
     Link firstToChange(String name) {
-      // By index: nearly always there is no link, and no iterator is needed.
+      // The loop needs no iterator, as there is almost never a link.
       for (int i = 0; i < links.size(); i++) {
         if (links.get(i).oldValues.containsKey(name)) {
           return links.get(i);
@@ -98,8 +100,8 @@ public final class Transactions {
     }
 
     /**
-     * Returns the refs whose names start with a prefix as they were at the moment, in the order of
-     * names. Where there was none, a ref without an object stands for it.
+     * Returns the changed refs with a prefix as they were at the moment, in the order of names. A
+     * ref without an object stands for a missing ref.
      */
     List<Ref> oldRefs(String prefix) {
       if (links.isEmpty()) {
@@ -121,33 +123,36 @@ public final class Transactions {
   }
 
   /** Replaced under this object's lock. */
-  private volatile Moment now = new Moment(new Link(new TreeMap<>()), List.of());
+  private volatile Moment now = new Moment(new Link(Collections.emptyNavigableMap()), List.of());
 
-  /** What a reader notes before it reads anything. */
+  /** Returns the current moment, which a reader has to note before it reads anything. */
   Moment now() {
     return now;
   }
 
   /**
-   * Begins a transaction: until it ends readers see these values.
+   * Begins a transaction. Readers see the old values until it ends.
    *
-   * @param oldValues by name, all names of the transaction; null where there is no ref; must not be
-   *     changed any more
+   * @param oldValues the values of all refs of the transaction by name, null for a missing ref.
+   *     Must not be changed any more
    */
   public synchronized Link begin(NavigableMap<String, Ref> oldValues) {
     Link link = new Link(oldValues);
     List<Link> underWay = new ArrayList<>(now.underWay);
     underWay.add(link);
-    // Readers that began before find it from the link that they have.
+    // Readers that began before find the new link from the link that they hold.
     now.last.next = link;
     now = new Moment(link, List.copyOf(underWay));
     return link;
   }
 
-  /** Ends a transaction: whoever asks from now on sees what the files say. */
+  /** Ends a transaction. Readers that begin from now on see the values in the files. */
   public synchronized void end(Link link) {
     List<Link> underWay = new ArrayList<>(now.underWay);
     underWay.remove(link);
-    now = new Moment(now.last, List.copyOf(underWay));
+    // An empty link at the end, or the last transaction's values would stay until the next one.
+    Link end = new Link(Collections.emptyNavigableMap());
+    now.last.next = end;
+    now = new Moment(end, List.copyOf(underWay));
   }
 }

@@ -13,8 +13,8 @@
 // limitations under the License.
 
 /**
- * Questions to the refs of a repository: loose ones first, then the list of those that are packed,
- * then back to how it was before a transaction that is under way. Start at {@link
+ * Lookups of refs: first in loose files, then in the packed list, with the changes of concurrent
+ * transactions undone. Start at {@link
  * com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader}.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading;

@@ -24,7 +24,6 @@ import static org.eclipse.jgit.transport.ReceiveCommand.Result.REJECTED_OTHER_RE
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import java.io.IOException;
 import java.text.MessageFormat;
@@ -189,9 +188,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
       return;
     } finally {
       // Those of refs that were deleted or packed, and of locks: of loose refs they are not empty.
-      for (String name : names) {
-        RefPaths.deleteEmptyParents(writer.paths().loose(name), name);
-      }
+      writer.paths().deleteEmptyParents(names);
     }
     refs.wrote();
     pending.forEach(command -> command.setResult(OK));

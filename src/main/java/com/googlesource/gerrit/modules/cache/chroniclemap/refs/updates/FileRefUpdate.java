@@ -32,6 +32,7 @@ import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.lib.ReflogEntry;
 import org.eclipse.jgit.lib.Repository;
 import org.eclipse.jgit.lib.StoredConfig;
+import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
  * Changes one ref. The ref's lock is taken, its value read from the files under the lock, and the
@@ -50,8 +51,8 @@ final class FileRefUpdate extends RefUpdate {
   /** What the files say of the ref, while it is locked. */
   @Nullable private Ref found;
 
-  /** What was read under the lock: files around the ref, and the list if the ref has no file. */
-  private NameConflicts conflicts;
+  /** What was read under the lock if the ref is not loose: files around it, and the list. */
+  @Nullable private NameConflicts conflicts;
 
   @Nullable private ParsedRefs packed;
 
@@ -81,8 +82,6 @@ final class FileRefUpdate extends RefUpdate {
     } catch (RefLocks.Refused e) {
       return false;
     }
-    // Files first: a ref that is packed meanwhile is in the list that is read afterwards.
-    conflicts = NameConflicts.underLock(writer.paths(), name);
     RefReader.ToWrite read = read(name);
     found = read.ref();
     packed = read.packed();
@@ -93,7 +92,7 @@ final class FileRefUpdate extends RefUpdate {
   private RefReader.ToWrite read(String name) throws IOException {
     RefReader.ToWrite read;
     try {
-      read = refs.reader().refToWrite(name);
+      read = refs.reader().refToWrite(name, this::findConflicts);
     } catch (RefReader.LeftToJGit e) {
       read = new RefReader.ToWrite(refs.jgit().exactRef(name), null);
     }
@@ -101,6 +100,11 @@ final class FileRefUpdate extends RefUpdate {
       refs.sawRefs();
     }
     return read;
+  }
+
+  private void findConflicts() throws IOException {
+    String name = locks.names().get(0);
+    conflicts = writer.conflicts(List.of(ReceiveCommand.link(ObjectId.zeroId(), name, name)));
   }
 
   @Override
@@ -117,7 +121,9 @@ final class FileRefUpdate extends RefUpdate {
       return false;
     }
     try {
-      conflicts.refuse();
+      if (conflicts != null) {
+        conflicts.refuse();
+      }
       if (packed == null) {
         return refs.jgit().isNameConflicting(locks.names().get(0));
       }
@@ -237,7 +243,8 @@ final class FileRefUpdate extends RefUpdate {
     }
 
     @Override
-    public void collect(ParsedRefs packed, PackedEdits edits) {
+    public void collect(ParsedRefs packed, PackedEdits edits) throws IOException {
+      locks.checkLocked(0);
       edits.remove(name, packed);
     }
 
@@ -245,7 +252,7 @@ final class FileRefUpdate extends RefUpdate {
     @Override
     public void finish() throws IOException {
       writer.deleteLog(name);
-      writer.deleteLoose(name);
+      locks.deleteLoose(0);
     }
   }
 }

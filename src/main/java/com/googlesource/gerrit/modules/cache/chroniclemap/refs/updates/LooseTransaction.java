@@ -70,6 +70,9 @@ final class LooseTransaction implements PackedRefsQueue.Request {
   /** Set by the decision. */
   @Nullable private Transactions.Link link;
 
+  /** Whether packed-refs was to have its old lines again. */
+  private boolean isRestored;
+
   /**
    * Prepares nothing yet.
    *
@@ -117,7 +120,11 @@ final class LooseTransaction implements PackedRefsQueue.Request {
         finish();
       }
     } catch (IOException | RuntimeException | Error e) {
-      undo(e);
+      if (!isRestored) { // the queue has not begun to write, or there was no need of it
+        undo(e);
+        restoreLines(e);
+      }
+      undecide(e);
       throw e;
     }
   }
@@ -130,7 +137,7 @@ final class LooseTransaction implements PackedRefsQueue.Request {
 
   private void readOldValues() throws IOException {
     // Files first: a ref that is packed meanwhile is in the list that is asked for afterwards.
-    conflicts = NameConflicts.underLocks(writer.paths(), commands);
+    conflicts = writer.conflicts(commands);
     for (ReceiveCommand command : commands) {
       oldValues.put(
           command.getRefName(), writer.refs().reader().loose().readFile(command.getRefName()));
@@ -205,8 +212,7 @@ final class LooseTransaction implements PackedRefsQueue.Request {
     }
     for (int i = 0; i < commands.size(); i++) {
       if (deletes(commands.get(i))) {
-        locks.checkLocked(i);
-        writer.deleteLoose(commands.get(i).getRefName());
+        locks.deleteLoose(i);
       }
     }
     if (durable) {
@@ -214,79 +220,81 @@ final class LooseTransaction implements PackedRefsQueue.Request {
     }
   }
 
-  // ---- undo
+  // ---- undo: the locks are still there
 
-  /** Gives all refs their old values again, as far as may be. The locks are still there. */
-  private void undo(Throwable why) {
-    if (link != null) {
-      undoRefs(why);
-    }
+  private interface Step {
+    void run() throws IOException;
+  }
+
+  /** Runs one step, whose failure must not keep the others from being tried. */
+  private static void attempt(String what, Throwable why, Step step) {
     try {
-      // Or, if this process is killed from here on, the rest would be given the new values.
-      locks.undecide();
-    } catch (IOException e) {
-      why.addSuppressed(e);
+      step.run();
+    } catch (IOException | RuntimeException | Error e) {
+      why.addSuppressed(new IOException("could not be undone " + what, e));
     }
   }
 
-  private void undoRefs(Throwable why) {
+  @Override
+  public void undo(Throwable why) {
+    if (link == null) {
+      return; // no ref has changed
+    }
+    for (int i = 0; i < commands.size(); i++) {
+      int number = i;
+      attempt("for " + commands.get(i).getRefName(), why, () -> undo(number));
+    }
+    if (durable) {
+      attempt("durably", why, locks::syncFolders);
+    }
+  }
+
+  private void undo(int number) throws IOException {
+    Ref old = oldValues.get(commands.get(number).getRefName());
+    if (old != null && old.getStorage().isLoose()) {
+      locks.write(number, old.getObjectId());
+      if (durable) {
+        locks.syncValue(number);
+      }
+      locks.publish(number);
+    } else {
+      locks.deleteLoose(number);
+    }
+  }
+
+  private void restoreLines(Throwable why) {
+    if (link != null) {
+      attempt(
+          "in packed-refs",
+          why,
+          () -> writer.write(this, new PackedRefsQueue.Terms(locks, false, durable)));
+    }
+  }
+
+  /** Lines may have been removed, and others may have packed new values while these were there. */
+  @Override
+  public void restore(ParsedRefs packed, PackedEdits edits) {
+    isRestored = true;
     for (int i = 0; i < commands.size(); i++) {
       String name = commands.get(i).getRefName();
       Ref old = oldValues.get(name);
-      try {
-        locks.checkLocked(i);
-        if (old != null && old.getStorage().isLoose()) {
-          locks.write(i, old.getObjectId());
-          if (durable) {
-            locks.syncValue(i);
-          }
-          locks.publish(i);
-        } else {
-          writer.deleteLoose(name);
+      Ref line = removed.get(name);
+      Ref now = packed.exactRef(name);
+      if (now == null && line != null) {
+        edits.set(name, line.getObjectId(), line.getPeeledObjectId());
+      } else if (locks.isLocked(i) && !(old != null && old.getStorage().isLoose())) {
+        // Another process owns a ref whose lock was lost. Under a loose ref, any line will do.
+        if (old == null) {
+          edits.remove(name, packed);
+        } else if (now == null || !now.getObjectId().equals(old.getObjectId())) {
+          edits.set(name, old.getObjectId(), old.getPeeledObjectId());
         }
-      } catch (IOException e) {
-        why.addSuppressed(new IOException("could not be undone for " + name, e));
       }
-    }
-    if (durable) {
-      try {
-        locks.syncFolders();
-      } catch (IOException e) {
-        why.addSuppressed(e);
-      }
-    }
-    try {
-      writer.write(
-          (packed, edits) -> restore(oldValues, removed, packed, edits),
-          new PackedRefsQueue.Terms(locks, false, durable));
-    } catch (IOException e) {
-      why.addSuppressed(new IOException("could not be undone in packed-refs", e));
     }
   }
 
-  /**
-   * Gives {@code packed-refs} the lines it had: some may have left it, and others may have packed
-   * new values while these were there. Nothing is written if it has them.
-   *
-   * @param removed lines of those that were loose
-   */
-  static void restore(
-      Map<String, Ref> oldValues, Map<String, Ref> removed, ParsedRefs packed, PackedEdits edits) {
-    oldValues.forEach(
-        (name, old) -> {
-          if (old == null) {
-            edits.remove(name, packed);
-            return;
-          }
-          // Under a loose ref any line will do.
-          Ref line = old.getStorage().isLoose() ? removed.get(name) : old;
-          Ref now = packed.exactRef(name);
-          boolean isRight =
-              now != null
-                  && (old.getStorage().isLoose() || now.getObjectId().equals(old.getObjectId()));
-          if (line != null && !isRight) {
-            edits.set(name, line.getObjectId(), line.getPeeledObjectId());
-          }
-        });
+  /** Or, if this process is killed from here on, the refs would be given the new values. */
+  private void undecide(Throwable why) {
+    attempt("in the journal", why, locks::undecide);
   }
 }

@@ -14,7 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
 
+import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import java.io.File;
@@ -28,8 +30,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
-import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
@@ -49,7 +51,7 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  *       where it locks later, it sees what was packed before, and is stopped by the folder {@code
  *       x/} when it renames {@code x.lock} to {@code x}, as long as there is a ref or a lock in it.
  *       So who packs a ref looks again afterwards, before its file or its lock goes ({@link
- *       #isLockedAbove}, {@link PackedTransaction#finish}).
+ *       LocksAbove}, {@link PackedTransaction#finish}).
  * </ul>
  *
  * <p>Not kept apart are a ref of ours and one that JGit makes beside, which looks for others before
@@ -57,6 +59,8 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * packs in the time between our look and our rename.
  */
 final class NameConflicts {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
   /** A command can't be done, and so none of its batch; nothing has changed. */
   static final class RefusedException extends IOException {
     private static final long serialVersionUID = 1;
@@ -141,42 +145,77 @@ final class NameConflicts {
   static NameConflicts underLocks(RefPaths paths, List<ReceiveCommand> commands)
       throws IOException {
     NameConflicts conflicts = new NameConflicts(commands);
-    Set<String> own = new HashSet<>();
-    Set<File> ownLocks = new HashSet<>();
+    Set<File> own = new HashSet<>();
     for (ReceiveCommand command : commands) {
-      own.add(command.getRefName());
-      ownLocks.add(lock(paths, command.getRefName()));
+      own.add(lock(paths, command.getRefName()));
     }
+    LocksAbove above = new LocksAbove(paths, own);
     for (ReceiveCommand command : commands) {
       String name = command.getRefName();
       boolean isNew = command.getType() == ReceiveCommand.Type.CREATE;
-      if ((isNew && isLockedAbove(paths, name, own))
-          || (!deletes(command) && holdsForeign(paths.loose(name), ownLocks))) {
+      if ((isNew && above.isLocked(name))
+          || (!deletes(command) && holdsForeign(paths.loose(name), own))) {
         conflicts.bad.add(command);
       }
     }
     return conflicts;
   }
 
-  /** The same for one ref that is to be made. */
-  static NameConflicts underLock(RefPaths paths, String name) throws IOException {
-    return underLocks(paths, List.of(ReceiveCommand.link(ObjectId.zeroId(), name, name)));
+  /** Whether there is any, by what is in files. */
+  boolean isFound() {
+    return !bad.isEmpty();
   }
 
   /**
-   * Whether somebody has locked a ref above one that the caller has locked. Who has done so before
-   * that one was packed may not have seen it, and only a file in the folder keeps them out.
-   *
-   * @param own names that the caller has locked
+   * The locks that others have on refs above some that the caller has locked. Whoever has locked
+   * {@code x} before {@code x/y} was packed may not have seen that, and only a file in the folder
+   * {@code x} keeps them out. Each lock file is asked for once.
    */
-  static boolean isLockedAbove(RefPaths paths, String name, Collection<String> own)
-      throws IOException {
-    for (String parent : parents(name)) {
-      if (lock(paths, parent).exists() && !own.contains(parent)) {
-        return true;
-      }
+  static final class LocksAbove {
+    private static final long OLD_MILLIS = TimeUnit.MINUTES.toMillis(1);
+
+    private final RefPaths paths;
+    private final Set<File> own;
+    private final Map<String, Boolean> asked = new HashMap<>();
+
+    private LocksAbove(RefPaths paths, Set<File> own) {
+      this.paths = paths;
+      this.own = own;
     }
-    return false;
+
+    /** Above names that the caller has locked. */
+    static LocksAbove of(RefPaths paths, Collection<String> names) throws IOException {
+      Set<File> own = new HashSet<>();
+      for (String name : names) {
+        own.add(lock(paths, name));
+      }
+      return new LocksAbove(paths, own);
+    }
+
+    boolean isLocked(String name) throws IOException {
+      for (String parent : parents(name)) {
+        Boolean locked = asked.get(parent);
+        if (locked == null) {
+          locked = isLocked(lock(paths, parent), name);
+          asked.put(parent, locked);
+        }
+        if (locked) {
+          return true;
+        }
+      }
+      return false;
+    }
+
+    private boolean isLocked(File lock, String below) throws IOException {
+      if (!LooseFile.isThere(lock) || own.contains(lock)) {
+        return false;
+      }
+      if (System.currentTimeMillis() - lock.lastModified() > OLD_MILLIS) {
+        logger.atWarning().atMostEvery(1, TimeUnit.MINUTES).log(
+            "%s keeps %s from being made. If a killed git left it, delete it by hand", lock, below);
+      }
+      return true;
+    }
   }
 
   private static File lock(RefPaths paths, String name) throws IOException {

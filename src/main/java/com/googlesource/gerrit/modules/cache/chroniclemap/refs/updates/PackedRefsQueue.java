@@ -67,9 +67,10 @@ final class PackedRefsQueue {
    *   <li>finish, when it is in place and published, and still locked.
    * </ol>
    *
-   * <p>A failure in the first two leaves the file without the request's changes, and in the first
-   * others go on without it. If anything fails after the decision, {@link #run} throws, and it is
-   * for the writer to undo what may have happened.
+   * <p>A request that fails in the first two leaves the file without its changes; the others go on
+   * without it. If anything fails after the decision, undo and restore follow while the file is
+   * still locked, as another process might keep it locked for long afterwards. Then {@link #run}
+   * throws.
    */
   interface Request {
     /**
@@ -90,6 +91,16 @@ final class PackedRefsQueue {
 
     /** The new file is in place, and still locked: does what is to be done with loose refs. */
     default void finish() throws IOException {}
+
+    /**
+     * Gives loose refs their old values.
+     *
+     * @param why what failed; what can't be undone is added to it
+     */
+    default void undo(Throwable why) {}
+
+    /** Says which lines are to be as they were. */
+    default void restore(ParsedRefs packed, PackedEdits edits) throws IOException {}
   }
 
   /**
@@ -112,6 +123,9 @@ final class PackedRefsQueue {
     final Request request;
     final Terms terms;
     @Nullable Throwable failure;
+
+    /** Whether it may have been decided. */
+    boolean isDecided;
 
     /** Whether all of it was done. */
     boolean succeeded;
@@ -262,8 +276,44 @@ final class PackedRefsQueue {
           byContent = true;
         }
       }
+    } catch (IOException | RuntimeException | Error e) {
+      for (int i = 0; i < group.size(); i++) {
+        fail(group.get(i), e);
+      }
     } finally {
-      leader.unlockPackedRefs();
+      try {
+        undo(group, leader, list);
+      } finally {
+        leader.unlockPackedRefs();
+      }
+    }
+  }
+
+  /** Undoes what was decided and has failed. */
+  private void undo(List<Waiting> group, RefLocks leader, LockedList list) {
+    List<Waiting> failed =
+        group.stream().filter(each -> each.isDecided && !each.succeeded).toList();
+    if (failed.isEmpty()) {
+      return;
+    }
+    failed.forEach(each -> each.request.undo(each.failure));
+    Path target = leader.besidePackedRefs();
+    try {
+      ParsedRefs packed = list.get(true);
+      if (packed == null) {
+        throw new RefReader.LeftToJGit();
+      }
+      PackedEdits edits = new PackedEdits();
+      for (Waiting each : failed) {
+        each.request.restore(packed, edits);
+      }
+      publish(failed, writeEdited(packed, edits, target), target);
+    } catch (IOException | RuntimeException | Error e) {
+      failed.forEach(
+          each ->
+              each.failure.addSuppressed(new IOException("could not be undone in packed-refs", e)));
+    } finally {
+      deleteUnused(target);
     }
   }
 
@@ -272,10 +322,10 @@ final class PackedRefsQueue {
       throws IOException {
     Path target = leader.besidePackedRefs();
     try {
-      ParsedRefs made = edits.isEmpty() ? packed : writeEdited(packed, edits, target);
-      FileStamp stamp = made == packed ? null : FileStamp.ofWritten(target.toFile(), file.file());
+      Written written = writeEdited(packed, edits, target);
       List<Waiting> undecided = new ArrayList<>();
       for (Waiting each : going) {
+        each.isDecided = true;
         if (!succeeds(each, each.request::decide)) {
           undecided.add(each);
         }
@@ -284,13 +334,7 @@ final class PackedRefsQueue {
         going.removeAll(undecided);
         return false;
       }
-      if (stamp != null) {
-        disk.rename(target, file.file().toPath());
-        file.published(made, stamp, going.stream().anyMatch(each -> each.terms.changesRefs()));
-        if (going.stream().anyMatch(each -> each.terms.durable())) {
-          disk.syncFolders(List.of(file.file().getParentFile().toPath()));
-        }
-      }
+      publish(going, written, target);
     } finally {
       deleteUnused(target);
     }
@@ -300,14 +344,39 @@ final class PackedRefsQueue {
     return true;
   }
 
-  private ParsedRefs writeEdited(ParsedRefs packed, PackedEdits edits, Path target)
+  /**
+   * A new file.
+   *
+   * @param stamp null where no line changes, so that none was written
+   */
+  private record Written(ParsedRefs list, @Nullable FileStamp stamp) {}
+
+  private Written writeEdited(ParsedRefs packed, PackedEdits edits, Path target)
       throws IOException {
+    if (edits.isEmpty()) {
+      return new Written(packed, null);
+    }
+    ParsedRefs made;
     try (FileChannel out = disk.openToWrite(target)) {
-      ParsedRefs made = file.writeEdited(packed, edits, out);
+      made = file.writeEdited(packed, edits, out);
       if (made != packed) {
         disk.sync(out, target);
       }
-      return made;
+    }
+    return new Written(
+        made, made == packed ? null : FileStamp.ofWritten(target.toFile(), file.file()));
+  }
+
+  /** Puts a new file into place. */
+  private void publish(List<Waiting> requests, Written written, Path target) throws IOException {
+    if (written.stamp == null) {
+      return;
+    }
+    disk.rename(target, file.file().toPath());
+    file.published(
+        written.list, written.stamp, requests.stream().anyMatch(each -> each.terms.changesRefs()));
+    if (requests.stream().anyMatch(each -> each.terms.durable())) {
+      disk.syncFolders(List.of(file.file().getParentFile().toPath()));
     }
   }
 

@@ -62,8 +62,8 @@ final class PackedTransaction implements PackedRefsQueue.Request {
    * Does it all.
    *
    * @throws NameConflicts.RefusedException if a ref is not as its command expects
-   * @throws IOException if it failed; then nothing has changed, but where the disk may not keep
-   *     that all has
+   * @throws IOException if it failed; then nothing has changed, but where what is suppressed in the
+   *     exception says so
    */
   void run() throws IOException {
     for (ReceiveCommand command : commands) {
@@ -73,21 +73,12 @@ final class PackedTransaction implements PackedRefsQueue.Request {
       }
     }
     try {
-      writer.write(this, terms());
-    } catch (NameConflicts.RefusedException e) {
-      if (link != null) {
-        undo();
-      }
-      throw e;
+      writer.write(this, new PackedRefsQueue.Terms(locks, true, durable));
     } finally {
       if (link != null) {
         writer.writes().transactions().end(link);
       }
     }
-  }
-
-  private PackedRefsQueue.Terms terms() {
-    return new PackedRefsQueue.Terms(locks, true, durable);
   }
 
   @Override
@@ -134,13 +125,15 @@ final class PackedTransaction implements PackedRefsQueue.Request {
     NameConflicts.underLocks(writer.paths(), commands).refuse();
   }
 
-  /** Gives {@code packed-refs} its old lines again, under the locks. */
-  private void undo() throws IOException {
-    try {
-      writer.write(
-          (packed, edits) -> LooseTransaction.restore(oldValues, Map.of(), packed, edits), terms());
-    } catch (IOException e) {
-      throw new IOException("could not be undone in packed-refs", e);
-    }
+  @Override
+  public void restore(ParsedRefs packed, PackedEdits edits) {
+    oldValues.forEach(
+        (name, old) -> {
+          if (old == null) {
+            edits.remove(name, packed);
+          } else {
+            edits.set(name, old.getObjectId(), old.getPeeledObjectId());
+          }
+        });
   }
 }

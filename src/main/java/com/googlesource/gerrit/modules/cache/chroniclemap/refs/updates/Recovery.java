@@ -19,6 +19,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.JournalOwner;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Origin;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedEdits;
@@ -53,17 +54,22 @@ import org.eclipse.jgit.lib.ObjectId;
  * changed since: neither was synced. So only a durable decision counts then, before which the locks
  * were synced. Of all others the locks are deleted and no ref is changed, as if by git.
  *
- * <p>Costs a look into one folder where nothing was left.
+ * <p>What it writes is synced, whatever {@code core.fsyncRefFiles} says: it is rare, and a second
+ * crash is likelier after a first one. Costs a look into one folder where nothing was left.
  */
 final class Recovery {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  private final RefWriter writer;
+  private final UpdatableRefs refs;
   private final RefPaths paths;
+  private final RefWrites writes;
+  private final RefDisk disk;
 
-  Recovery(RefWriter writer) {
-    this.writer = writer;
-    this.paths = writer.paths();
+  Recovery(UpdatableRefs refs, RefPaths paths, RefWrites writes) {
+    this.refs = refs;
+    this.paths = paths;
+    this.writes = writes;
+    this.disk = writes.disk();
   }
 
   /**
@@ -173,16 +179,15 @@ final class Recovery {
         finish(journal);
       }
       for (Path left : dead.owner.files()) {
-        writer.disk().delete(left);
+        disk.delete(left);
       }
-      writer.disk().delete(dead.owner.file());
+      disk.delete(dead.owner.file());
     } catch (IOException | RuntimeException e) {
       failed(dead.owner.file(), e);
     }
   }
 
   private void finish(Journal.Found journal) throws IOException {
-    boolean durable = writer.isDurable();
     List<String> deletions = new ArrayList<>();
     List<Path> folders = new ArrayList<>();
     if (hasMoreNames(journal.file())) {
@@ -204,22 +209,20 @@ final class Recovery {
       if (entry.newId().equals(ObjectId.zeroId())) {
         deletions.add(entry.name());
       } else {
-        write(journal, i, lock, durable);
+        write(journal, i, lock);
       }
     }
     if (!deletions.isEmpty()) {
-      delete(deletions);
+      delete(deletions, journal);
     }
-    if (durable) {
-      writer.disk().syncFolders(folders.stream().distinct().toList());
-    }
+    disk.syncFolders(folders.stream().distinct().toList());
     for (Journal.Entry entry : journal.entries()) {
       deleteIfOwn(RefPaths.lockOf(paths.loose(entry.name())), journal);
     }
     if (hasMoreNames(journal.file())) {
       deleteUnknownLocks(journal);
     }
-    writer.disk().delete(journal.file());
+    disk.delete(journal.file());
   }
 
   /**
@@ -262,42 +265,48 @@ final class Recovery {
 
   private void deleteIfOwn(Path lock, Journal.Found found) throws IOException {
     if (isOwn(lock, found)) {
-      writer.disk().delete(lock);
+      disk.delete(lock);
     }
   }
 
   /** Writes it anew: what the dead process wrote may have been lost with the machine. */
-  private void write(Journal.Found journal, int number, Path lock, boolean durable)
-      throws IOException {
+  private void write(Journal.Found journal, int number, Path lock) throws IOException {
     Journal.Entry entry = journal.entries().get(number);
     Path value = journal.beside("again-" + number);
-    writer.disk().write(value, Constants.encodeASCII(entry.newId().name() + "\n"));
-    if (durable) {
-      writer.disk().syncFiles(List.of(value));
-    }
+    disk.write(value, Constants.encodeASCII(entry.newId().name() + "\n"));
+    disk.syncFiles(List.of(value));
     if (isOwn(lock, journal)) {
-      writer.disk().renameOverEmptyFolders(value, paths.loose(entry.name()));
+      disk.renameOverEmptyFolders(value, paths.loose(entry.name()));
     }
   }
 
-  /** The refs are locked, by the dead process. */
-  private void delete(List<String> names) throws IOException {
-    try (RefLocks none = writer.lockNothing()) {
-      writer.write(
-          new PackedRefsQueue.Request() {
-            @Override
-            public void collect(ParsedRefs packed, PackedEdits edits) {
-              names.forEach(name -> edits.remove(name, packed));
-            }
+  /** Deletes refs as long as the dead process has them locked: while others write, that may end. */
+  private void delete(List<String> names, Journal.Found journal) throws IOException {
+    try (RefLocks none = writes.locker().lockNothing(paths)) {
+      writes
+          .queue()
+          .run(
+              new PackedRefsQueue.Request() {
+                @Override
+                public void collect(ParsedRefs packed, PackedEdits edits) throws IOException {
+                  for (String name : names) {
+                    if (isOwn(RefPaths.lockOf(paths.loose(name)), journal)) {
+                      edits.remove(name, packed);
+                    }
+                  }
+                }
 
-            @Override
-            public void finish() throws IOException {
-              for (String name : names) {
-                writer.deleteLoose(name);
-              }
-            }
-          },
-          new PackedRefsQueue.Terms(none, true, true));
+                @Override
+                public void finish() throws IOException {
+                  for (String name : names) {
+                    if (isOwn(RefPaths.lockOf(paths.loose(name)), journal)) {
+                      disk.deleteLoose(paths.loose(name));
+                    }
+                  }
+                }
+              },
+              new PackedRefsQueue.Terms(none, true, true),
+              refs::lockedList);
     }
   }
 }

@@ -182,7 +182,7 @@ final class RefPacker {
     if (values.isEmpty()) {
       return;
     }
-    try (RefLocks none = writer.lockNothing()) {
+    try (RefLocks none = writer.writes().locker().lockNothing(writer.paths())) {
       write(none, false, values);
     }
     List<String> names = new ArrayList<>(values.keySet());
@@ -264,6 +264,8 @@ final class RefPacker {
     }
     try (RefLocks locks = writer.lock(entries, 0)) {
       prune(part, locks);
+    } catch (RefReader.LeftToJGit e) {
+      return; // they stay loose
     } catch (RefLocks.Refused e) {
       // Somebody changes one of them. The others need not wait for the next time.
       if (names.size() > 1) {
@@ -272,21 +274,16 @@ final class RefPacker {
         pruneOrSkip(names.subList(middle, names.size()), values);
       }
     }
-    for (String name : names) {
-      RefPaths.deleteEmptyParents(writer.paths().loose(name), name);
-    }
+    writer.paths().deleteEmptyParents(names);
   }
 
   /** With the locks of these refs. */
   private void prune(Map<String, Peeled> values, RefLocks held) throws IOException {
-    ParsedRefs packed;
-    try {
-      // Asked for under the locks: a ref that was deleted since, and made again, is not in it.
-      packed = refs.reader().packed();
-    } catch (RefReader.LeftToJGit e) {
-      return;
-    }
-    for (String name : held.names()) {
+    // Asked for under the locks: a ref that was deleted since, and made again, is not in it.
+    ParsedRefs packed = refs.reader().packed();
+    NameConflicts.LocksAbove above = NameConflicts.LocksAbove.of(writer.paths(), held.names());
+    for (int i = 0; i < held.names().size(); i++) {
+      String name = held.names().get(i);
       Peeled value = values.get(name);
       if (value == null) {
         continue;
@@ -298,8 +295,8 @@ final class RefPacker {
           && value.id.equals(now.getObjectId())
           && then != null
           && value.id.equals(then.getObjectId())
-          && !NameConflicts.isLockedAbove(writer.paths(), name, held.names())) {
-        writer.deleteLoose(name);
+          && !above.isLocked(name)) {
+        held.deleteLoose(i);
       }
     }
   }

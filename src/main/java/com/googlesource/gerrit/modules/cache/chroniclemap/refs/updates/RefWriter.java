@@ -36,6 +36,7 @@ import org.eclipse.jgit.lib.ProgressMonitor;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.lib.StoredConfig;
+import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
  * What all updates of one repository's refs need: its files, its settings, its locks, and the queue
@@ -63,7 +64,7 @@ public final class RefWriter {
     this.paths = paths;
     this.writes = writes;
     this.settings = settings;
-    this.recovery = new Recovery(this);
+    this.recovery = new Recovery(refs, paths, writes);
   }
 
   /** Whether updates are made here, not by JGit. */
@@ -155,13 +156,17 @@ public final class RefWriter {
     }
   }
 
-  /** Begins a transaction that locks no ref, for one that writes {@code packed-refs} alone. */
-  RefLocks lockNothing() throws IOException {
-    try {
-      return writes.locker().lock(paths, List.of(), 0);
-    } catch (RefLocks.Refused e) {
-      throw new IllegalStateException("no ref can be refused", e);
-    }
+  /**
+   * Looks at the files around refs that the caller has locked.
+   *
+   * @throws IOException if a file can't be named or asked for
+   */
+  NameConflicts conflicts(List<ReceiveCommand> commands) throws IOException {
+    NameConflicts conflicts = NameConflicts.underLocks(paths, commands);
+    // Nobody may ever ask for the ref that a killed process has locked above a new one.
+    return conflicts.isFound() && recovery.run()
+        ? NameConflicts.underLocks(paths, commands)
+        : conflicts;
   }
 
   /** Has {@code packed-refs} written. */
@@ -195,7 +200,7 @@ public final class RefWriter {
     }
     Ref ref;
     try {
-      ref = refs.earlyReader().refToWrite(name).ref();
+      ref = refs.earlyReader().refToWrite(name, () -> {}).ref();
     } catch (RefReader.LeftToJGit e) {
       return null;
     }
@@ -255,13 +260,5 @@ public final class RefWriter {
       logger.atWarning().withCause(e).log("the log of %s stays, which is deleted", name);
     }
     RefPaths.deleteEmptyParents(log, name);
-  }
-
-  /** Deletes the file of a loose ref, if it is there. */
-  void deleteLoose(String name) throws IOException {
-    File file = paths.loose(name);
-    if (file.isFile()) {
-      disk().delete(file.toPath());
-    }
   }
 }

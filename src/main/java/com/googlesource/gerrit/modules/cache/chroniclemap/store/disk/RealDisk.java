@@ -14,17 +14,22 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.disk;
 
+import com.google.common.base.Throwables;
 import com.google.common.flogger.FluentLogger;
+import com.google.common.util.concurrent.Uninterruptibles;
+import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.nio.MappedByteBuffer;
-import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -35,6 +40,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 
 /** The disk of this machine. */
@@ -105,29 +112,48 @@ final class RealDisk implements Disk {
     Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
   }
 
+  /**
+   * Not by the calling thread: an interrupt would close the channel and hide an error of the disk,
+   * which the system reports only once, and a folder can't be opened in another way.
+   */
   @Override
   public void sync(Path folder) throws IOException {
-    force(folder);
+    FutureTask<Void> syncing =
+        new FutureTask<>(
+            () -> {
+              try (FileChannel channel = FileChannel.open(folder, StandardOpenOption.READ)) {
+                channel.force(true);
+              }
+              return null;
+            });
+    Thread thread = new Thread(syncing, "cache-chroniclemap-sync");
+    thread.setDaemon(true);
+    thread.start();
+    try {
+      Uninterruptibles.getUninterruptibly(syncing);
+    } catch (ExecutionException e) {
+      Throwables.throwIfInstanceOf(e.getCause(), IOException.class);
+      throw new IOException(e.getCause());
+    }
   }
 
-  /** For reading, as a file system that met errors can't be written any more, and has to say so. */
+  /**
+   * Not by way of a channel: an interrupt would close it and hide an error of the disk, which the
+   * system reports only once. Opened for reading, as a file system that met errors can't be written
+   * any more, and still has to report them.
+   */
   @Override
   public void force(Path path) throws IOException {
-    boolean interrupted = false;
-    try {
-      while (true) {
-        interrupted |= Thread.interrupted();
-        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
-          channel.force(true);
-          return;
-        } catch (ClosedByInterruptException e) {
-          // Once more.
-        }
-      }
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
+    try (RandomAccessFile file = new RandomAccessFile(path.toFile(), "r")) {
+      file.getFD().sync();
+    } catch (FileNotFoundException e) {
+      // Of whatever kind: it says only that the file can't be opened.
+      FileSystemException failure =
+          Files.notExists(path)
+              ? new NoSuchFileException(path.toString())
+              : new FileSystemException(path.toString(), null, e.getMessage());
+      failure.initCause(e);
+      throw failure;
     }
   }
 

@@ -34,9 +34,9 @@ import java.util.zip.CRC32C;
  *   <li>crc: CRC32C of the key as stored, created, kind and payload. The key is part of it so that
  *       a damaged index, which leads a reader to another key's bytes, is noticed too
  *   <li>kind: {@link #WHOLE}, {@link #HEAD} or {@link #PART}. Its top bit says that the record is
- *       void: the key was put again or removed, and the record is to be taken away. That is how a
- *       value is invalidated at once, by any thread, in the one byte at {@link #VOID_OFFSET}; the
- *       checksum is over the kind without it
+ *       invalidated: the key was put again or removed, and the record is to be taken away. That is
+ *       how a value is invalidated at once, by any thread, in the one byte at {@link
+ *       #INVALIDATED_OFFSET}; the checksum is over the kind without it
  * </ul>
  *
  * All numbers are little endian, as Chronicle-Map's own on every processor it runs on.
@@ -47,12 +47,12 @@ public final class Envelope {
   static final int KIND_OFFSET = 12;
   public static final int HEADER_LENGTH = 16;
 
-  /** The byte of the kind whose top bit makes a record void. */
-  public static final int VOID_OFFSET = KIND_OFFSET + 3;
+  /** The byte of the kind whose top bit marks a record as invalidated. */
+  public static final int INVALIDATED_OFFSET = KIND_OFFSET + 3;
 
-  static final int VOID_BYTE = 0x80;
+  static final int INVALIDATED_BYTE = 0x80;
 
-  private static final int VOID_BIT = 0x8000_0000;
+  private static final int INVALIDATED_BIT = 0x8000_0000;
 
   /** The payload is the value. */
   public static final int WHOLE = 0;
@@ -63,9 +63,9 @@ public final class Envelope {
   /** The payload is a part of a value. */
   public static final int PART = 2;
 
-  private static final VarHandle LONG =
+  static final VarHandle LONG =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
-  private static final VarHandle INT =
+  static final VarHandle INT =
       MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
 
   private Envelope() {}
@@ -81,19 +81,19 @@ public final class Envelope {
     return out;
   }
 
-  /** Whether a kind as it stands in the file says that the record is void. */
-  public static boolean isVoid(int storedKind) {
-    return (storedKind & VOID_BIT) != 0;
+  /** Whether a kind as it stands in the file says that the record is invalidated. */
+  public static boolean isInvalidated(int storedKind) {
+    return (storedKind & INVALIDATED_BIT) != 0;
   }
 
-  /** The kind itself, of a void record too. */
+  /** The kind itself, of an invalidated record too. */
   static int kind(int storedKind) {
-    return storedKind & ~VOID_BIT;
+    return storedKind & ~INVALIDATED_BIT;
   }
 
-  /** Whether a record is void. */
-  public static boolean isVoid(byte[] record) {
-    return isVoid((int) INT.get(record, KIND_OFFSET));
+  /** Whether a record is invalidated. */
+  public static boolean isInvalidated(byte[] record) {
+    return isInvalidated((int) INT.get(record, KIND_OFFSET));
   }
 
   /** The kind of a record; -1 if it is too short to be one. */

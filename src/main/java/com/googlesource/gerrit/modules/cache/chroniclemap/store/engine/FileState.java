@@ -364,7 +364,7 @@ public final class FileState {
     open = true;
   }
 
-  /** Says that the store's file, which nobody writes to any more, is in order. */
+  /** Says that the store's file, which nobody writes to any more, is whole. */
   public synchronized void close(Path store) throws IOException {
     if (!open) {
       return;

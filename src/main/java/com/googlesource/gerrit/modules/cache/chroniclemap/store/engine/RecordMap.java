@@ -49,8 +49,8 @@ import net.openhft.chronicle.map.MapSegmentContext;
  * lock behind, and no reader waits for a disk that can't be written to just now. The counts are
  * those of the state file.
  *
- * <p>A segment that may not be in order (see {@link FileState.Verdict}) is put in order when it is
- * first used: one segment is read for that, however large the file is.
+ * <p>A segment that may be damaged (see {@link FileState.Verdict}) is repaired when it is first
+ * used: one segment is read for that, however large the file is.
  *
  * <p>Reads may run in any number of threads, and together with one writer. Writes are for one
  * thread at a time. Nothing may be called after {@link #close}: who has it sees to that. {@link
@@ -83,9 +83,7 @@ public final class RecordMap {
   /** Noted while the file is mapped for sure: Chronicle-Map reads a part of it from the file. */
   private final FileLayout layout;
 
-  private final int maxPayload;
-  private final long dataBytes;
-  private final long slots;
+  private final Geometry geometry;
   private final long fileBytes;
   private final Disk disk;
   private final Path path;
@@ -106,7 +104,7 @@ public final class RecordMap {
    *
    * @param path null if it is in memory only
    * @param channel to read the file with, which is closed with it; null if it is in memory only
-   * @param damaged counts what is found damaged when segments are put in order
+   * @param damaged counts what is found damaged when segments are repaired
    */
   RecordMap(
       ChronicleMap<byte[], byte[]> map,
@@ -141,25 +139,23 @@ public final class RecordMap {
         path == null
             ? null
             : new SegmentMender(disk, path, layout, KeyPlaces.of(hash), state, headers, damaged);
-    this.maxPayload = geometry.maxPayload();
-    this.dataBytes = geometry.dataBytes();
-    this.slots = geometry.segments() * geometry.entriesPerSegment();
+    this.geometry = geometry;
     this.fileBytes = fileBytes;
   }
 
   /** Bytes of payload above which a value has to be split. */
   public int maxPayload() {
-    return maxPayload;
+    return geometry.maxPayload();
   }
 
   /** Bytes that records can take. */
   public long dataBytes() {
-    return dataBytes;
+    return geometry.dataBytes();
   }
 
   /** Records for which slots are laid out. */
   public long slots() {
-    return slots;
+    return geometry.segments() * geometry.entriesPerSegment();
   }
 
   /** Bytes of the file, all of them allocated. */
@@ -181,7 +177,7 @@ public final class RecordMap {
   /**
    * Reads a record, with one copy. Nothing of the file is written.
    *
-   * @return null if there is none; {@link StoredValue#VOID} if it is void
+   * @return null if there is none; {@link StoredValue#INVALIDATED} if it is invalidated
    * @throws DamagedEntryException if its bytes are not those that were stored
    */
   public StoredValue read(byte[] storedKey) throws DamagedEntryException {
@@ -199,8 +195,8 @@ public final class RecordMap {
       RandomDataInput in = value.bytes();
       long offset = value.offset();
       kind = in.readInt(offset + Envelope.KIND_OFFSET);
-      if (Envelope.isVoid(kind)) {
-        return StoredValue.VOID;
+      if (Envelope.isInvalidated(kind)) {
+        return StoredValue.INVALIDATED;
       }
       payload = new byte[payloadLength(value.size())];
       crc = in.readInt(offset + Envelope.CRC_OFFSET);
@@ -213,7 +209,7 @@ public final class RecordMap {
     return new StoredValue(kind, created, payload);
   }
 
-  /** Looks for a key, in a segment that is in order. */
+  /** Looks for a key, in a segment that was checked. */
   private ExternalMapQueryContext<byte[], byte[], ?> query(byte[] storedKey) {
     ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey);
     int segment = query.segmentIndex();
@@ -230,41 +226,36 @@ public final class RecordMap {
 
   private int payloadLength(long size) throws DamagedEntryException {
     long length = size - Envelope.HEADER_LENGTH;
-    if (length < 0 || length > maxPayload) {
+    if (length < 0 || length > maxPayload()) {
       throw new DamagedEntryException("length of " + size + " bytes");
     }
     return (int) length;
   }
 
-  /** Bytes of the stored key and record; 0 if there is none. */
-  long sizeOf(byte[] storedKey) {
-    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
-      SegmentLocks.lockForRead(query);
-      MapEntry<byte[], byte[]> entry = query.entry();
-      return entry == null ? 0 : storedKey.length + checkedSize(entry);
-    }
-  }
-
   /** Whether there is a record. */
   public boolean contains(byte[] storedKey) {
-    return sizeOf(storedKey) > 0;
-  }
-
-  /** Whether there is a record that is void. */
-  public boolean isVoid(byte[] storedKey) {
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
       SegmentLocks.lockForRead(query);
       MapEntry<byte[], byte[]> entry = query.entry();
-      return entry != null && isVoid(entry);
+      return entry != null && checkedSize(entry) > 0;
     }
   }
 
-  private static boolean isVoid(MapEntry<byte[], byte[]> entry) {
-    Data<byte[]> value = entry.value();
-    return Envelope.isVoid(value.bytes().readInt(value.offset() + Envelope.KIND_OFFSET));
+  /** Whether there is a record that is invalidated. */
+  public boolean isInvalidated(byte[] storedKey) {
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
+      SegmentLocks.lockForRead(query);
+      MapEntry<byte[], byte[]> entry = query.entry();
+      return entry != null && isInvalidated(entry);
+    }
   }
 
-  /** The record of a key if it is the head of a split value, void or not; null if not. */
+  private static boolean isInvalidated(MapEntry<byte[], byte[]> entry) {
+    Data<byte[]> value = entry.value();
+    return Envelope.isInvalidated(value.bytes().readInt(value.offset() + Envelope.KIND_OFFSET));
+  }
+
+  /** The record of a key if it is the head of a split value, invalidated or not; null if not. */
   public byte[] headOf(byte[] storedKey) {
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
       SegmentLocks.lockForRead(query);
@@ -304,7 +295,7 @@ public final class RecordMap {
    */
   private long checkedSize(MapEntry<byte[], byte[]> entry) {
     long size = entry.value().size();
-    if (size < Envelope.HEADER_LENGTH || size > Envelope.HEADER_LENGTH + (long) maxPayload) {
+    if (size < Envelope.HEADER_LENGTH || size > Envelope.HEADER_LENGTH + (long) maxPayload()) {
       throw new IllegalStateException("the file is damaged: a record of " + size + " bytes");
     }
     return size;
@@ -322,7 +313,7 @@ public final class RecordMap {
       SegmentLocks.lockForUpdate(query);
       MapEntry<byte[], byte[]> entry = query.entry();
       long before = entry == null ? 0 : checkedSize(entry);
-      if (entry != null && !same && !isVoid(entry) && !isSame(entry, record)) {
+      if (entry != null && !same && !isInvalidated(entry) && !isSame(entry, record)) {
         noteChange();
       }
       byte[] head = entry == null ? null : headOf(entry, before);
@@ -351,7 +342,7 @@ public final class RecordMap {
     }
   }
 
-  /** The record of an entry if it is the head of a split value, void or not; null if not. */
+  /** The record of an entry if it is the head of a split value, invalidated or not; null if not. */
   private static byte[] headOf(MapEntry<byte[], byte[]> entry, long size) {
     if (size != Envelope.HEADER_LENGTH + PartList.ENCODED_LENGTH) {
       return null;
@@ -401,7 +392,7 @@ public final class RecordMap {
 
   /**
    * Removes a record, for whatever reason but that its value must not be found again: that is for
-   * {@link #markVoid} to say. Returns whether there was one.
+   * {@link #invalidate} to say. Returns whether there was one.
    *
    * @throws StoreBusyException if readers did not leave the segment; then nothing has changed
    */
@@ -423,22 +414,22 @@ public final class RecordMap {
   }
 
   /**
-   * Makes a record void, if there is one. May be called by any thread, also while another one
+   * Invalidates a record, if there is one. May be called by any thread, also while another one
    * writes: the lock of readers keeps the record where it is. Waits for the disk if it is the first
-   * record of the file that is made void or replaced.
+   * record of the file that is invalidated or replaced.
    */
-  public void markVoid(byte[] storedKey) throws StoreBusyException {
+  public void invalidate(byte[] storedKey) throws StoreBusyException {
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
       SegmentLocks.lockForRead(query);
       // Also where there is none: one that left may be back after a crash of the machine.
       noteChange();
       MapEntry<byte[], byte[]> entry = query.entry();
-      if (entry != null && !isVoid(entry)) {
+      if (entry != null && !isInvalidated(entry)) {
         var unused = checkedSize(entry);
         RandomDataInput in = entry.value().bytes();
-        long offset = entry.value().offset() + Envelope.VOID_OFFSET;
+        long offset = entry.value().offset() + Envelope.INVALIDATED_OFFSET;
         ((RandomDataOutput<?>) in)
-            .writeByte(offset, (byte) (in.readByte(offset) | Envelope.VOID_BYTE));
+            .writeByte(offset, (byte) (in.readByte(offset) | Envelope.INVALIDATED_BYTE));
         state.wrote();
       }
     }
@@ -446,7 +437,7 @@ public final class RecordMap {
 
   // ---- whole segments
 
-  /** Sees to it that a segment is in order. */
+  /** Makes sure that a segment is valid. */
   public void check(int segment) {
     checkIndex(segment, segments());
     if (state.isUnchecked(segment)) {
@@ -486,7 +477,7 @@ public final class RecordMap {
 
   private long checkedKeySize(MapEntry<byte[], byte[]> entry) {
     long size = entry.key().size();
-    if (size < 0 || size > dataBytes) {
+    if (size < 0 || size > dataBytes()) {
       throw new IllegalStateException("the file is damaged: a key of " + size + " bytes");
     }
     return size;

@@ -41,28 +41,27 @@ public final class RecordMapBuilder {
    */
   public static RecordMap create(Disk disk, Path path, Path statePath, Geometry geometry)
       throws IOException {
+    RecordMap file = null;
     try {
       FileState state = FileState.create(disk, statePath, geometry.segments());
       disk.create(path);
       boolean allocated = ChronicleRuntime.allocatesDisk();
-      RecordMap file =
+      file =
           ChronicleRuntime.making(
               () -> writeIndexes(disk, path, geometry),
               () -> map(disk, path, geometry, state, new LongAdder()));
-      try {
-        file.expectRandomAccess();
-        BorrowedPages.prepareFor(file.fileBytes());
-        if (!allocated) {
-          Holes.rewrite(disk, path);
-        }
-        state.describe(path, file.fileBytes(), Math.toIntExact(file.layout().headersOffset()));
-        return file;
-      } catch (IOException | RuntimeException | Error e) {
+      file.expectRandomAccess();
+      BorrowedPages.prepareFor(file.fileBytes());
+      if (!allocated) {
+        Holes.rewrite(disk, path);
+      }
+      state.describe(path, file.fileBytes(), Math.toIntExact(file.layout().headersOffset()));
+      return file;
+    } catch (IOException | RuntimeException | Error e) {
+      if (file != null) {
         // A file that is deleted while it is mapped keeps its disk.
         file.close();
-        throw e;
       }
-    } catch (IOException | RuntimeException | Error e) {
       deleteAfter(e, disk, path);
       deleteAfter(e, disk, statePath);
       throw e;
@@ -166,7 +165,7 @@ public final class RecordMapBuilder {
    * Opens a file.
    *
    * @param state what is known of it, after {@link FileState#takeOver}
-   * @param damaged counts what is found damaged when segments are put in order
+   * @param damaged counts what is found damaged when segments are repaired
    */
   public static RecordMap open(
       Disk disk, Path path, Geometry geometry, FileState state, LongAdder damaged)

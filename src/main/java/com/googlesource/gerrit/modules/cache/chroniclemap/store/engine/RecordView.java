@@ -113,8 +113,8 @@ public final class RecordView {
     return StoredKey.isPart(bytes, keyAt, keyLength);
   }
 
-  boolean isVoid() {
-    return Envelope.isVoid(Envelope.storedKindOf(bytes, recordAt));
+  boolean isInvalidated() {
+    return Envelope.isInvalidated(Envelope.storedKindOf(bytes, recordAt));
   }
 
   public int kind() {

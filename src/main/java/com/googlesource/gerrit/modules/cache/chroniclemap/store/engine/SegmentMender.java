@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
@@ -29,9 +28,9 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Stream;
 
 /**
- * Puts the segments of a mapped file in order that a kill or a crash of the machine may have left
- * otherwise, each before it is first used: nobody is inside meanwhile, since all look whether it
- * was checked before they enter. Takes one read of the segment: 1 to 2 MB, however large the file.
+ * Repairs the segments of a mapped file after a kill or a crash of the machine, each before it is
+ * first used: nobody is inside meanwhile, since all look whether it was checked before they enter.
+ * Takes one read of the segment: 1 to 2 MB, however large the file.
  *
  * <p>Who is killed in the middle of this leaves a segment that still counts as unchecked.
  *
@@ -40,10 +39,10 @@ import java.util.stream.Stream;
 final class SegmentMender {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** So many segments are put in order at a time in the whole process. */
+  /** So many segments are repaired at a time in the whole process. */
   private static final List<Stripe> STRIPES = Stream.generate(Stripe::new).limit(4).toList();
 
-  /** Held while one of its segments is put in order. */
+  /** Held while one of its segments is repaired. */
   private static final class Stripe {
     private static final byte[] NONE = {};
 
@@ -82,7 +81,7 @@ final class SegmentMender {
   }
 
   /**
-   * Puts a segment in order, unless that was done.
+   * Repairs a segment, unless that was done.
    *
    * @throws IllegalStateException if the file can't be read or written, or was deleted
    * @throws StoreBusyException if there is too little memory
@@ -117,11 +116,11 @@ final class SegmentMender {
         }
       } catch (IOException e) {
         // It may have been replaced since this thread chose it: the caller knows.
-        throw new IllegalStateException("cannot put a segment in order", e);
+        throw new IllegalStateException("cannot repair a segment", e);
       } catch (OutOfMemoryError e) {
         // The file is as it was.
         logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.MINUTES).log(
-            "no memory to put a segment of %s in order", path);
+            "no memory to repair a segment of %s", path);
         throw new StoreBusyException();
       } finally {
         if (interrupted) {
@@ -132,24 +131,10 @@ final class SegmentMender {
   }
 
   private void mend(int segment, FileChannel channel, SegmentRepair repair) throws IOException {
-    long offset = layout.segmentsOffset() + (long) segment * layout.segmentBytes();
-    ByteBuffer copy = repair.segment().clear();
-    if (!SegmentReader.readFully(channel, offset, copy)) {
-      throw new IOException("the file was cut off at " + (offset + copy.position()));
-    }
-    if (repair.run(segment)) {
-      state.beforeWrite();
-      copy.clear().limit(repair.endOfIndex());
-      long at = offset;
-      while (copy.hasRemaining()) {
-        at += channel.write(copy, at);
-      }
-    }
+    repair.mend(segment, channel, state, headers);
     if (repair.damaged() > 0) {
       damaged.add(repair.damaged());
       logger.atFine().log("%s: %d damaged records in segment %d", path, repair.damaged(), segment);
     }
-    headers.setEntries(segment, repair.entries());
-    state.checked(segment, repair.entries(), repair.values(), repair.bytes());
   }
 }

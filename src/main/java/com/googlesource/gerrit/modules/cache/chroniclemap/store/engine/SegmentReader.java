@@ -40,8 +40,8 @@ public final class SegmentReader implements AutoCloseable {
   /** What records are handed to. */
   public interface Sink {
     /**
-     * Takes a record whose checksum is right and that is not void. The same key may come twice,
-     * with the same record.
+     * Takes a record whose checksum is right and that is not invalidated. The same key may come
+     * twice, with the same record.
      *
      * @param record valid during the call only
      */
@@ -172,7 +172,7 @@ public final class SegmentReader implements AutoCloseable {
     if (!record.parse(bytes, layout.startOf(chunk), bytes.length, layout.maxRecord())) {
       return false;
     }
-    if (!record.isVoid()) {
+    if (!record.isInvalidated()) {
       sink.accept(record);
     }
     return true;

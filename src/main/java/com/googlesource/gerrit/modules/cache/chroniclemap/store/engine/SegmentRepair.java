@@ -14,12 +14,14 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
 import java.util.Arrays;
 
 /**
- * Puts a copy of one segment in order whose last user died: what its slots lead to is kept if it is
+ * Repairs a copy of one segment whose last user died: what its slots lead to is kept if it is
  * valid, and slots, bit set and count are made to fit that. The entries stay where they are.
  *
  * <p>A user who dies in the middle of a change leaves a slot whose record is half written, an entry
@@ -60,24 +62,28 @@ final class SegmentRepair {
     used = new long[layout.freeListBytes() / Long.BYTES];
   }
 
-  /** The copy to be filled before {@link #run}, from 0 to its capacity. */
-  ByteBuffer segment() {
-    return segment;
-  }
-
-  /** Entries of the segment. */
-  int entries() {
-    return entries;
-  }
-
-  /** Values of the segment: entries that are no parts of values. */
-  int values() {
-    return values;
-  }
-
-  /** Bytes of keys and records of the segment. */
-  int bytes() {
-    return recordBytes;
+  /**
+   * Repairs a segment of a file and notes what it holds.
+   *
+   * @param channel of the file, for reading and writing
+   */
+  void mend(int index, FileChannel channel, FileState state, SegmentHeaders headers)
+      throws IOException {
+    long offset = layout.segmentsOffset() + (long) index * layout.segmentBytes();
+    if (!SegmentReader.readFully(channel, offset, segment.clear())) {
+      throw new IOException("the file was cut off at " + (offset + segment.position()));
+    }
+    if (run(index)) {
+      state.beforeWrite();
+      // What comes after the index of the segment is as it was.
+      segment.clear().limit(layout.freeListOffset() + layout.freeListBytes());
+      long at = offset;
+      while (segment.hasRemaining()) {
+        at += channel.write(segment, at);
+      }
+    }
+    headers.setEntries(index, entries);
+    state.checked(index, entries, values, recordBytes);
   }
 
   /** Slots of the segment that led to no valid record. */
@@ -85,17 +91,8 @@ final class SegmentRepair {
     return damaged;
   }
 
-  /** End of what {@link #run} may change in the segment. */
-  int endOfIndex() {
-    return layout.freeListOffset() + layout.freeListBytes();
-  }
-
-  /**
-   * Puts the copy in order, once.
-   *
-   * @return whether the bytes before {@link #endOfIndex} have changed
-   */
-  boolean run(int index) {
+  /** Repairs the copy of the segment; returns whether its index has changed. */
+  private boolean run(int index) {
     int taken = 0;
     for (int at = 0; at < slots.capacity(); at += layout.slotBytes()) {
       long slot = layout.slot(segment, at);
@@ -150,7 +147,7 @@ final class SegmentRepair {
       damaged++;
       return Taken.LEFT;
     }
-    if (record.isVoid()) {
+    if (record.isInvalidated()) {
       return Taken.LEFT;
     }
     int step = layout.slotBytes();

@@ -14,9 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.nio.ByteOrder;
 import java.util.Arrays;
 
 /**
@@ -33,11 +30,6 @@ public final class StoredKey {
   private static final byte PART_MARK = 1;
   private static final int PART_SUFFIX_LENGTH = 8 + 4 + 1;
 
-  private static final VarHandle LONG =
-      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
-  private static final VarHandle INT =
-      MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
-
   private StoredKey() {}
 
   public static byte[] ofValue(byte[] key) {
@@ -48,8 +40,8 @@ public final class StoredKey {
 
   public static byte[] ofPart(byte[] key, long id, int index) {
     byte[] out = Arrays.copyOf(key, key.length + PART_SUFFIX_LENGTH);
-    LONG.set(out, key.length, id);
-    INT.set(out, key.length + 8, index);
+    Envelope.LONG.set(out, key.length, id);
+    Envelope.INT.set(out, key.length + 8, index);
     out[out.length - 1] = PART_MARK;
     return out;
   }
@@ -75,6 +67,6 @@ public final class StoredKey {
 
   /** The id of the value that a part belongs to. */
   public static long partId(byte[] storedKey) {
-    return (long) LONG.get(storedKey, storedKey.length - PART_SUFFIX_LENGTH);
+    return (long) Envelope.LONG.get(storedKey, storedKey.length - PART_SUFFIX_LENGTH);
   }
 }

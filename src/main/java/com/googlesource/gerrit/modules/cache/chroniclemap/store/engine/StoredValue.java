@@ -19,10 +19,10 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
  * payload belongs to the reader.
  */
 public record StoredValue(int kind, long created, byte[] payload) {
-  /** Stands for a record that is void. */
-  static final StoredValue VOID = new StoredValue(-1, 0, new byte[0]);
+  /** Stands for a record that is invalidated. */
+  static final StoredValue INVALIDATED = new StoredValue(-1, 0, new byte[0]);
 
-  public boolean isVoid() {
-    return payload == VOID.payload;
+  public boolean isInvalidated() {
+    return payload == INVALIDATED.payload;
   }
 }

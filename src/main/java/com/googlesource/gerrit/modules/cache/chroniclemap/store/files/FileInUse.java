@@ -16,20 +16,17 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
 
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk.GenerationName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Rebuild;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable.VerifyCounts;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.LongPredicate;
 
 /**
  * The file of a store, and while it is rebuilt the next one too.
@@ -41,16 +38,13 @@ import java.util.function.LongPredicate;
  *
  * <p>Until the next file is whole it has a name that means nothing after a crash.
  *
- * <p>Reads and {@link #markVoid} are for any thread; all else for the holder of the store's writer
- * lock, but for {@link #make} and what goes to the disk now and then.
+ * <p>Reads and {@link #invalidate} are for any thread; all else for the holder of the store's
+ * writer lock, but for {@link #make} and what goes to the disk now and then.
  */
 public final class FileInUse {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  private final String cache;
-  private final long maxBytes;
   private final GenerationMaker maker;
-  private final FaultLog faults;
 
   /**
    * Set before {@link #next} is when the next generation takes the old one's place, and read before
@@ -70,18 +64,9 @@ public final class FileInUse {
   /** Unmaps and deletes what is of no use any more. */
   private final Queue<Runnable> leftovers = new ConcurrentLinkedQueue<>();
 
-  /**
-   * Takes a generation into use.
-   *
-   * @param cache its name
-   * @param maxBytes that the file may grow to
-   */
-  public FileInUse(
-      String cache, long maxBytes, GenerationMaker maker, FaultLog faults, Generation first) {
-    this.cache = cache;
-    this.maxBytes = maxBytes;
+  /** Takes a generation into use. */
+  public FileInUse(GenerationMaker maker, Generation first) {
     this.maker = maker;
-    this.faults = faults;
     this.current = first;
     this.lastNumber = first.number();
     countUses();
@@ -89,8 +74,8 @@ public final class FileInUse {
 
   /** From the last size on: a file that can't be made larger will be full some time. */
   private void countUses() {
-    if (bytes() > maxBytes / 2) {
-      expectEviction();
+    if (bytes() > maker.maxBytes() / 2) {
+      current.values().expectEviction();
     }
   }
 
@@ -118,19 +103,14 @@ public final class FileInUse {
     return (after == null ? current : after).values().isFilling();
   }
 
-  /** Says that the file is filling and no larger one will be made. */
-  public void expectEviction() {
-    current.values().expectEviction();
-  }
-
-  /** Whether the file has room for bytes, but not for more values. */
-  public boolean isShortOfSlots() {
-    return current.values().isShortOfSlots();
+  /** The values of the current file. */
+  public ValueTable values() {
+    return current.values();
   }
 
   // ---- values
 
-  /** Returns null if there is no value; of one that is void no more is known than that. */
+  /** Returns null if there is no value; of one that is invalidated no more is known than that. */
   public StoredValue read(byte[] key) throws DamagedEntryException {
     while (true) {
       Generation generation = current;
@@ -160,21 +140,21 @@ public final class FileInUse {
   }
 
   /**
-   * Makes a value void in whatever file holds it or comes to hold it by being copied.
+   * Invalidates a value in whatever file holds it or comes to hold it by being copied.
    *
    * <p>The old file goes first: {@link Rebuild} looks into it again after each copy.
    */
-  public void markVoid(byte[] key) {
+  public void invalidate(byte[] key) {
     while (true) {
       Generation generation = current;
       Generation after = next;
       try {
-        generation.markVoid(key);
+        generation.invalidate(key);
       } catch (IllegalStateException e) {
         throwUnlessReplaced(generation, e);
       }
       if (after != null) {
-        after.markVoid(key);
+        after.invalidate(key);
       }
       if (isInUse(generation, after)) {
         return;
@@ -212,7 +192,7 @@ public final class FileInUse {
 
   /** Removes a value that must not be found again. */
   public void remove(byte[] key) {
-    markVoid(key);
+    invalidate(key);
     drop(key);
   }
 
@@ -232,22 +212,15 @@ public final class FileInUse {
     return current.values().map().segments();
   }
 
-  /** Removes the values of a segment that were made too long ago; returns how many. */
-  public int removeOld(int segment, LongPredicate isTooOld) {
-    return current.values().removeOld(segment, isTooOld);
-  }
-
-  /** Checks a segment of the current file. */
-  public void verifySegment(int index, SegmentReader with, VerifyCounts counts) throws IOException {
-    current.values().verifySegment(index, with, counts);
-  }
-
-  /** Segments of the current file that are not known to be in order. */
+  /** Segments of the current file that may be damaged. */
   public int unchecked() {
     return current.state().unchecked();
   }
 
-  /** Puts a segment of the current file in order; returns false if there is none of that number. */
+  /**
+   * Repairs a segment of the current file where needed; returns false if there is none of that
+   * number.
+   */
   public boolean check(int segment) {
     Generation checked = current;
     if (segment >= checked.state().segments()) {
@@ -327,9 +300,12 @@ public final class FileInUse {
       disk.delete(old.name().statePath());
     } catch (IOException e) {
       // The next start deletes it; the newer one counts.
-      faults.warn(e, "cannot delete a file that is not needed any more:", old.name().path());
+      maker
+          .faults()
+          .warn(e, "cannot delete a file that is not needed any more:", old.name().path());
     }
-    logger.atInfo().log("Cache %s went from %d to %d bytes", cache, old.bytes(), made.bytes());
+    logger.atInfo().log(
+        "Cache %s went from %d to %d bytes", maker.cache(), old.bytes(), made.bytes());
     return old;
   }
 
@@ -357,8 +333,8 @@ public final class FileInUse {
 
   /** Unmaps the generations that are of no use any more: large ones take a second or more. */
   public synchronized void tidy() {
-    for (Runnable next = leftovers.poll(); next != null; next = leftovers.poll()) {
-      next.run();
+    for (Runnable task = leftovers.poll(); task != null; task = leftovers.poll()) {
+      task.run();
     }
   }
 
@@ -367,7 +343,7 @@ public final class FileInUse {
     try {
       old.unmap();
     } catch (RuntimeException | InternalError e) {
-      faults.warn(e, "cannot unmap a file that is not in use any more");
+      maker.faults().warn(e, "cannot unmap a file that is not in use any more");
     }
   }
 
@@ -379,7 +355,7 @@ public final class FileInUse {
       disk.delete(made.name().statePath());
     } catch (IOException e) {
       // It means nothing to anyone; whoever makes the next one deletes it, or the next start.
-      faults.warn(e, "cannot delete", made.name().growingPath());
+      maker.faults().warn(e, "cannot delete", made.name().growingPath());
     }
     // Last: the system gives the disk back only now, and other files' names do not wait for it.
     made.unmap();
@@ -393,9 +369,20 @@ public final class FileInUse {
   }
 
   /**
-   * Brings what was changed until now to the disk; without the lock.
+   * Forces to disk what was written to the current file until now, as is to be done before the next
+   * one takes its place: a page that the disk refused may have been dropped and read again as it
+   * was before, and copied like that. Without the lock.
    *
-   * @param all whether to force what is known of the current file too; it survives a crash then
+   * @throws IOException as {@link #force}
+   */
+  public void forceCurrent() throws IOException {
+    current.force(/* all= */ false);
+  }
+
+  /**
+   * Forces to disk what was written until now; without the lock.
+   *
+   * @param all whether to force the state file of the current file too; it survives a crash then
    * @throws IOException as {@link Disk#force}: a file that the disk did not take must not be used
    *     any more
    */
@@ -411,7 +398,8 @@ public final class FileInUse {
           after.force(/* all= */ false);
         }
       } catch (FileSystemException e) {
-        // It was deleted meanwhile. What the disk refused is said once, so that is thrown on.
+        // A file that was replaced meanwhile is deleted, and need not be forced. An error of the
+        // disk is thrown on even so: the system reports it only once.
         if (isInUse(generation, after)) {
           throw e;
         }
@@ -428,7 +416,10 @@ public final class FileInUse {
     maker.usage().save(bytes());
   }
 
-  /** Unmaps all; what is on disk then counts as crashed. When nobody writes any more. */
+  /**
+   * Unmaps all; what is on disk then counts as crashed. To be called when nobody writes any more,
+   * and where a rebuild may be running after {@link #abandonRebuild}, which needs the lock.
+   */
   public void unmap() {
     abandonRebuild();
     current.unmap();
@@ -455,14 +446,6 @@ public final class FileInUse {
   }
 
   // ---- figures
-
-  public long entries() {
-    return current.values().entries();
-  }
-
-  public long liveBytes() {
-    return current.values().liveBytes();
-  }
 
   /** Bytes on disk. */
   public long diskBytes() {

@@ -233,20 +233,18 @@ public final class FilesOnDisk {
 
   /**
    * The file whose presence says: nothing was ever put into the store or removed from it, but for
-   * what was computed, so values from before may still be brought in.
+   * what was computed, so values from before may still be imported.
    */
   private Path importMarker() {
     return directory.resolve(versioned + ".import");
   }
 
-  /**
-   * Whether values from before the store was made may still be brought in; in doubt they may not.
-   */
+  /** Whether values from before the store was made may still be imported; in doubt they may not. */
   public boolean isMarkedForImport() {
     return disk.surelyExists(importMarker());
   }
 
-  /** Says that values from before the store was made may be brought in. */
+  /** Says that values from before the store was made may be imported. */
   public void markForImport() throws IOException {
     disk.create(importMarker());
   }

@@ -34,7 +34,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * One file of a store while it is mapped, and the gate that keeps it mapped while anyone reads it.
  *
  * <p>Reads may come from any thread at any time, also after the file was unmapped: then they find
- * nothing; so may {@link #markVoid}. Writes are for the holder of the store's writer lock.
+ * nothing; so may {@link #invalidate}. Writes are for the holder of the store's writer lock.
  */
 public final class Generation {
   private final Disk disk;
@@ -48,10 +48,23 @@ public final class Generation {
   /** Whether what is known of the file was forced since the file was. Guarded by that. */
   private boolean saved;
 
-  Generation(Disk disk, GenerationName name, ValueTable values) {
+  /** Why the disk did not take what was written; null if it did. Guarded by {@link #forcing}. */
+  private IOException refused;
+
+  /** Whether the file has the name under which it counts. */
+  private volatile boolean installed;
+
+  /**
+   * Takes over a mapped file.
+   *
+   * @param installed whether it has the name under which it counts; if not, {@link #install} is to
+   *     give it that
+   */
+  Generation(Disk disk, GenerationName name, ValueTable values, boolean installed) {
     this.disk = disk;
     this.name = name;
     this.values = values;
+    this.installed = installed;
   }
 
   public GenerationName name() {
@@ -74,8 +87,8 @@ public final class Generation {
   }
 
   /**
-   * Returns null if there is no value or the file was unmapped; of one that is void no more is
-   * known than that.
+   * Returns null if there is no value or the file was unmapped; of one that is invalidated no more
+   * is known than that.
    */
   StoredValue read(byte[] key) throws DamagedEntryException {
     long stamp = gate.enter();
@@ -89,9 +102,9 @@ public final class Generation {
     }
   }
 
-  /** Makes a value void, if there is one; for any thread. */
-  void markVoid(byte[] key) {
-    whileMapped(() -> values.markVoid(key));
+  /** Invalidates a value, if there is one; for any thread. */
+  void invalidate(byte[] key) {
+    whileMapped(() -> values.invalidate(key));
   }
 
   private void whileMapped(Runnable task) {
@@ -126,6 +139,7 @@ public final class Generation {
       }
       throw e;
     }
+    installed = true;
     state().takesPlace();
   }
 
@@ -144,7 +158,7 @@ public final class Generation {
     return values.map().reader(channel, name.path());
   }
 
-  /** Puts a segment in order that may not be, unless the file was unmapped. */
+  /** Repairs a segment where needed, unless the file was unmapped. */
   void check(int segment) {
     whileMapped(() -> values.map().check(segment));
   }
@@ -160,21 +174,30 @@ public final class Generation {
   }
 
   /**
-   * Brings what was written until now to the disk, if anything was since the last time. Those who
-   * ask at the same time wait for each other, and the second of them has forced what the others
-   * have written.
+   * Forces to disk what was written to the file until now; does nothing if nothing was written
+   * since the last call. Callers that come at the same time wait for each other: one of them forces
+   * for all who came before it began.
    *
-   * @param all whether to force what is known of the file too. The first time this sees to it that
-   *     the file survives a crash of the machine, with what is in it by then or later
+   * @param all whether to force the state file too. After the first time that is done, the file
+   *     survives a crash of the machine, with what is in it by then or later
+   * @throws FileSystemException if the file can't be opened just now
+   * @throws IOException if the disk did not take what was written; the system says so only once, so
+   *     each later call throws the same
    */
   void force(boolean all) throws IOException {
     synchronized (forcing) {
+      if (refused != null) {
+        throw new IOException("the disk did not take what was written", refused);
+      }
       if (state().takeUnforced()) {
         saved = false;
         try {
           forceFile();
         } catch (FileSystemException e) {
           state().wrote();
+          throw e;
+        } catch (IOException e) {
+          refused = e;
           throw e;
         }
       }
@@ -191,17 +214,21 @@ public final class Generation {
   }
 
   private void forceFile() throws IOException {
-    try {
-      disk.force(name.growingPath());
-    } catch (NoSuchFileException e) {
-      disk.force(name.path());
+    if (!installed) {
+      try {
+        disk.force(name.growingPath());
+        return;
+      } catch (NoSuchFileException e) {
+        // It was given its name just now.
+      }
     }
+    disk.force(name.path());
   }
 
   /**
-   * Says that the file, which nobody writes to any more, is in order, and unmaps it. To say so
-   * takes as long for a large file as for any. What is known of it stays mapped for {@link
-   * #settle}, until {@link #release}.
+   * Says that the file, which nobody writes to any more, is whole, and unmaps it. To say so takes
+   * as long for a large file as for any. What is known of it stays mapped for {@link #settle},
+   * until {@link #release}.
    */
   void closeCleanly() throws IOException {
     gate.shut();
@@ -217,8 +244,8 @@ public final class Generation {
   }
 
   /**
-   * After {@link #closeCleanly}: sees to it that the file is known to be in order when the machine
-   * was stopped meanwhile, and after it was copied. Takes as long as the disk needs.
+   * After {@link #closeCleanly}: sees to it that the file is known to be whole when the machine was
+   * stopped meanwhile, and after it was copied. Takes as long as the disk needs.
    *
    * @param ours whether the folder is still this process's, asked when the disk has done its part;
    *     it stays so while {@code ours} is held as a lock
@@ -230,18 +257,18 @@ public final class Generation {
     disk.force(name.path());
     // What the segments hold, too.
     disk.force(name.statePath());
-    synchronized (ours) {
-      if (ours.get()) {
-        state().noteOnDisk();
-      }
-    }
+    ifOurs(ours, state()::noteOnDisk);
     // Where nothing was ever invalidated, a copy is of use without.
     if (state().isChanged()) {
       int checksum = state().checksum(name.path());
-      synchronized (ours) {
-        if (ours.get()) {
-          state().noteChecksum(checksum);
-        }
+      ifOurs(ours, () -> state().noteChecksum(checksum));
+    }
+  }
+
+  private static void ifOurs(AtomicBoolean ours, Runnable note) {
+    synchronized (ours) {
+      if (ours.get()) {
+        note.run();
       }
     }
   }

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
@@ -26,18 +27,24 @@ import java.nio.file.Path;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Makes and opens the generations of one store.
+ * Makes and opens the generations of one store, and is what they have in common.
  *
+ * @param cache name of the store's cache
+ * @param maxBytes that a file may grow to
+ * @param faults counts and logs what the disk can't do
  * @param maxValue bytes of the largest value that may be put
- * @param oldValuesAreRight whether a key names what its value is made from
+ * @param oldValuesStayValid whether a key names what its value is made from
  * @param evictions counts values that leave to make room
- * @param damaged counts records that are found damaged when segments are put in order or copied
+ * @param damaged counts records that are found damaged when segments are repaired or copied
  */
 public record GenerationMaker(
+    String cache,
+    long maxBytes,
+    FaultLog faults,
     FilesOnDisk files,
     Usage usage,
     long maxValue,
-    boolean oldValuesAreRight,
+    boolean oldValuesStayValid,
     LongAdder evictions,
     LongAdder damaged) {
   /** Makes the first generation of a store, empty and under the name by which it counts. */
@@ -53,7 +60,9 @@ public record GenerationMaker(
    */
   public Generation open(GenerationName name, FileState state) throws IOException {
     return generation(
-        name, RecordMapBuilder.open(files.disk(), name.path(), name.geometry(), state, damaged));
+        name,
+        RecordMapBuilder.open(files.disk(), name.path(), name.geometry(), state, damaged),
+        /* installed= */ true);
   }
 
   /** Makes one that is to take the place of another. */
@@ -66,11 +75,16 @@ public record GenerationMaker(
 
   private Generation create(GenerationName name, Path path) throws IOException {
     return generation(
-        name, RecordMapBuilder.create(files.disk(), path, name.statePath(), name.geometry()));
+        name,
+        RecordMapBuilder.create(files.disk(), path, name.statePath(), name.geometry()),
+        path.equals(name.path()));
   }
 
-  private Generation generation(GenerationName name, RecordMap map) {
+  private Generation generation(GenerationName name, RecordMap map, boolean installed) {
     return new Generation(
-        files.disk(), name, new ValueTable(map, maxValue, oldValuesAreRight, usage, evictions));
+        files.disk(),
+        name,
+        new ValueTable(map, maxValue, oldValuesStayValid, usage, evictions),
+        installed);
   }
 }

@@ -15,11 +15,11 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.pending;
 
 /**
- * A write that waits.
+ * A queued write.
  *
  * @param value null if the key is to be removed
  * @param created milliseconds since the epoch at which the value was made
- * @param conditional whether the write is void once {@code ticket} has ended
+ * @param conditional whether the write is superseded once {@code ticket} has ended
  */
 public record PendingWrite(byte[] value, long created, boolean conditional, long ticket) {
   public static PendingWrite put(byte[] value, long created) {
@@ -30,7 +30,7 @@ public record PendingWrite(byte[] value, long created, boolean conditional, long
     return new PendingWrite(null, 0, false, 0);
   }
 
-  public boolean isVoid(Tickets tickets) {
+  public boolean isSuperseded(Tickets tickets) {
     return conditional && !tickets.isCurrent(ticket);
   }
 }

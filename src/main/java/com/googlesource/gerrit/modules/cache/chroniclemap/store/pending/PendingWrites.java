@@ -34,7 +34,16 @@ public final class PendingWrites {
    */
   private static final int ROOM = 512;
 
-  /** Of the writes that wait in all stores of the process. */
+  /** Heap that the queued writes of all stores may take; beyond it, putters write themselves. */
+  private static final long MAX_BYTES_OF_ALL = 16 << 20;
+
+  /**
+   * Heap that the queued writes of each store may take, whatever those of the others take: a store
+   * that waits for its file to grow must not hold up the others.
+   */
+  private static final long MIN_BYTES = 256 << 10;
+
+  /** Bytes of the queued writes of all stores of the process. */
   private static final AtomicLong ALL = new AtomicLong();
 
   private final ConcurrentHashMap<HashedKey, PendingWrite> writes = new ConcurrentHashMap<>(ROOM);
@@ -45,6 +54,8 @@ public final class PendingWrites {
    * more. The map's own size may say 0 for a moment while there is one.
    */
   private final AtomicInteger count = new AtomicInteger();
+
+  private volatile boolean closed;
 
   public boolean isEmpty() {
     return count.get() == 0;
@@ -59,13 +70,13 @@ public final class PendingWrites {
     return bytes.get();
   }
 
-  /** As {@link #bytes}, for all stores of the process. */
-  public static long bytesOfAll() {
-    return ALL.get();
-  }
-
   public PendingWrite get(HashedKey key) {
     return writes.get(key);
+  }
+
+  /** Whether more may be queued. */
+  public boolean hasRoom() {
+    return bytes() < MIN_BYTES || ALL.get() < MAX_BYTES_OF_ALL;
   }
 
   public Iterable<HashedKey> keys() {
@@ -79,21 +90,26 @@ public final class PendingWrites {
    */
   public void change(HashedKey key, BiFunction<HashedKey, PendingWrite, PendingWrite> change) {
     boolean[] removed = new boolean[1];
-    writes.compute(
-        key,
-        (k, before) -> {
-          PendingWrite after = change.apply(k, before);
-          long more = weight(k, after) - weight(k, before);
-          bytes.addAndGet(more);
-          ALL.addAndGet(more);
-          if (before == null && after != null) {
-            count.incrementAndGet();
-          }
-          removed[0] = before != null && after == null;
-          return after;
-        });
+    PendingWrite queued =
+        writes.compute(
+            key,
+            (k, before) -> {
+              PendingWrite after = change.apply(k, before);
+              long more = weight(k, after) - weight(k, before);
+              bytes.addAndGet(more);
+              ALL.addAndGet(more);
+              if (before == null && after != null) {
+                count.incrementAndGet();
+              }
+              removed[0] = before != null && after == null;
+              return after;
+            });
     if (removed[0]) {
       count.decrementAndGet();
+    }
+    if (queued != null && closed) {
+      // close() may have looked at this key before.
+      change(key, (k, before) -> null);
     }
   }
 
@@ -106,6 +122,12 @@ public final class PendingWrites {
     for (HashedKey key : writes.keySet()) {
       change(key, (k, before) -> null);
     }
+  }
+
+  /** Drops what is queued now or later: nobody writes it, and its room belongs to other stores. */
+  public void close() {
+    closed = true;
+    clear();
   }
 
   private static long weight(HashedKey key, PendingWrite write) {

@@ -64,9 +64,9 @@ public final class Rebuild implements AutoCloseable {
   public boolean put(byte[] key, byte[] value, long created, boolean evict) {
     if (!evict && !target.hasRoomFor(bytesToCopy + value.length)) {
       // Or else what is still to be copied would have to go for it.
-      if (source.isWrongWhenOld() && (source.contains(key) || target.contains(key))) {
-        source.markVoid(key);
-        target.markVoid(key);
+      if (source.invalidatesOldValues() && (source.contains(key) || target.contains(key))) {
+        source.invalidate(key);
+        target.invalidate(key);
         drop(key);
       }
       return false;
@@ -159,11 +159,8 @@ public final class Rebuild implements AutoCloseable {
     if (target.map().contains(storedKey)) {
       return true;
     }
-    boolean fitted =
-        target.isTooLong(record)
-            ? target.putWhole(storedKey, record)
-            : target.putRecord(storedKey, record, /* evict= */ true);
-    dropIfVoid(storedKey);
+    boolean fitted = target.putCopy(storedKey, record);
+    dropIfInvalidated(storedKey);
     return fitted;
   }
 
@@ -171,13 +168,13 @@ public final class Rebuild implements AutoCloseable {
     byte[] key = StoredKey.keyOf(head);
     try {
       StoredValue value = source.read(key);
-      if (value == null || value.isVoid()) {
+      if (value == null || value.isInvalidated()) {
         return true;
       }
       boolean fitted =
           !target.isTooLarge(value.payload())
               && target.put(key, value.payload(), value.created(), /* evict= */ true);
-      dropIfVoid(head);
+      dropIfInvalidated(head);
       return fitted;
     } catch (DamagedEntryException e) {
       return false;
@@ -185,11 +182,11 @@ public final class Rebuild implements AutoCloseable {
   }
 
   /**
-   * Whoever makes a value void looks into the old file first and into the new one second; what was
-   * made void after it was read for being copied, and before the copy could be found, shows here.
+   * Whoever invalidates a value looks into the old file first and into the new one second; what was
+   * invalidated after it was read for being copied, and before the copy could be found, shows here.
    */
-  private void dropIfVoid(byte[] storedKey) {
-    if (source.map().isVoid(storedKey)) {
+  private void dropIfInvalidated(byte[] storedKey) {
+    if (source.map().isInvalidated(storedKey)) {
       target.remove(StoredKey.keyOf(storedKey));
     }
   }

@@ -38,8 +38,8 @@ import java.util.function.LongPredicate;
  * none: the new parts, the head, then the old parts go. Parts that a crash left without a head
  * leave as others do, when there is no room.
  *
- * <p>Threads: as {@link RecordMap}, any number of readers and one writer; {@link #markVoid} is for
- * any.
+ * <p>Threads: as {@link RecordMap}, any number of readers and one writer; {@link #invalidate} is
+ * for any.
  */
 public final class ValueTable {
   /**
@@ -62,7 +62,7 @@ public final class ValueTable {
 
   private final RecordMap map;
   private final long maxValue;
-  private final boolean oldValuesAreRight;
+  private final boolean oldValuesStayValid;
   private final Usage usage;
   private final LongAdder evictions;
   private final Eviction eviction;
@@ -80,15 +80,15 @@ public final class ValueTable {
    * Takes over an open file.
    *
    * @param maxValue bytes of the largest value that may be put
-   * @param oldValuesAreRight whether a value in place of another is no change: a key names what its
-   *     value is made from
+   * @param oldValuesStayValid whether a value in place of another is no change: a key names what
+   *     its value is made from
    * @param evictions counts values that leave to make room
    */
   public ValueTable(
-      RecordMap map, long maxValue, boolean oldValuesAreRight, Usage usage, LongAdder evictions) {
+      RecordMap map, long maxValue, boolean oldValuesStayValid, Usage usage, LongAdder evictions) {
     this.map = map;
     this.maxValue = maxValue;
-    this.oldValuesAreRight = oldValuesAreRight;
+    this.oldValuesStayValid = oldValuesStayValid;
     this.usage = usage;
     this.evictions = evictions;
     this.eviction = new Eviction(map, usage);
@@ -99,9 +99,9 @@ public final class ValueTable {
     return map;
   }
 
-  /** Whether a value must not be found once another one was put for its key. */
-  public boolean isWrongWhenOld() {
-    return !oldValuesAreRight;
+  /** Whether an older value must not be found any more once another one was put for its key. */
+  public boolean invalidatesOldValues() {
+    return !oldValuesStayValid;
   }
 
   /** Whether the file is so full that a larger one should be made. */
@@ -139,12 +139,12 @@ public final class ValueTable {
     return state.bytes();
   }
 
-  /** Returns null if there is no value; of one that is void no more is known than that. */
+  /** Returns null if there is no value; of one that is invalidated no more is known than that. */
   public StoredValue read(byte[] key) throws DamagedEntryException {
     byte[] storedKey = StoredKey.ofValue(key);
     for (int attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
       StoredValue stored = map.read(storedKey);
-      if (stored == null || stored.isVoid() || stored.kind() == Envelope.WHOLE) {
+      if (stored == null || stored.isInvalidated() || stored.kind() == Envelope.WHOLE) {
         return stored;
       }
       byte[] joined = join(key, stored);
@@ -166,7 +166,7 @@ public final class ValueTable {
     int position = 0;
     for (int i = 0; i < list.parts(); i++) {
       StoredValue part = map.read(StoredKey.ofPart(key, list.id(), i));
-      if (part == null || part.isVoid()) {
+      if (part == null || part.isInvalidated()) {
         return null;
       }
       int length = list.lengthOf(i);
@@ -180,11 +180,11 @@ public final class ValueTable {
   }
 
   /**
-   * Makes a key's value void: from here on nobody finds it, and no crash brings it back. For any
+   * Invalidates a key's value: from here on nobody finds it, and no crash brings it back. For any
    * thread; the writer takes the value away later.
    */
-  public void markVoid(byte[] key) {
-    map.markVoid(StoredKey.ofValue(key));
+  public void invalidate(byte[] key) {
+    map.invalidate(StoredKey.ofValue(key));
   }
 
   /**
@@ -202,8 +202,8 @@ public final class ValueTable {
     PartList oldParts = replaced != null ? replaced : partListOf(key);
     // The old value's room may be what the new one lacks.
     if (contains(key)) {
-      if (!oldValuesAreRight) {
-        markVoid(key);
+      if (!oldValuesStayValid) {
+        invalidate(key);
       }
       map.remove(StoredKey.ofValue(key));
     }
@@ -217,7 +217,8 @@ public final class ValueTable {
       return putRecord(
           storedKey,
           Envelope.wrap(storedKey, Envelope.WHOLE, created, value, 0, value.length),
-          evict);
+          evict,
+          /* same= */ oldValuesStayValid);
     }
     // Where the parts go depends on their id: if one segment gets too many, another id helps.
     int attempts = evict || hasRoomFor(value.length) ? SPLIT_ATTEMPTS : 1;
@@ -231,7 +232,7 @@ public final class ValueTable {
 
   private boolean putParts(byte[] key, byte[] value, long created, boolean evict) {
     // Only as long as it makes a difference: to look costs a read.
-    boolean same = oldValuesAreRight || (!state.isNoted() && isThere(key, value));
+    boolean same = oldValuesStayValid || (!state.isNoted() && isThere(key, value));
     PartList list =
         new PartList(ThreadLocalRandom.current().nextLong(), value.length, map.maxPayload());
     partsInWriting = list.id();
@@ -270,7 +271,7 @@ public final class ValueTable {
     }
   }
 
-  /** Whether there is a value, void or not. */
+  /** Whether there is a value, invalidated or not. */
   public boolean contains(byte[] key) {
     return map.contains(StoredKey.ofValue(key));
   }
@@ -301,18 +302,18 @@ public final class ValueTable {
     return value.length > Math.min(maxValue, map.dataBytes() / 2);
   }
 
-  /** Whether a record of a larger file has to be split in this one. */
-  boolean isTooLong(byte[] record) {
-    return record.length - Envelope.HEADER_LENGTH > map.maxPayload();
-  }
-
-  /** Stores the value that stands in one record of a larger file. */
-  boolean putWhole(byte[] storedKey, byte[] record) {
-    return put(
-        StoredKey.keyOf(storedKey),
-        Arrays.copyOfRange(record, Envelope.HEADER_LENGTH, record.length),
-        Envelope.createdOf(record),
-        /* evict= */ true);
+  /**
+   * Stores a value that stands in one record of another file; values of less use may go for it. It
+   * is split where the other file has larger segments than this one.
+   */
+  boolean putCopy(byte[] storedKey, byte[] record) {
+    return record.length - Envelope.HEADER_LENGTH > map.maxPayload()
+        ? put(
+            StoredKey.keyOf(storedKey),
+            Arrays.copyOfRange(record, Envelope.HEADER_LENGTH, record.length),
+            Envelope.createdOf(record),
+            /* evict= */ true)
+        : putRecord(storedKey, record, /* evict= */ true, oldValuesStayValid);
   }
 
   /** Counts while a store is checked. */
@@ -356,12 +357,9 @@ public final class ValueTable {
    * Stores a record.
    *
    * @param evict whether values of less use may go to make room
+   * @param same whether it takes the place of the same value, if of any
    * @return false if there was no room; then any older record of the key is gone as well
    */
-  boolean putRecord(byte[] storedKey, byte[] record, boolean evict) {
-    return putRecord(storedKey, record, evict, /* same= */ oldValuesAreRight);
-  }
-
   private boolean putRecord(byte[] storedKey, byte[] record, boolean evict, boolean same) {
     if (putAsItIs(storedKey, record, same)) {
       return true;
@@ -420,7 +418,7 @@ public final class ValueTable {
       evictions.increment();
       remove(key);
     }
-    // Even so: of a void head nothing is known, and a part may have been left behind.
+    // Even so: of an invalidated head nothing is known, and a part may have been left behind.
     map.remove(partKey);
   }
 
@@ -433,7 +431,7 @@ public final class ValueTable {
     }
   }
 
-  /** The parts of the stored value of a key, void or not; null if it has none. */
+  /** The parts of the stored value of a key, invalidated or not; null if it has none. */
   private PartList partListOf(byte[] key) {
     byte[] storedKey = StoredKey.ofValue(key);
     byte[] head = map.headOf(storedKey);

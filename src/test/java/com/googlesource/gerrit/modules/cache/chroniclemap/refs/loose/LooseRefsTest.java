@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose;
 
 import static com.google.common.truth.Truth.assertThat;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
@@ -118,6 +119,25 @@ class LooseRefsTest {
 
   private List<ObjectId> scanned(String prefix) {
     return loose.scan(prefix).stream().map(Ref::getObjectId).toList();
+  }
+
+  /** A ref that is packed has another value then, an older one. */
+  @ParameterizedTest
+  @EnumSource(names = {"ALWAYS", "AFTER_OPEN", "NEVER"})
+  void aFileThatCantBeAskedForIsNoMissingOne(TrustStat trust) throws Exception {
+    trust(trust);
+    // A loop fails as a broken disk does: the name is there, and the system does not tell of what.
+    Files.createSymbolicLink(file("refs/heads/loop"), file("refs/heads/loop"));
+    for (String name : List.of("refs/heads/loop", "refs/heads/loop/below")) {
+      assertThrows(IOException.class, () -> loose.read(name));
+      assertThrows(IOException.class, () -> loose.readFile(name));
+    }
+    write("refs/heads/a", one);
+    for (String name :
+        List.of("refs/heads/none", "refs/heads/a/below", "refs/heads/" + "x".repeat(300))) {
+      assertThat(loose.read(name)).isNull();
+      assertThat(loose.readFile(name)).isNull();
+    }
   }
 
   /**

@@ -22,6 +22,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import java.util.SortedMap;
 import org.eclipse.jgit.annotations.Nullable;
@@ -34,11 +35,9 @@ public final class Lists {
   /** The list of a text. */
   public ParsedRefs parse(ListMemory memory, byte[] text, @Nullable ParsedRefs old) {
     try {
-      return reader.read(new MemoryText(text), memory.draft(), old);
+      return Objects.requireNonNull(reader.read(new MemoryText(text), memory.draft(), old));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
-    } catch (NotParsableException e) {
-      throw new AssertionError(e);
     }
   }
 

@@ -15,8 +15,12 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.disk;
 
 import static com.google.common.truth.Truth.assertThat;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -85,5 +89,26 @@ class RealDiskTest {
   void whereThereIsNoDiskTheDeviceCounts() throws Exception {
     assertThat(boot()).isNotEmpty();
     assertThat(boot()).isEqualTo(boot());
+  }
+
+  @Test
+  void whatCannotBeOpenedToBeForcedIsToldFromWhatTheDiskRefuses() throws Exception {
+    Path file = Files.createFile(temp.resolve("file"));
+    assertThrows(NoSuchFileException.class, () -> Disk.REAL.force(temp.resolve("none")));
+    assertThrows(FileSystemException.class, () -> Disk.REAL.force(file.resolve("below")));
+    assertThrows(FileSystemException.class, () -> Disk.REAL.sync(temp.resolve("none")));
+    // The system refuses to force what is no file of a disk.
+    IOException refused =
+        assertThrows(IOException.class, () -> Disk.REAL.force(Path.of("/proc/self/status")));
+    assertThat(refused).isNotInstanceOf(FileSystemException.class);
+  }
+
+  @Test
+  void anInterruptDoesNotKeepAFileFromBeingForced() throws Exception {
+    Path file = Files.createFile(temp.resolve("file"));
+    Thread.currentThread().interrupt();
+    Disk.REAL.force(file);
+    Disk.REAL.sync(temp);
+    assertThat(Thread.interrupted()).isTrue();
   }
 }

@@ -109,7 +109,7 @@ class BorrowedPagesTest {
     try (SegmentReader reader = file.reader(renamed)) {
       for (int i = 0; i < file.segments(); i++) {
         long damaged =
-            reader.read(i, record -> found[0] += file.isVoid(record.storedKey()) ? 0 : 1);
+            reader.read(i, record -> found[0] += file.isInvalidated(record.storedKey()) ? 0 : 1);
         assertThat(damaged).isEqualTo(0);
         reader.giveBack();
       }

@@ -316,7 +316,7 @@ class SegmentMenderTest {
           // Made void, and not removed yet.
           RecordView record = corpse.record(at);
           int recordAt = record.end() - record.record().length;
-          corpse.bytes[recordAt + Envelope.VOID_OFFSET] |= (byte) Envelope.VOID_BYTE;
+          corpse.bytes[recordAt + Envelope.INVALIDATED_OFFSET] |= (byte) Envelope.INVALIDATED_BYTE;
           model.remove(number);
         }
         case 3 -> // being moved

@@ -77,7 +77,7 @@ class ValueTableTest {
     return new ValueTable(
         file,
         maxValue,
-        /* oldValuesAreRight= */ false,
+        /* oldValuesStayValid= */ false,
         new Usage(() -> 2, Runnable::run, Disk.REAL, temp.resolve("use"), new FaultLog("cache")),
         new LongAdder());
   }

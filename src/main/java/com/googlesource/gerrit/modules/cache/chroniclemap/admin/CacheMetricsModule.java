@@ -12,16 +12,14 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
-/**
- * How long what a cache does with its disk took of late. Puts are timed all, the others now and
- * then.
- *
- * @param put from the call to when the value is handed to the store, which writes it in the
- *     background
- * @param read reads from the store that found a value, up to its bytes
- * @param serialize making bytes of a value, a part of a put
- * @param deserialize making a value of the bytes that were read
- */
-public record Latencies(Latency put, Latency read, Latency serialize, Latency deserialize) {}
+import com.google.gerrit.lifecycle.LifecycleModule;
+
+/** Starts the metrics of the caches. */
+public final class CacheMetricsModule extends LifecycleModule {
+  @Override
+  protected void configure() {
+    listener().to(CacheMetrics.class);
+  }
+}

@@ -1,0 +1,82 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.pending;
+
+import static com.google.common.truth.Truth.assertThat;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What queued writes take of the heap is bound for all stores together. */
+class PendingWritesTest {
+  private static final HashedKey KEY = new HashedKey("key".getBytes(UTF_8));
+  private static final HashedKey OTHER_KEY = new HashedKey("other key".getBytes(UTF_8));
+
+  private final PendingWrites greedy = new PendingWrites();
+  private final PendingWrites modest = new PendingWrites();
+
+  @AfterEach
+  void close() {
+    greedy.close();
+    modest.close();
+  }
+
+  private static void queue(PendingWrites writes, HashedKey key, int bytes) {
+    writes.change(key, (k, before) -> PendingWrite.put(new byte[bytes], 1));
+  }
+
+  @Test
+  void aStoreThatHasAllTheRoomLeavesSomeToTheOthers() {
+    queue(greedy, KEY, 16 << 20);
+    assertThat(greedy.hasRoom()).isFalse();
+    assertThat(modest.hasRoom()).isTrue();
+    queue(modest, KEY, 256 << 10);
+    assertThat(modest.hasRoom()).isFalse();
+    greedy.clear();
+    assertThat(modest.hasRoom()).isTrue();
+  }
+
+  @Test
+  void aStoreThatWasClosedTakesNoRoom() {
+    queue(greedy, KEY, 16 << 20);
+    queue(modest, KEY, 256 << 10);
+    greedy.close();
+    assertThat(modest.hasRoom()).isTrue();
+    queue(greedy, KEY, 16 << 20);
+    assertThat(greedy.isEmpty()).isTrue();
+    assertThat(modest.hasRoom()).isTrue();
+  }
+
+  /** In the middle of a change its key can't be seen by whoever closes the store. */
+  @Test
+  void aChangeDuringTheCloseTakesNoRoomEither() {
+    queue(modest, KEY, 256 << 10);
+    greedy.change(
+        OTHER_KEY,
+        (key, before) -> {
+          Thread closing = new Thread(greedy::close);
+          closing.start();
+          try {
+            closing.join();
+          } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+          }
+          return PendingWrite.put(new byte[16 << 20], 1);
+        });
+    assertThat(greedy.isEmpty()).isTrue();
+    assertThat(modest.hasRoom()).isTrue();
+  }
+}
