@@ -21,8 +21,8 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.FileCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefWriter;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefWrites;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefUpdater;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.SharedWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdatableRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.IOException;
@@ -58,7 +58,7 @@ import org.eclipse.jgit.util.RefMap;
  *
  * <p>It answers no question itself: a {@link RefReader} answers, or JGit's own RefDirectory where
  * the content of {@code packed-refs} is not parsed or this package fails. Updates are made by a
- * {@link RefWriter} or, likewise, by RefDirectory. So nothing fails that would not fail with JGit
+ * {@link RefUpdater} or, likewise, by RefDirectory. So nothing fails that would not fail with JGit
  * alone. What this class adds are JGit's events, and who answers.
  *
  * <p>There are three kinds of instances, which share all but the way in which they read {@code
@@ -84,7 +84,7 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
   private final RefReader reader;
   private final RefReader lockedReader;
   private final RefReader earlyReader;
-  private final RefWriter writer;
+  private final RefUpdater updater;
 
   /** Null but for a request. */
   @Nullable private final RequestPin pin;
@@ -108,7 +108,7 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
       FileRepository repository,
       RefDirectory jgit,
       PackedRefsFile packedFile,
-      RefWrites writes,
+      SharedWrites writes,
       UpdateSettings updates,
       Failures failures) {
     this.repository = repository;
@@ -126,10 +126,10 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
             loose, () -> packedFile.current(trustPacked), writes.transactions(), writes::counted);
     this.lockedReader = reader.with(() -> lockedList(trustPacked == TrustStat.NEVER));
     this.earlyReader = reader.with(this::earlyList);
-    this.writer = new RefWriter(this, paths, writes, updates);
+    this.updater = new RefUpdater(this, paths, writes, updates);
     this.pin = null;
     this.shared = this;
-    writer.recover();
+    updater.recover();
   }
 
   /**
@@ -150,7 +150,7 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
     this.reader = shared.reader.with(current);
     this.lockedReader = shared.lockedReader;
     this.earlyReader = shared.earlyReader;
-    this.writer = shared.writer;
+    this.updater = shared.updater;
     this.pin = pin;
     this.shared = shared;
   }
@@ -449,7 +449,7 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
 
   @Override
   public RefUpdate newUpdate(String name, boolean detach) throws IOException {
-    RefUpdate own = writer.newUpdate(name, detach);
+    RefUpdate own = updater.newUpdate(name, detach);
     if (own == null) {
       return jgitToWrite().newUpdate(name, detach);
     }
@@ -468,7 +468,7 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
 
   @Override
   public BatchRefUpdate newBatchUpdate() {
-    BatchRefUpdate own = writer.newBatchUpdate();
+    BatchRefUpdate own = updater.newBatchUpdate();
     if (own == null) {
       return jgitToWrite().newBatchUpdate();
     }
@@ -483,7 +483,7 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
 
   @Override
   public void packRefs(ProgressMonitor monitor, PackRefsCommand command) throws IOException {
-    if (!writer.pack(monitor, command.isAll())) {
+    if (!updater.pack(monitor, command.isAll())) {
       jgitToWrite().packRefs(monitor, command);
     }
     if (command.isAll()) {

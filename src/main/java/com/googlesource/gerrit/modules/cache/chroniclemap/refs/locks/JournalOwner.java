@@ -79,7 +79,7 @@ public final class JournalOwner implements Closeable {
 
   private final Origin origin;
 
-  /** Its journals that are in use. Guarded by the {@link RefLocker}. */
+  /** Its journals that are in use. Guarded by the {@link RefLocks}. */
   int inUse;
 
   private JournalOwner(

@@ -16,8 +16,8 @@
  * Locks of refs, and the journal by which a killed process's locks are told and its transaction is
  * finished or undone.
  *
- * <p>Start at {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks}; what
- * is on disk, step by step, is in {@link
+ * <p>Start at {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs};
+ * what is on disk, step by step, is in {@link
  * com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal}. Each change of the disk
  * is one call of {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk},
  * where tests make it fail.

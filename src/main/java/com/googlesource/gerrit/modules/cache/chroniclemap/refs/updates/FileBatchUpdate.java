@@ -23,7 +23,7 @@ import static org.eclipse.jgit.transport.ReceiveCommand.Result.REJECTED_NONFASTF
 import static org.eclipse.jgit.transport.ReceiveCommand.Result.REJECTED_OTHER_REASON;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import java.io.IOException;
 import java.text.MessageFormat;
@@ -61,13 +61,13 @@ final class FileBatchUpdate extends BatchRefUpdate {
    */
   static final int MANY = 1000;
 
-  private final RefWriter writer;
+  private final RefUpdater updater;
   private final UpdatableRefs refs;
 
-  FileBatchUpdate(RefWriter writer) {
-    super(writer.refs().database());
-    this.writer = writer;
-    this.refs = writer.refs();
+  FileBatchUpdate(RefUpdater updater) {
+    super(updater.refs().database());
+    this.updater = updater;
+    this.refs = updater.refs();
   }
 
   @Override
@@ -180,7 +180,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
     StoredConfig config = refs.repository().getConfig();
     try {
       apply(walk, sorted, names, config);
-    } catch (RefLocks.Refused e) {
+    } catch (LockedRefs.Refused e) {
       lockFailure(command(sorted, e.name()));
       return;
     } catch (LockFailedException e) {
@@ -188,7 +188,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
       return;
     } finally {
       // Those of refs that were deleted or packed, and of locks: of loose refs they are not empty.
-      writer.paths().deleteEmptyParents(names);
+      updater.paths().deleteEmptyParents(names);
     }
     refs.wrote();
     pending.forEach(command -> command.setResult(OK));
@@ -197,31 +197,31 @@ final class FileBatchUpdate extends BatchRefUpdate {
 
   private void apply(
       RevWalk walk, List<ReceiveCommand> sorted, Set<String> names, StoredConfig config)
-      throws IOException, RefLocks.Refused {
+      throws IOException, LockedRefs.Refused {
     List<Journal.Entry> entries =
         sorted.stream().map(c -> new Journal.Entry(c.getRefName(), c.getNewId())).toList();
     boolean areNested = NameConflicts.areNested(sorted);
-    boolean rewrites = writer.isAtomicByRewrite() || sorted.size() > MANY || areNested;
+    boolean rewrites = updater.isAtomicByRewrite() || sorted.size() > MANY || areNested;
     if (!rewrites) {
-      try (RefLocks locks = writer.lock(entries, LOCK_WAIT_MILLIS)) {
+      try (LockedRefs locks = updater.lock(entries, LOCK_WAIT_MILLIS)) {
         // Where locks can't be told whose they are, nobody could finish it for a killed process.
         rewrites = locks.isPlain();
         if (!rewrites) {
-          new LooseTransaction(writer, locks, sorted, writer.isDurable(config)).run();
+          new LooseTransaction(updater, locks, sorted, updater.isDurable(config)).run();
         }
       }
     }
     if (rewrites) {
       if (areNested) {
         // Where a folder takes the place of a ref, no file may be in the way of the locks.
-        writer.packer().pack(names);
+        updater.packer().pack(names);
       }
-      try (RefLocks locks = writer.lock(entries, LOCK_WAIT_MILLIS)) {
-        String left = writer.packer().packUnderLocks(names, locks);
+      try (LockedRefs locks = updater.lock(entries, LOCK_WAIT_MILLIS)) {
+        String left = updater.packer().packUnderLocks(names, locks);
         if (left != null) {
           throw new NameConflicts.RefusedException(command(sorted, left));
         }
-        new PackedTransaction(writer, locks, sorted, walk).run();
+        new PackedTransaction(updater, locks, sorted, walk).run();
       }
     }
   }
@@ -257,11 +257,11 @@ final class FileBatchUpdate extends BatchRefUpdate {
   private void writeLog(ReceiveCommand command, StoredConfig config) throws IOException {
     String name = command.getRefName();
     if (command.getType() == ReceiveCommand.Type.DELETE) {
-      writer.deleteLog(name);
+      updater.deleteLog(name);
       return;
     }
     boolean force = isForceRefLog(command);
-    if (isRefLogDisabled(command) || !writer.isLogged(name, force, config)) {
+    if (isRefLogDisabled(command) || !updater.isLogged(name, force, config)) {
       return;
     }
     String message = getRefLogMessage(command);

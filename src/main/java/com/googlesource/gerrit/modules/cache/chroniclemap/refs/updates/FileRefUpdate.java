@@ -16,7 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedEdits;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
@@ -42,11 +42,11 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * <p>Costs the same whatever the size of the repository, but for a deletion of a packed ref.
  */
 final class FileRefUpdate extends RefUpdate {
-  private final RefWriter writer;
+  private final RefUpdater updater;
   private final UpdatableRefs refs;
 
   private boolean dereferences;
-  @Nullable private RefLocks locks;
+  @Nullable private LockedRefs locks;
 
   /** What the files say of the ref, while it is locked. */
   @Nullable private Ref found;
@@ -56,10 +56,10 @@ final class FileRefUpdate extends RefUpdate {
 
   @Nullable private ParsedRefs packed;
 
-  FileRefUpdate(RefWriter writer, Ref ref) {
+  FileRefUpdate(RefUpdater updater, Ref ref) {
     super(ref);
-    this.writer = writer;
-    this.refs = writer.refs();
+    this.updater = updater;
+    this.refs = updater.refs();
   }
 
   @Override
@@ -78,8 +78,8 @@ final class FileRefUpdate extends RefUpdate {
     String name = (deref ? getRef().getLeaf() : getRef()).getName();
     ObjectId newId = getNewObjectId() == null ? ObjectId.zeroId() : getNewObjectId();
     try {
-      locks = writer.lock(List.of(new Journal.Entry(name, newId)), 0);
-    } catch (RefLocks.Refused e) {
+      locks = updater.lock(List.of(new Journal.Entry(name, newId)), 0);
+    } catch (LockedRefs.Refused e) {
       return false;
     }
     RefReader.ToWrite read = read(name);
@@ -104,7 +104,7 @@ final class FileRefUpdate extends RefUpdate {
 
   private void findConflicts() throws IOException {
     String name = locks.names().get(0);
-    conflicts = writer.conflicts(List.of(ReceiveCommand.link(ObjectId.zeroId(), name, name)));
+    conflicts = updater.conflicts(List.of(ReceiveCommand.link(ObjectId.zeroId(), name, name)));
   }
 
   @Override
@@ -164,14 +164,14 @@ final class FileRefUpdate extends RefUpdate {
     StoredConfig config = refs.repository().getConfig();
     boolean force = isForceRefLog();
     // The log of a symbolic ref is written too if it leads to the one that changes.
-    if (writer.isLogged(getRef().getName(), force, config)
-        || (deref && writer.isLogged(getRef().getLeaf().getName(), force, config))) {
+    if (updater.isLogged(getRef().getName(), force, config)
+        || (deref && updater.isLogged(getRef().getLeaf().getName(), force, config))) {
       ReflogWriter unused = new ReflogWriter(refs.jgit(), force).log(this, message, deref);
     }
   }
 
   private Result publish(Result status) throws IOException {
-    boolean durable = writer.isDurable();
+    boolean durable = updater.isDurable();
     if (durable) {
       locks.syncValues();
     }
@@ -188,7 +188,7 @@ final class FileRefUpdate extends RefUpdate {
     unlock();
     refs.wrote();
     if (found == null || !found.getStorage().isLoose()) {
-      writer.madeLoose(1);
+      updater.madeLoose(1);
     }
     return status;
   }
@@ -212,9 +212,9 @@ final class FileRefUpdate extends RefUpdate {
       return status;
     }
     String name = locks.names().get(0);
-    boolean durable = writer.isDurable();
+    boolean durable = updater.isDurable();
     try {
-      writer.write(new Deletion(name), new PackedRefsQueue.Terms(locks, true, durable));
+      updater.write(new Deletion(name), new PackedRefsQueue.Terms(locks, true, durable));
     } catch (RefReader.LeftToJGit e) {
       unlock();
       return deleteByJGit();
@@ -223,7 +223,7 @@ final class FileRefUpdate extends RefUpdate {
       locks.syncFolders();
     }
     unlock(); // the lock file is in a folder that may have to go
-    RefPaths.deleteEmptyParents(writer.paths().loose(name), name);
+    RefPaths.deleteEmptyParents(updater.paths().loose(name), name);
     refs.wrote();
     return status;
   }
@@ -251,7 +251,7 @@ final class FileRefUpdate extends RefUpdate {
     /** Last the loose file: until it goes the ref is there, with its value. */
     @Override
     public void finish() throws IOException {
-      writer.deleteLog(name);
+      updater.deleteLog(name);
       locks.deleteLoose(0);
     }
   }

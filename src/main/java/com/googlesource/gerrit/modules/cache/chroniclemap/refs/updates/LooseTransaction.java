@@ -16,7 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedEdits;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Transactions;
 import java.io.IOException;
@@ -54,8 +54,8 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * has to leave it.
  */
 final class LooseTransaction implements PackedRefsQueue.Request {
-  private final RefWriter writer;
-  private final RefLocks locks;
+  private final RefUpdater updater;
+  private final LockedRefs locks;
   private final List<ReceiveCommand> commands;
   private final boolean durable;
 
@@ -80,8 +80,8 @@ final class LooseTransaction implements PackedRefsQueue.Request {
    * @param durable whether it is to outlive a crash of the machine
    */
   LooseTransaction(
-      RefWriter writer, RefLocks locks, List<ReceiveCommand> commands, boolean durable) {
-    this.writer = writer;
+      RefUpdater updater, LockedRefs locks, List<ReceiveCommand> commands, boolean durable) {
+    this.updater = updater;
     this.locks = locks;
     this.commands = commands;
     this.durable = durable;
@@ -100,10 +100,10 @@ final class LooseTransaction implements PackedRefsQueue.Request {
       change();
     } finally {
       if (link != null) {
-        writer.writes().transactions().end(link);
+        updater.writes().transactions().end(link);
       }
     }
-    writer.madeLoose((int) commands.stream().filter(this::makesLoose).count());
+    updater.madeLoose((int) commands.stream().filter(this::makesLoose).count());
   }
 
   private boolean makesLoose(ReceiveCommand command) {
@@ -114,7 +114,7 @@ final class LooseTransaction implements PackedRefsQueue.Request {
   private void change() throws IOException {
     try {
       if (commands.stream().anyMatch(LooseTransaction::deletes)) {
-        writer.write(this, new PackedRefsQueue.Terms(locks, true, durable));
+        updater.write(this, new PackedRefsQueue.Terms(locks, true, durable));
       } else {
         decide();
         finish();
@@ -137,12 +137,12 @@ final class LooseTransaction implements PackedRefsQueue.Request {
 
   private void readOldValues() throws IOException {
     // Files first: a ref that is packed meanwhile is in the list that is asked for afterwards.
-    conflicts = writer.conflicts(commands);
+    conflicts = updater.conflicts(commands);
     for (ReceiveCommand command : commands) {
       oldValues.put(
-          command.getRefName(), writer.refs().reader().loose().readFile(command.getRefName()));
+          command.getRefName(), updater.refs().reader().loose().readFile(command.getRefName()));
     }
-    ParsedRefs packed = writer.refs().reader().packed();
+    ParsedRefs packed = updater.refs().reader().packed();
     for (ReceiveCommand command : commands) {
       String name = command.getRefName();
       Ref old = oldValues.get(name);
@@ -151,7 +151,7 @@ final class LooseTransaction implements PackedRefsQueue.Request {
         oldValues.put(name, old);
       }
       if (old != null) {
-        writer.refs().sawRefs();
+        updater.refs().sawRefs();
       }
       if (!isAsExpected(command, old)) {
         throw new NameConflicts.RefusedException(command);
@@ -199,7 +199,7 @@ final class LooseTransaction implements PackedRefsQueue.Request {
   public void decide() throws IOException {
     if (link == null) {
       locks.decide(durable);
-      link = writer.writes().transactions().begin(oldValues);
+      link = updater.writes().transactions().begin(oldValues);
     }
   }
 
@@ -267,7 +267,7 @@ final class LooseTransaction implements PackedRefsQueue.Request {
       attempt(
           "in packed-refs",
           why,
-          () -> writer.write(this, new PackedRefsQueue.Terms(locks, false, durable)));
+          () -> updater.write(this, new PackedRefsQueue.Terms(locks, false, durable)));
     }
   }
 

@@ -44,7 +44,7 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * locks the answer holds until they go, whoever writes beside:
  *
  * <ul>
- *   <li>Threads of this process don't hold names above or below each other's (LockTable).
+ *   <li>Threads of this process don't hold names above or below each other's (HeldNames).
  *   <li>Other processes with this module take their locks first and look for those of others
  *       second, as is done here: of two at least one sees the other.
  *   <li>Native git looks under its lock for refs only. Where it locks first, its lock is seen here;

@@ -16,8 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
 
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.FileStamp;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.EditedText;
@@ -111,7 +111,7 @@ final class PackedRefsQueue {
    * @param durable whether the new file must be found after a crash of the machine: its text always
    *     is
    */
-  record Terms(RefLocks locks, boolean changesRefs, boolean durable) {}
+  record Terms(LockedRefs locks, boolean changesRefs, boolean durable) {}
 
   /** Asks for the list while the file is locked. */
   interface LockedList {
@@ -253,7 +253,7 @@ final class PackedRefsQueue {
   }
 
   private void write(List<Waiting> group, LockedList list) throws IOException {
-    RefLocks leader = group.get(0).terms.locks();
+    LockedRefs leader = group.get(0).terms.locks();
     lock(leader);
     try {
       List<Waiting> going = new ArrayList<>(group);
@@ -290,7 +290,7 @@ final class PackedRefsQueue {
   }
 
   /** Undoes what was decided and has failed. */
-  private void undo(List<Waiting> group, RefLocks leader, LockedList list) {
+  private void undo(List<Waiting> group, LockedRefs leader, LockedList list) {
     List<Waiting> failed =
         group.stream().filter(each -> each.isDecided && !each.succeeded).toList();
     if (failed.isEmpty()) {
@@ -318,7 +318,8 @@ final class PackedRefsQueue {
   }
 
   /** Returns false if one of them fails to decide, so that what was written has too much. */
-  private boolean write(List<Waiting> going, RefLocks leader, ParsedRefs packed, PackedEdits edits)
+  private boolean write(
+      List<Waiting> going, LockedRefs leader, ParsedRefs packed, PackedEdits edits)
       throws IOException {
     Path target = leader.besidePackedRefs();
     try {
@@ -405,7 +406,7 @@ final class PackedRefsQueue {
     }
   }
 
-  private void lock(RefLocks leader) throws IOException {
+  private void lock(LockedRefs leader) throws IOException {
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LOCK_WAIT_MILLIS);
     for (long pause = 1;
         !leader.lockPackedRefs();

@@ -15,7 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedEdits;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Transactions;
 import java.io.IOException;
@@ -41,8 +41,8 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * packed-refs}; those that wait at the same time share that.
  */
 final class PackedTransaction implements PackedRefsQueue.Request {
-  private final RefWriter writer;
-  private final RefLocks locks;
+  private final RefUpdater updater;
+  private final LockedRefs locks;
   private final List<ReceiveCommand> commands;
   private final RevWalk walk;
   private final boolean durable;
@@ -50,12 +50,13 @@ final class PackedTransaction implements PackedRefsQueue.Request {
   private final Map<String, Ref> oldValues = new HashMap<>();
   @Nullable private Transactions.Link link;
 
-  PackedTransaction(RefWriter writer, RefLocks locks, List<ReceiveCommand> commands, RevWalk walk) {
-    this.writer = writer;
+  PackedTransaction(
+      RefUpdater updater, LockedRefs locks, List<ReceiveCommand> commands, RevWalk walk) {
+    this.updater = updater;
     this.locks = locks;
     this.commands = commands;
     this.walk = walk;
-    this.durable = writer.isDurable();
+    this.durable = updater.isDurable();
   }
 
   /**
@@ -73,10 +74,10 @@ final class PackedTransaction implements PackedRefsQueue.Request {
       }
     }
     try {
-      writer.write(this, new PackedRefsQueue.Terms(locks, true, durable));
+      updater.write(this, new PackedRefsQueue.Terms(locks, true, durable));
     } finally {
       if (link != null) {
-        writer.writes().transactions().end(link);
+        updater.writes().transactions().end(link);
       }
     }
   }
@@ -94,7 +95,7 @@ final class PackedTransaction implements PackedRefsQueue.Request {
         throw new NameConflicts.RefusedException(command);
       }
     }
-    NameConflicts.underLocks(writer.paths(), commands).refuse(packed);
+    NameConflicts.underLocks(updater.paths(), commands).refuse(packed);
     for (ReceiveCommand command : commands) {
       if (command.getType() == ReceiveCommand.Type.DELETE) {
         edits.remove(command.getRefName(), packed);
@@ -111,7 +112,7 @@ final class PackedTransaction implements PackedRefsQueue.Request {
   @Override
   public void decide() {
     if (link == null) {
-      link = writer.writes().transactions().begin(new TreeMap<>(oldValues));
+      link = updater.writes().transactions().begin(new TreeMap<>(oldValues));
     }
   }
 
@@ -122,7 +123,7 @@ final class PackedTransaction implements PackedRefsQueue.Request {
    */
   @Override
   public void finish() throws IOException {
-    NameConflicts.underLocks(writer.paths(), commands).refuse();
+    NameConflicts.underLocks(updater.paths(), commands).refuse();
   }
 
   @Override

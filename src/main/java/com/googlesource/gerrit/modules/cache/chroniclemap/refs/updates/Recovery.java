@@ -18,9 +18,9 @@ import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.JournalOwner;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Origin;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedEdits;
 import java.io.IOException;
@@ -62,10 +62,10 @@ final class Recovery {
 
   private final UpdatableRefs refs;
   private final RefPaths paths;
-  private final RefWrites writes;
+  private final SharedWrites writes;
   private final RefDisk disk;
 
-  Recovery(UpdatableRefs refs, RefPaths paths, RefWrites writes) {
+  Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
     this.refs = refs;
     this.paths = paths;
     this.writes = writes;
@@ -282,7 +282,7 @@ final class Recovery {
 
   /** Deletes refs as long as the dead process has them locked: while others write, that may end. */
   private void delete(List<String> names, Journal.Found journal) throws IOException {
-    try (RefLocks none = writes.locker().lockNothing(paths)) {
+    try (LockedRefs none = writes.locks().lockNothing(paths)) {
       writes
           .queue()
           .run(

@@ -17,7 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.EmptyRefFolders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedEdits;
@@ -70,12 +70,12 @@ final class RefPacker {
    */
   private static final int PACKED_FOR_ONE_LOOSE = 1000;
 
-  private final RefWriter writer;
+  private final RefUpdater updater;
   private final UpdatableRefs refs;
 
-  RefPacker(RefWriter writer) {
-    this.writer = writer;
-    this.refs = writer.refs();
+  RefPacker(RefUpdater updater) {
+    this.updater = updater;
+    this.refs = updater.refs();
   }
 
   /** A value to be packed. */
@@ -104,11 +104,11 @@ final class RefPacker {
           most += loose;
         }
       }
-      EmptyRefFolders.delete(writer.paths().refsFolder());
+      EmptyRefFolders.delete(updater.paths().refsFolder());
     } catch (IOException | RuntimeException e) {
       logger.atWarning().withCause(e).log("cannot pack the refs of %s", refs.repository());
     } finally {
-      writer.writes().packed(loose, most);
+      updater.writes().packed(loose, most);
       refs.repository().close();
     }
   }
@@ -148,7 +148,7 @@ final class RefPacker {
    * @return one that is loose still as it can't be packed, such as a symbolic one; null if none is
    */
   @Nullable
-  String packUnderLocks(Collection<String> names, RefLocks held) throws IOException {
+  String packUnderLocks(Collection<String> names, LockedRefs held) throws IOException {
     Map<String, Ref> loose = loose(names);
     if (loose.isEmpty()) {
       return null;
@@ -182,7 +182,7 @@ final class RefPacker {
     if (values.isEmpty()) {
       return;
     }
-    try (RefLocks none = writer.writes().locker().lockNothing(writer.paths())) {
+    try (LockedRefs none = updater.writes().locks().lockNothing(updater.paths())) {
       write(none, false, values);
     }
     List<String> names = new ArrayList<>(values.keySet());
@@ -192,9 +192,9 @@ final class RefPacker {
   }
 
   /** Durably: files are deleted for it. */
-  private void write(RefLocks locks, boolean locked, Map<String, Peeled> values)
+  private void write(LockedRefs locks, boolean locked, Map<String, Peeled> values)
       throws IOException {
-    writer.write(
+    updater.write(
         (packed, edits) -> collect(values, locked, packed, edits),
         new PackedRefsQueue.Terms(locks, false, true));
   }
@@ -238,7 +238,7 @@ final class RefPacker {
     for (Map.Entry<String, Peeled> entry : values.entrySet()) {
       String name = entry.getKey();
       Peeled value = entry.getValue();
-      if (!locked && Files.exists(RefPaths.lockOf(writer.paths().loose(name)))) {
+      if (!locked && Files.exists(RefPaths.lockOf(updater.paths().loose(name)))) {
         // Somebody may be deleting it, and have seen already that it is not packed.
         continue;
       }
@@ -262,11 +262,11 @@ final class RefPacker {
       part.put(name, values.get(name));
       entries.add(new Journal.Entry(name, values.get(name).id));
     }
-    try (RefLocks locks = writer.lock(entries, 0)) {
+    try (LockedRefs locks = updater.lock(entries, 0)) {
       prune(part, locks);
     } catch (RefReader.LeftToJGit e) {
       return; // they stay loose
-    } catch (RefLocks.Refused e) {
+    } catch (LockedRefs.Refused e) {
       // Somebody changes one of them. The others need not wait for the next time.
       if (names.size() > 1) {
         int middle = names.size() / 2;
@@ -274,14 +274,14 @@ final class RefPacker {
         pruneOrSkip(names.subList(middle, names.size()), values);
       }
     }
-    writer.paths().deleteEmptyParents(names);
+    updater.paths().deleteEmptyParents(names);
   }
 
   /** With the locks of these refs. */
-  private void prune(Map<String, Peeled> values, RefLocks held) throws IOException {
+  private void prune(Map<String, Peeled> values, LockedRefs held) throws IOException {
     // Asked for under the locks: a ref that was deleted since, and made again, is not in it.
     ParsedRefs packed = refs.reader().packed();
-    NameConflicts.LocksAbove above = NameConflicts.LocksAbove.of(writer.paths(), held.names());
+    NameConflicts.LocksAbove above = NameConflicts.LocksAbove.of(updater.paths(), held.names());
     for (int i = 0; i < held.names().size(); i++) {
       String name = held.names().get(i);
       Peeled value = values.get(name);

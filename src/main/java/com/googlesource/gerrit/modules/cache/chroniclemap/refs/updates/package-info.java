@@ -16,9 +16,9 @@
  * Changes of the refs of a repository: one, many as one, renamings, packing; what a killed process
  * left; and the queue of those who need {@code packed-refs} written.
  *
- * <p>The face is {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefWriter},
- * which makes updates of {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdatableRefs}. To follow one,
- * read {@code FileBatchUpdate}, then {@code LooseTransaction}.
+ * <p>The face is {@link
+ * com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefUpdater}, which makes updates
+ * of {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdatableRefs}. To
+ * follow one, read {@code FileBatchUpdate}, then {@code LooseTransaction}.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;

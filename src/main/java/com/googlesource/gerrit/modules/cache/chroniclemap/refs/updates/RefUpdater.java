@@ -16,8 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
 
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.SharedMode;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
@@ -42,7 +42,7 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * What all updates of one repository's refs need: its files, its settings, its locks, and the queue
  * for {@code packed-refs}. Any thread may call.
  */
-public final class RefWriter {
+public final class RefUpdater {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   private static final Config.SectionParser<Boolean> IS_DURABLE =
@@ -50,7 +50,7 @@ public final class RefWriter {
 
   private final UpdatableRefs refs;
   private final RefPaths paths;
-  private final RefWrites writes;
+  private final SharedWrites writes;
   private final UpdateSettings settings;
   private final Recovery recovery;
 
@@ -59,7 +59,8 @@ public final class RefWriter {
    *
    * @param writes one for all instances of the repository
    */
-  public RefWriter(UpdatableRefs refs, RefPaths paths, RefWrites writes, UpdateSettings settings) {
+  public RefUpdater(
+      UpdatableRefs refs, RefPaths paths, SharedWrites writes, UpdateSettings settings) {
     this.refs = refs;
     this.paths = paths;
     this.writes = writes;
@@ -80,7 +81,7 @@ public final class RefWriter {
     return refs;
   }
 
-  RefWrites writes() {
+  SharedWrites writes() {
     return writes;
   }
 
@@ -144,13 +145,14 @@ public final class RefWriter {
    *
    * @param entries in the order of names
    */
-  RefLocks lock(List<Journal.Entry> entries, long waitMillis) throws IOException, RefLocks.Refused {
+  LockedRefs lock(List<Journal.Entry> entries, long waitMillis)
+      throws IOException, LockedRefs.Refused {
     try {
-      return writes.locker().lock(paths, entries, waitMillis);
-    } catch (RefLocks.Refused e) {
+      return writes.locks().lock(paths, entries, waitMillis);
+    } catch (LockedRefs.Refused e) {
       // Another Gerrit on the same folder may have been killed while this one ran.
       if (recovery.run()) {
-        return writes.locker().lock(paths, entries, waitMillis);
+        return writes.locks().lock(paths, entries, waitMillis);
       }
       throw e;
     }

@@ -16,7 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
 
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocker;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Transactions;
 import java.util.concurrent.Executor;
@@ -28,10 +28,10 @@ import java.util.concurrent.atomic.AtomicInteger;
  * What all that write the refs of one repository folder in this process share, whatever instances
  * of the repository there are.
  */
-public final class RefWrites {
+public final class SharedWrites {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  private final RefLocker locker;
+  private final RefLocks locks;
   private final Transactions transactions = new Transactions();
   private final RefDisk disk;
   private final PackedRefsQueue queue;
@@ -55,9 +55,9 @@ public final class RefWrites {
    * @param writer runs rewrites, each on a thread that nobody interrupts
    * @param background packs
    */
-  public RefWrites(PackedRefsFile file, RefDisk disk, Executor writer, Executor background) {
+  public SharedWrites(PackedRefsFile file, RefDisk disk, Executor writer, Executor background) {
     this.disk = disk;
-    this.locker = new RefLocker(disk);
+    this.locks = new RefLocks(disk);
     this.queue = new PackedRefsQueue(file, disk, writer);
     this.background = background;
   }
@@ -70,8 +70,8 @@ public final class RefWrites {
     }
   }
 
-  public RefLocker locker() {
-    return locker;
+  public RefLocks locks() {
+    return locks;
   }
 
   RefDisk disk() {

@@ -28,7 +28,7 @@ import java.util.concurrent.TimeUnit;
  * for each other, and what it takes may be above or below one another. A name costs a search for
  * each of its folders.
  */
-final class LockTable {
+final class HeldNames {
   /** Guarded by this. */
   private final NavigableSet<String> held = new TreeSet<>();
 
