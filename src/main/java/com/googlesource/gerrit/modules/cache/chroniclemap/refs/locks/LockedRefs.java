@@ -41,38 +41,38 @@ import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 
 /**
- * The locks that one transaction has on its refs: in this process by {@link HeldNames}, against
- * others by git's lock files ({@code NAME.lock}).
+ * The refs that one transaction has locked, with their new values. Threads of this process are
+ * excluded by {@link HeldNames}, other processes by git's lock files ({@code NAME.lock}).
  *
- * <p>A lock file is a hard link to the transaction's {@link Journal}, which tells whose it is after
- * its process was killed. The new value of a ref is written to a file beside the journal and
- * renamed into place while the lock stays: so all locks are held until the last ref has changed,
- * and what could not be completed can be undone.
+ * <p>A lock file is a hard link to the transaction's {@link Journal}, which shows the owner of the
+ * lock after a process was killed. The new value of a ref is written beside the journal and renamed
+ * into place while the lock stays. So all refs stay locked until the last one has changed, and
+ * changes can be undone.
  *
- * <p>Where the journal can't be written, or a ref is on another file system, the lock is a plain
- * file and the new value is written to another one beside it. A single ref is updated just the
- * same. A killed process leaves such a lock for ever, as git and JGit do, so an atomic batch has to
- * be written in another way ({@link #isPlain}).
+ * <p>The lock is a plain file if the journal can't be written, or the ref is on another file
+ * system. The new value is then written beside the lock. This is as good for the update of a single
+ * ref. But a killed process leaves a plain lock for ever, as git and JGit do, so an atomic batch
+ * needs another way ({@link #isPlain}).
  *
- * <p>For one thread at a time: that of the writer, or while it waits that of the {@link
- * PackedRefsQueue}. All it costs grows with the refs of the transaction.
+ * <p>For one thread at a time: that of the writer or, while it waits, that of the {@code
+ * PackedRefsQueue}. All costs grow with the refs of the transaction.
  */
 public final class LockedRefs implements Closeable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** How often a folder is made that another process deletes because it is empty. */
+  /** How often to make a folder that other processes delete because it is empty. */
   private static final int FOLDER_ATTEMPTS = 20;
 
-  /** How long threads of this process are waited for in any case. */
+  /** The minimum wait for threads of this process. */
   private static final long LEAST_WAIT_MILLIS = 1000;
 
   private static final long FIRST_PAUSE_MILLIS = 1;
   private static final long LONGEST_PAUSE_MILLIS = 200;
 
-  /** Makes names of files that belong to no journal. */
+  /** Numbers the files that belong to no journal. */
   private static final AtomicLong COUNT = new AtomicLong();
 
-  /** The same for two processes never: in containers their numbers repeat. */
+  /** Differs between processes even in containers, where PIDs repeat. */
   private static final String PROCESS = UUID.randomUUID().toString();
 
   /**
@@ -87,27 +87,27 @@ public final class LockedRefs implements Closeable {
   private final RefLocks refLocks;
   private final List<String> names;
 
-  /** Null where none can be written: all locks are plain files then. */
+  /** Null if no journal can be written. Then all locks are plain files. */
   @Nullable private final Journal journal;
 
-  /** Those of the refs, in the order of the names. */
+  /** The locks of the refs, in the order of names. */
   private final List<Lock> locks = new ArrayList<>();
 
-  /** Folders that were made for locks. */
+  /** The folders that this transaction made for locks. */
   private final Set<Path> newFolders = new HashSet<>();
 
-  /** A new value that is written and not in place. */
+  /** A new value that is written but not published. */
   private record Value(Path file, byte[] content) {}
 
-  /** New values, by the number of the name; null where there is none. */
+  /** Unpublished values by the ref's index in the names; null where there is none. */
   private final Value[] values;
 
   @Nullable private Lock packedLock;
 
-  /** Whether all files of this transaction could be deleted. */
+  /** Whether all files of this transaction could be deleted so far. */
   private boolean isUnlocked = true;
 
-  /** Whether there is a lock that is no link to the journal. */
+  /** Whether a lock is not a link to the journal. */
   private boolean isPlain;
 
   private boolean isDurable;
@@ -123,7 +123,7 @@ public final class LockedRefs implements Closeable {
     this.values = new Value[names.size()];
   }
 
-  /** Some refs could not be locked: another one has a lock. */
+  /** Thrown if another lock holder has one of the refs. */
   public static final class Refused extends Exception {
     private static final long serialVersionUID = 1;
 
@@ -135,14 +135,15 @@ public final class LockedRefs implements Closeable {
     }
 
     /**
-     * The ref whose lock is another one's; the first one, where a thread of this process has it.
+     * The ref that is locked. If a thread of this process holds any of the names, this is the first
+     * name.
      */
     public String name() {
       return name;
     }
   }
 
-  /** As {@link RefLocks#lock}. */
+  /** See {@link RefLocks#lock}. */
   static LockedRefs lock(
       RefPaths paths, RefLocks refLocks, List<Journal.Entry> entries, long waitMillis)
       throws IOException, Refused {
@@ -188,7 +189,7 @@ public final class LockedRefs implements Closeable {
       if (refused == null) {
         return;
       }
-      // None is kept while others are waited for: these may want it.
+      // Keeps no lock while it waits, as the other holder may need that one.
       unlockFiles();
       if (System.nanoTime() - end >= 0) {
         throw new Refused(refused);
@@ -201,7 +202,10 @@ public final class LockedRefs implements Closeable {
     }
   }
 
-  /** Returns the name that another one has locked, or null if all are locked now. */
+  /**
+   * Locks the files. Returns the name that another holder has locked, or null if all are locked
+   * now.
+   */
   @Nullable
   private String tryLockFiles() throws IOException {
     for (String name : names) {
@@ -214,19 +218,19 @@ public final class LockedRefs implements Closeable {
     return null;
   }
 
-  /** Returns null if the file is there already. */
+  /** Returns null if the lock file exists. */
   @Nullable
   private Lock tryLock(Path file) throws IOException {
     for (int attempt = 1; ; attempt++) {
       try {
-        // Cheaper than the exception, where a new change needs a folder of its own.
+        // This check is cheaper than an exception. A new change needs a new folder.
         if (!isBesideLast(file) && !file.getParent().toFile().isDirectory()) {
           disk.makeFolders(file.getParent());
           newFolders.add(file.getParent());
         }
         return journal == null ? create(file, null) : link(file);
       } catch (IOException e) {
-        // A folder above may just have been deleted, as it was empty.
+        // Another process may have deleted the empty folder.
         if (attempt == FOLDER_ATTEMPTS || (journal != null && !Files.exists(journal.file()))) {
           throw e;
         }
@@ -234,7 +238,7 @@ public final class LockedRefs implements Closeable {
     }
   }
 
-  /** Whether the folder is there for certain, as it has a lock of this transaction. */
+  /** Whether the folder certainly exists, as the previous lock is in it. */
   private boolean isBesideLast(Path file) {
     return !locks.isEmpty() && locks.getLast().file.getParent().equals(file.getParent());
   }
@@ -246,19 +250,19 @@ public final class LockedRefs implements Closeable {
       disk.link(file, journal.file());
       return lock;
     } catch (FileAlreadyExistsException e) {
-      // A network file system may have lost its answer to a call that made it.
+      // A network file system may have made the link and lost its answer.
       return isOwn(lock) ? lock : null;
     } catch (NoSuchFileException e) {
       throw e;
     } catch (UnsupportedOperationException | FileSystemException e) {
-      // A file system without hard links, with too few of them, or another one than the journal's.
+      // The file system has no hard links or no more for this file, or it is not the journal's.
       return create(file, e);
     }
   }
 
   /**
-   * Makes a lock that is a plain file, as git's are: it is as good as a link while this process
-   * lives, but nobody can tell afterwards whose it was.
+   * Makes a lock that is a plain file, like git's. Once this process is dead, nobody can tell whose
+   * lock it was.
    */
   @Nullable
   private Lock create(Path file, @Nullable Exception why) throws IOException {
@@ -277,7 +281,7 @@ public final class LockedRefs implements Closeable {
       lock = new Lock(file, key(file));
     } finally {
       if (lock == null) {
-        delete(file); // else it would be taken for the lock of somebody else
+        delete(file); // else nobody would ever delete it
       }
     }
     isPlain = true;
@@ -293,8 +297,8 @@ public final class LockedRefs implements Closeable {
   }
 
   /**
-   * Whether a lock is there and is this transaction's. Somebody may have deleted it, and somebody
-   * else made one: by hand, or on another machine where this process was taken for dead.
+   * Whether a lock file exists and is this transaction's. Somebody may have deleted it by hand, or
+   * on another machine where this process was taken for dead, and the ref may be locked again.
    */
   private boolean isOwn(Lock lock) {
     try {
@@ -306,22 +310,22 @@ public final class LockedRefs implements Closeable {
     }
   }
 
-  /** Whether the ref is locked by this transaction still. */
+  /** Whether this transaction still has the lock of a ref. */
   public boolean isLocked(int number) {
     return isOwn(locks.get(number));
   }
 
   /**
-   * Locks {@code packed-refs} in this transaction's name.
+   * Locks {@code packed-refs} for this transaction.
    *
-   * @return false if another one has it locked
+   * @return false if there is another lock holder
    */
   public boolean lockPackedRefs() throws IOException {
     packedLock = tryLock(RefPaths.lockOf(paths.packedRefs()));
     return packedLock != null;
   }
 
-  /** Lets {@code packed-refs} go, if it is locked. */
+  /** Unlocks {@code packed-refs}, if it is locked. */
   public void unlockPackedRefs() {
     if (packedLock != null) {
       delete(packedLock.file);
@@ -336,15 +340,15 @@ public final class LockedRefs implements Closeable {
         : journal.beside("packed");
   }
 
-  /** A file that is no ref for anybody, wherever it is. */
+  /** A file that neither git nor JGit takes for a ref, in any folder. */
   private static Path plainFileIn(Path folder) {
     return folder.resolve(
         ".cache-chroniclemap-" + PROCESS + "-" + COUNT.incrementAndGet() + RefPaths.LOCK);
   }
 
   /**
-   * Whether there are locks of which nobody can tell whose they are if the process is killed: so
-   * the transaction could not be completed.
+   * Whether a lock is a plain file. Recovery could not complete this transaction if the process
+   * were killed.
    */
   public boolean isPlain() {
     return isPlain;
@@ -356,7 +360,7 @@ public final class LockedRefs implements Closeable {
 
   // ---- new values
 
-  /** Writes the new value of a ref, which {@link #publish} puts into place. */
+  /** Writes the new value of a ref, which {@link #publish} renames into place. */
   public void write(int number, ObjectId id) throws IOException {
     byte[] line = new byte[Constants.OBJECT_ID_STRING_LENGTH + 1];
     id.copyTo(line, 0);
@@ -364,7 +368,7 @@ public final class LockedRefs implements Closeable {
     write(number, line);
   }
 
-  /** Writes the new content of a loose ref. */
+  /** Writes the new content of a loose ref, which {@link #publish} renames into place. */
   public void write(int number, byte[] content) throws IOException {
     Lock lock = locks.get(number);
     // A plain lock may be on another file system than the journal.
@@ -376,12 +380,12 @@ public final class LockedRefs implements Closeable {
     disk.write(file, content);
   }
 
-  /** Has the disk keep the new values that were written. */
+  /** Syncs the written values. */
   public void syncValues() throws IOException {
     disk.syncFiles(written());
   }
 
-  /** Has the disk keep one that was written. */
+  /** Syncs one written value. */
   public void syncValue(int number) throws IOException {
     disk.syncFiles(List.of(values[number].file));
   }
@@ -391,26 +395,26 @@ public final class LockedRefs implements Closeable {
   }
 
   /**
-   * Decides that the new values are put into place. Not for plain locks.
+   * Decides that the new values are published. Not for plain locks.
    *
    * @param durable whether the decision has to survive a crash of the machine
-   * @throws IOException if it can't be decided; then the decision must be taken back
+   * @throws IOException if the decision failed; then {@link #undecide} must follow
    */
   public void decide(boolean durable) throws IOException {
     isDurable = durable;
     journal.decide(durable, written(), durable ? folders() : List.of());
   }
 
-  /** Takes the decision back, if there was one: all refs have their old values again. */
+  /** Takes the decision back, if there is one. All refs must have their old values again. */
   public void undecide() throws IOException {
     journal.undecide(isDurable);
   }
 
   /**
-   * Puts a new value into the place of its loose ref.
+   * Renames a new value into the place of its loose ref.
    *
-   * @throws IOException if it can't be, as where a folder that is not empty has its name, or where
-   *     the ref is not locked any more
+   * @throws IOException if a folder that is not empty has the ref's name, if the lock was lost, or
+   *     if the disk fails
    */
   public void publish(int number) throws IOException {
     checkLocked(number);
@@ -419,7 +423,7 @@ public final class LockedRefs implements Closeable {
     try {
       disk.renameOverEmptyFolders(value.file, target);
     } catch (NoSuchFileException e) {
-      // A network file system may have lost its answer to a call that renamed it.
+      // A network file system may have renamed the file and lost its answer.
       if (Files.exists(value.file)
           || !Arrays.equals(value.content, Files.readAllBytes(target.toPath()))) {
         throw e;
@@ -429,9 +433,9 @@ public final class LockedRefs implements Closeable {
   }
 
   /**
-   * Deletes the file of a loose ref, if it is there.
+   * Deletes the file of a loose ref, if it exists.
    *
-   * @throws IOException if it can't be deleted, or if the ref is not locked any more
+   * @throws IOException if the lock was lost, or if the disk fails
    */
   public void deleteLoose(int number) throws IOException {
     checkLocked(number);
@@ -439,8 +443,8 @@ public final class LockedRefs implements Closeable {
   }
 
   /**
-   * Checks that the ref is locked by this transaction still: somebody may have deleted the lock
-   * file, and the ref may then be anybody's.
+   * Checks that this transaction still has the lock of a ref. If somebody has deleted the lock
+   * file, another process may be changing the ref.
    */
   public void checkLocked(int number) throws IOException {
     if (!isLocked(number)) {
@@ -450,12 +454,12 @@ public final class LockedRefs implements Closeable {
     }
   }
 
-  /** Has the disk keep which refs there are in the folders of this transaction's refs. */
+  /** Syncs the folders of this transaction's refs. */
   public void syncFolders() throws IOException {
     disk.syncFolders(folders());
   }
 
-  /** Those of the locks, and of new ones also all that are above them, as far as {@code refs/}. */
+  /** The folders of the locks. A new folder comes with all folders above it up to {@code refs/}. */
   private Set<Path> folders() {
     Path top = paths.refsFolder().toPath();
     Set<Path> folders = new LinkedHashSet<>();
@@ -475,7 +479,7 @@ public final class LockedRefs implements Closeable {
     return folders;
   }
 
-  // ---- the end
+  // ---- unlock
 
   private void unlockFiles() {
     locks.forEach(lock -> delete(lock.file));
@@ -492,7 +496,7 @@ public final class LockedRefs implements Closeable {
     }
   }
 
-  /** A lock that stays keeps everybody out, so a failure is not taken at its word. */
+  /** Deletes a file in up to two attempts, as a lock that stays excludes everybody for ever. */
   private void deleteTwice(Path file) throws IOException {
     try {
       disk.delete(file);
@@ -501,7 +505,7 @@ public final class LockedRefs implements Closeable {
     }
   }
 
-  /** Lets all go. What was written and not put into place is removed. */
+  /** Unlocks all and deletes the values that were not published. */
   @Override
   public void close() {
     if (closed) {

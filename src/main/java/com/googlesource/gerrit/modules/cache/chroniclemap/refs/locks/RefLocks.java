@@ -23,8 +23,8 @@ import java.util.List;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
- * Locks the refs of one repository folder for all who write them in this process, whatever
- * instances of the repository there are. Any thread may call.
+ * The locks of the refs of one repository folder, for all writers in this process and all instances
+ * of the repository. Any thread may call.
  */
 public final class RefLocks implements Closeable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -33,22 +33,18 @@ public final class RefLocks implements Closeable {
   private final HeldNames held = new HeldNames();
 
   /**
-   * Shows that this process lives while it has journals, and is kept for the next ones for some
-   * seconds. Guarded by this.
+   * Shows that this process lives while it has journals. Kept some seconds for the next journals.
+   * Guarded by this.
    */
   @Nullable private JournalOwner owner;
 
-  /** Whether the owner was used since the last look. Guarded by this. */
+  /** Whether the owner was used since the last {@link #closeUnused}. Guarded by this. */
   private boolean used;
 
-  /** Whether the log says that there can be no journals. Guarded by this. */
+  /** Whether the log has a warning that locks are plain files. Guarded by this. */
   private boolean warned;
 
-  /**
-   * Makes it; takes nothing of the disk yet.
-   *
-   * @param disk by which files are changed
-   */
+  /** Makes the locks of a repository without touching the disk. */
   public RefLocks(RefDisk disk) {
     this.disk = disk;
   }
@@ -64,10 +60,10 @@ public final class RefLocks implements Closeable {
   /**
    * Locks refs.
    *
-   * @param entries in the order of their names, each once
-   * @param waitMillis how long to wait for other processes; threads of this one are waited for, a
-   *     second at least
-   * @throws LockedRefs.Refused if one of them is locked by another one; none is locked then
+   * @param entries in the order of names, each name once
+   * @param waitMillis how long to wait for other lock holders; for threads of this process, the
+   *     wait is a second at least
+   * @throws LockedRefs.Refused if there is another lock holder of a ref; none is locked then
    * @throws IOException if a lock can't be made; none is locked then
    */
   public LockedRefs lock(RefPaths paths, List<Journal.Entry> entries, long waitMillis)
@@ -75,7 +71,7 @@ public final class RefLocks implements Closeable {
     return LockedRefs.lock(paths, this, entries, waitMillis);
   }
 
-  /** Begins a transaction that locks no ref, for one that writes {@code packed-refs} alone. */
+  /** Begins a transaction without refs, for a writer of {@code packed-refs} alone. */
   public LockedRefs lockNothing(RefPaths paths) throws IOException {
     try {
       return lock(paths, List.of(), 0);
@@ -85,10 +81,10 @@ public final class RefLocks implements Closeable {
   }
 
   /**
-   * Begins the journal of a transaction; to be given to {@link #end}.
+   * Begins the journal of a transaction, which has to end with {@link #end}.
    *
-   * @param folder is made if it is not there
-   * @return null if none can be written there
+   * @param folder made if it is missing
+   * @return null if no journal can be written
    */
   @Nullable
   Journal begin(Path folder, List<Journal.Entry> entries) {
@@ -110,10 +106,10 @@ public final class RefLocks implements Closeable {
 
   private synchronized JournalOwner owner(Path folder) throws IOException {
     if (owner != null && !owner.isThere()) {
-      // Somebody has deleted the folder, with the repository perhaps, which may have been made
-      // again
-      // since. Journals without their owner's file would be taken for those of a dead process. The
-      // old owner goes with the last of its journals: until then others must know that it lives.
+      // The folder was deleted, perhaps with the repository, and may have been made again. Journals
+      // without an owner file would be taken for those of a dead process, so there must be a new
+      // owner. The old owner stays until the last of its journals ends, as others must know that it
+      // lives.
       if (owner.inUse == 0) {
         close(owner);
       }
@@ -133,7 +129,7 @@ public final class RefLocks implements Closeable {
         e);
   }
 
-  /** Says in the log, once, that a lock can't be a link to its journal. */
+  /** Warns, once, that a lock can't be a link to its journal. */
   void warnOfPlainLock(Path lock, Exception why) {
     warn("cannot make " + lock + " as a hard link to a file of its repository", why);
   }
@@ -151,8 +147,8 @@ public final class RefLocks implements Closeable {
   /**
    * Ends a transaction.
    *
-   * @param isUnlocked whether none of its locks is left; else the journal stays, and the next
-   *     process deletes them
+   * @param isUnlocked whether all of its locks are deleted. Otherwise the journal stays, and
+   *     recovery by the next process deletes the rest
    */
   void end(Journal journal, boolean isUnlocked) {
     if (isUnlocked) {
@@ -168,7 +164,7 @@ public final class RefLocks implements Closeable {
     }
   }
 
-  /** Deletes the owner's file if nobody has used it since this was last called. */
+  /** Deletes the owner file if no transaction used it since the last call. */
   public synchronized void closeUnused() {
     if (owner != null && owner.inUse == 0 && !used) {
       close(owner);
@@ -177,7 +173,7 @@ public final class RefLocks implements Closeable {
     used = false;
   }
 
-  /** Deletes the owner's file unless it is in use. */
+  /** Deletes the owner file unless it is in use. */
   @Override
   public void close() {
     closeUnused();
