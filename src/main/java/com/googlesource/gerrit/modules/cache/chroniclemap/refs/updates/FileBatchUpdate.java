@@ -46,18 +46,19 @@ import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
- * Changes several refs. An atomic batch is one {@link LooseTransaction}; one that is not, and one
- * of a single command, is one update after the other, as in JGit.
+ * A batch update of refs that are in files. An atomic batch of several commands is a {@link
+ * LooseTransaction} or a {@link PackedTransaction}. The commands of any other batch are updates of
+ * single refs, one after the other, as in JGit.
  *
- * <p>The verdicts, their order and their messages are JGit's.
+ * <p>The results, their order and their messages are JGit's.
  */
 final class FileBatchUpdate extends BatchRefUpdate {
   /** As long as JGit tries to lock the refs of a batch. */
   private static final long LOCK_WAIT_MILLIS = 3100;
 
   /**
-   * Above, one rewrite of {@code packed-refs} costs less than as many loose files, which would have
-   * to be packed soon.
+   * Above this number of refs, one rewrite of {@code packed-refs} costs less than the loose files,
+   * which would soon have to be packed.
    */
   static final int MANY = 1000;
 
@@ -97,10 +98,10 @@ final class FileBatchUpdate extends BatchRefUpdate {
     }
   }
 
-  /** Returns false if JGit must do it; then nothing has happened. */
+  /** Returns false if JGit must execute the batch. Nothing has happened then. */
   private boolean executeHere(RevWalk walk, List<ReceiveCommand> pending) throws IOException {
     try {
-      // JGit lists all refs for this, HEAD among them.
+      // JGit lists all refs for this check, HEAD among them.
       refs.sawRefs();
       checkNames(pending);
       if (hasObjects(walk, pending) && isFastForward(walk, pending)) {
@@ -115,7 +116,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
     }
   }
 
-  /** Refuses by the content of {@code packed-refs} what its attributes say is in conflict. */
+  /** Refuses name conflicts. If attributes are not trusted, the content has to confirm them. */
   private void checkNames(List<ReceiveCommand> pending) throws IOException {
     RefReader early = refs.earlyReader();
     RefReader reader = refs.reader();
@@ -187,7 +188,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
       lockFailure(pending.get(0));
       return;
     } finally {
-      // Those of refs that were deleted or packed, and of locks: of loose refs they are not empty.
+      // Deleted and packed refs and locks leave empty folders. Those of loose refs are not empty.
       updater.paths().deleteEmptyParents(names);
     }
     refs.wrote();
@@ -204,7 +205,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
     boolean rewrites = updater.isAtomicByRewrite() || sorted.size() > MANY || areNested;
     if (!rewrites) {
       try (LockedRefs locks = updater.lock(entries, LOCK_WAIT_MILLIS)) {
-        // Where locks can't be told whose they are, nobody could finish it for a killed process.
+        // Recovery could not complete a batch whose locks are plain files.
         rewrites = locks.isPlain();
         if (!rewrites) {
           new LooseTransaction(updater, locks, sorted, updater.isDurable(config)).run();
@@ -213,7 +214,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
     }
     if (rewrites) {
       if (areNested) {
-        // Where a folder takes the place of a ref, no file may be in the way of the locks.
+        // Where a folder takes the place of a ref, the loose file would be in the way of the locks.
         updater.packer().pack(names);
       }
       try (LockedRefs locks = updater.lock(entries, LOCK_WAIT_MILLIS)) {
@@ -236,20 +237,20 @@ final class FileBatchUpdate extends BatchRefUpdate {
     reject(command, LOCK_FAILURE, null);
   }
 
-  /** Rejects one command, and so all. */
+  /** Rejects one command, and with it the whole batch. */
   private void reject(
       ReceiveCommand command, ReceiveCommand.Result result, @Nullable String message) {
     command.setResult(result, message);
     ReceiveCommand.abort(getCommands());
   }
 
-  /** As in JGit a log that can't be written changes nothing: the refs have changed. */
+  /** As in JGit, the batch does not fail if a log can't be written: the refs have changed. */
   private void writeLogs(List<ReceiveCommand> commands, StoredConfig config) {
     for (ReceiveCommand command : commands) {
       try {
         writeLog(command, config);
       } catch (IOException e) {
-        // Next one.
+        // The next log may be written.
       }
     }
   }

@@ -35,11 +35,11 @@ import org.eclipse.jgit.lib.StoredConfig;
 import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
- * Changes one ref. The ref's lock is taken, its value read from the files under the lock, and the
- * new value renamed into place: one step for all who read, in whatever process. A deletion that has
- * to take a line out of {@code packed-refs} goes through the {@link PackedRefsQueue}.
+ * The update of one ref that is in files. It locks the ref, reads the value from the files, and
+ * renames the new value into place. Readers in all processes see this as one step. A deletion goes
+ * through the {@link PackedRefsQueue}, as the ref may have a line in {@code packed-refs}.
  *
- * <p>Costs the same whatever the size of the repository, but for a deletion of a packed ref.
+ * <p>The cost does not grow with the repository, unless {@code packed-refs} is read or rewritten.
  */
 final class FileRefUpdate extends RefUpdate {
   private final RefUpdater updater;
@@ -48,10 +48,10 @@ final class FileRefUpdate extends RefUpdate {
   private boolean dereferences;
   @Nullable private LockedRefs locks;
 
-  /** What the files say of the ref, while it is locked. */
+  /** The ref as the files have it, read under the lock; null if there is none. */
   @Nullable private Ref found;
 
-  /** What was read under the lock if the ref is not loose: files around it, and the list. */
+  /** What was read under the lock if the ref is not loose: files around it, and packed refs. */
   @Nullable private NameConflicts conflicts;
 
   @Nullable private ParsedRefs packed;
@@ -115,7 +115,7 @@ final class FileRefUpdate extends RefUpdate {
     }
   }
 
-  /** Whether what was read under the lock leaves no room for a new ref of this name. */
+  /** Whether other refs or locks are in the way of a new ref of this name. */
   private boolean isInConflict() throws IOException {
     if (found != null) {
       return false;
@@ -163,7 +163,7 @@ final class FileRefUpdate extends RefUpdate {
   private void log(String message, boolean deref) throws IOException {
     StoredConfig config = refs.repository().getConfig();
     boolean force = isForceRefLog();
-    // The log of a symbolic ref is written too if it leads to the one that changes.
+    // An update through a symbolic ref is logged if either of the two refs has a log.
     if (updater.isLogged(getRef().getName(), force, config)
         || (deref && updater.isLogged(getRef().getLeaf().getName(), force, config))) {
       ReflogWriter unused = new ReflogWriter(refs.jgit(), force).log(this, message, deref);
@@ -178,13 +178,13 @@ final class FileRefUpdate extends RefUpdate {
     try {
       locks.publish(0);
     } catch (IOException e) {
-      // A folder that others have made, with refs in it, has the name.
+      // Others have made a folder of this name, with refs in it.
       return Result.LOCK_FAILURE;
     }
     if (durable) {
       locks.syncFolders();
     }
-    // Before listeners are told: they may want to change it too.
+    // Listeners, which are told next, may want to change the ref too.
     unlock();
     refs.wrote();
     if (found == null || !found.getStorage().isLoose()) {
@@ -222,7 +222,7 @@ final class FileRefUpdate extends RefUpdate {
     if (durable) {
       locks.syncFolders();
     }
-    unlock(); // the lock file is in a folder that may have to go
+    unlock(); // else the lock file would keep the folder
     RefPaths.deleteEmptyParents(updater.paths().loose(name), name);
     refs.wrote();
     return status;
@@ -248,7 +248,7 @@ final class FileRefUpdate extends RefUpdate {
       edits.remove(name, packed);
     }
 
-    /** Last the loose file: until it goes the ref is there, with its value. */
+    /** Deletes the loose file last, as it holds the ref's value until the deletion is complete. */
     @Override
     public void finish() throws IOException {
       updater.deleteLog(name);

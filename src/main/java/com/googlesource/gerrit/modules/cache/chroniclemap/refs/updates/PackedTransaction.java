@@ -32,13 +32,13 @@ import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
- * Changes several refs as one by a rewrite of {@code packed-refs}: also other processes see all of
- * it or nothing, and a killed one leaves nothing half done. For batches of very many refs, for
- * those in which a folder takes the place of a ref or the other way round, and for whoever asks for
- * it.
+ * A transaction that changes several refs by one rewrite of {@code packed-refs}. Other processes
+ * see all of it or nothing too, and a killed process leaves nothing half done. It serves batches of
+ * very many refs, batches in which a folder takes the place of a ref or the other way round, and
+ * those for which the settings or plain locks require it.
  *
- * <p>The refs are locked and none of them is loose. Costs grow with the size of {@code
- * packed-refs}; those that wait at the same time share that.
+ * <p>The refs are locked, and none of them is loose. The cost grows with the size of {@code
+ * packed-refs}. Concurrent transactions share a rewrite.
  */
 final class PackedTransaction implements PackedRefsQueue.Request {
   private final RefUpdater updater;
@@ -60,10 +60,10 @@ final class PackedTransaction implements PackedRefsQueue.Request {
   }
 
   /**
-   * Does it all.
+   * Runs the transaction.
    *
    * @throws NameConflicts.RefusedException if a ref is not as its command expects
-   * @throws IOException if it failed; then nothing has changed, but where what is suppressed in the
+   * @throws IOException if the transaction failed. No ref has changed then, unless a suppressed
    *     exception says so
    */
   void run() throws IOException {
@@ -106,8 +106,9 @@ final class PackedTransaction implements PackedRefsQueue.Request {
   }
 
   /**
-   * The file changes all at once. But who reads now may have read a loose file just before that was
-   * deleted, and would see the old value of that ref with the new ones of others.
+   * Has readers see the old values until the end. The file changes at once, but a reader may have
+   * read a loose file just before its deletion. Such a reader would mix one old value with new
+   * ones.
    */
   @Override
   public void decide() {
@@ -117,9 +118,9 @@ final class PackedTransaction implements PackedRefsQueue.Request {
   }
 
   /**
-   * Looks again. Native git looks for refs and not for locks: whoever has locked a ref above or
-   * below a new one since {@link #collect} may have done so before the new one could be seen, and
-   * is kept out by nothing when its lock is gone.
+   * Checks for conflicts again. Native git looks for refs and not for locks: since {@link
+   * #collect}, it may have locked a ref above or below a new one that it could not see yet. Once
+   * the lock of the new ref is gone, nothing would stop native git.
    */
   @Override
   public void finish() throws IOException {
