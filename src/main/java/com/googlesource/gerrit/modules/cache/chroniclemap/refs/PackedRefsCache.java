@@ -66,13 +66,14 @@ import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.RefDatabase;
 
 /**
- * The parsed ref lists of all repositories in this process.
+ * The cache of the parsed ref lists of all repositories in this process.
  *
- * <p>The cache can be used as soon as it is made, and opens its store at the first lookup. Lists
- * are kept in memory only if there can be no store: another process uses the folder, a flag of the
- * Java virtual machine is missing, or the disk is full. A closed cache still answers, from memory.
+ * <p>The cache can be used as soon as it is made, and opens its store at the first lookup. Without
+ * a store, lists are kept in memory only. There is no store if another process uses the folder, a
+ * flag of the Java virtual machine is missing, or the disk is full. A closed cache still answers,
+ * from memory.
  *
- * <p>Safe for any thread.
+ * <p>Any thread may call.
  */
 public final class PackedRefsCache implements AutoCloseable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -194,7 +195,7 @@ public final class PackedRefsCache implements AutoCloseable {
         new FileRefDatabase(repository, jgit, file, shared, updates, failures));
   }
 
-  /** Makes a writer, whose journals are closed when it is garbage, as only its users hold it. */
+  /** Makes a writer. Its journals are closed when it is garbage, as only its users hold it. */
   private SharedWrites newWrites(PackedRefsFile file) {
     SharedWrites made = new SharedWrites(file, new RefDisk(), writer, packing);
     RefLocks locks = made.locks();
@@ -227,7 +228,8 @@ public final class PackedRefsCache implements AutoCloseable {
   }
 
   /**
-   * The path of the file. A link in its own place is not followed, as a rewrite replaces the link.
+   * Returns the path of {@code packed-refs}. A link there is not followed, as a rewrite replaces
+   * it.
    */
   private static File packedRefs(File gitFolder) {
     File folder;
@@ -398,8 +400,8 @@ public final class PackedRefsCache implements AutoCloseable {
   }
 
   /**
-   * Whether another user can use this cache. It must not be closed, and must either have its store,
-   * not be opened yet, or need no store.
+   * Whether another user can use this cache. A closed cache can't be used, nor one that needs a
+   * store and could not open it.
    */
   public boolean isOfUse() {
     ListTiers lists = tiers;

@@ -30,8 +30,8 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Syncs files and folders to disk, many at the same time. A journalling file system then commits
- * them together, while one sync after another would wait for a commit each.
+ * Makes files and folders durable: syncs them to disk, many at the same time. A journalling file
+ * system then commits them together, while one sync after another would wait for a commit each.
  */
 final class Durable {
   /** How many syncs run at the same time. */

@@ -25,8 +25,8 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>A held name also excludes other threads from the names above and below it, so two threads
  * can't make {@code x} and {@code x/y}. A thread takes all its names in one call, so there is no
- * deadlock. These names may be above or below one another. To take a name costs a search for each
- * of its folders. Any thread may call.
+ * deadlock. The names of one call may be above or below one another. To take a name costs a search
+ * for each of its folders. Any thread may call.
  */
 final class HeldNames {
   /** Guarded by this. */

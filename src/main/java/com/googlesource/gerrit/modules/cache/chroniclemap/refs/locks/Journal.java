@@ -35,8 +35,8 @@ import org.eclipse.jgit.lib.ObjectId;
 
 /**
  * The journal of one ref transaction: a file that names the refs and their new values while the
- * transaction runs. If the process is killed, recovery by another one ({@code Recovery}) completes
- * the transaction or removes its locks.
+ * transaction runs. If the process is killed, recovery by another process ({@code Recovery})
+ * completes the transaction or removes its locks.
  *
  * <p>The steps of a transaction, and what each leaves on disk:
  *
@@ -228,7 +228,7 @@ public final class Journal implements Closeable {
   /**
    * The journal of another process, as read from its file.
    *
-   * @param origin where the process ran; null if the text does not tell
+   * @param origin where the process ran; null if the text lacks it
    * @param entries the refs; empty if the text is incomplete
    * @param decided whether the transaction was decided, durably or not
    * @param durable whether it was decided durably

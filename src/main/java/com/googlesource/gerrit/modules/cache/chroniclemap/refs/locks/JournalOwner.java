@@ -150,7 +150,7 @@ public final class JournalOwner implements Closeable {
         : null;
   }
 
-  /** What tells the file from another one of its name; null if there is no file. */
+  /** The file key, which a later file of this name does not have; null if there is no file. */
   @Nullable
   private static Object key(Path file) throws IOException {
     try {
@@ -173,7 +173,7 @@ public final class JournalOwner implements Closeable {
     try {
       return key.equals(key(file));
     } catch (IOException e) {
-      return true; // the disk does not tell; assume the usual
+      return true; // unknown after this error; most likely
     }
   }
 

@@ -54,7 +54,7 @@ import org.eclipse.jgit.lib.ObjectId;
  * ref. But a killed process leaves a plain lock for ever, as git and JGit do, so an atomic batch
  * needs another way ({@link #isPlain}).
  *
- * <p>For one thread at a time: that of the writer or, while it waits, that of the {@code
+ * <p>For one thread at a time: that of the writer or, while the writer waits, that of the {@code
  * PackedRefsQueue}. All costs grow with the refs of the transaction.
  */
 public final class LockedRefs implements Closeable {
@@ -78,7 +78,7 @@ public final class LockedRefs implements Closeable {
   /**
    * A lock file.
    *
-   * @param key what tells a plain file from another one of its name; null for a link to the journal
+   * @param key of a plain file, which a later file of its name does not have; null for a link
    */
   private record Lock(Path file, @Nullable Object key) {}
 

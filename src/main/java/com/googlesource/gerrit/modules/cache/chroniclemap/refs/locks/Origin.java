@@ -22,7 +22,7 @@ import java.util.Set;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
- * The origin of a journal: where its process runs. Others need it to know whether that is dead.
+ * The origin of a journal: where its process runs, by which recovery decides whether that is dead.
  *
  * @param boot the boot id of the running system, which all of its containers share; {@code unknown}
  *     if there is no such id, or if files can't be locked, so that nobody can know whether the
@@ -106,7 +106,7 @@ public record Origin(String boot, String machine, boolean isLocal) {
    * an earlier boot is dead if the file system is local to both, or if it ran on this machine.
    * Nobody here can know about a process on another machine.
    *
-   * @param origin null if no journal tells. Then the process is dead if the file system is local.
+   * @param origin null if no journal has it. Then the process is dead if the file system is local.
    *     On a shared one it has no locks, as the origin is synced before the first lock
    * @param folder the folder that both processes use
    */

@@ -163,7 +163,7 @@ final class Recovery {
     }
   }
 
-  /** Returns the origin of journals of one process; null if none of them tells. */
+  /** Returns the origin of the journals of one process; null if none of them has it. */
   @Nullable
   private static Origin origin(List<Journal.Found> journals) {
     return journals.stream()
