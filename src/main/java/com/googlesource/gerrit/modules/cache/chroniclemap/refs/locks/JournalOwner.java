@@ -173,7 +173,7 @@ public final class JournalOwner implements Closeable {
     try {
       return key.equals(key(file));
     } catch (IOException e) {
-      return true; // unknown after this error; most likely
+      return true; // the error leaves this open, so assume that it is
     }
   }
 
