@@ -19,7 +19,7 @@ import java.io.File;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 
-/** A counter of lookups that JGit answered because this package failed. Safe for any thread. */
+/** A counter of lookups that JGit answered because this package failed. Any thread may call. */
 final class Failures {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 

@@ -21,8 +21,8 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.FileCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefWriter;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefWrites;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefUpdater;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.SharedWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdatableRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.IOException;
@@ -54,20 +54,19 @@ import org.eclipse.jgit.util.RefList;
 import org.eclipse.jgit.util.RefMap;
 
 /**
- * JGit's interface to the refs of one repository that keeps them in files.
+ * The ref database, by JGit's interface, of one repository that keeps its refs in files.
  *
- * <p>It answers no question itself: a {@link RefReader} answers, or JGit's own RefDirectory where
- * the content of {@code packed-refs} is not parsed or this package fails. Updates are made by a
- * {@link RefWriter} or, likewise, by RefDirectory. So nothing fails that would not fail with JGit
- * alone. What this class adds are JGit's events, and who answers.
+ * <p>A {@link RefReader} answers lookups, and a {@link RefUpdater} makes updates. JGit's own
+ * RefDirectory does both where the content of {@code packed-refs} is not parsed or this package
+ * fails. So nothing fails that would not fail with JGit alone. This class decides who answers, and
+ * fires JGit's events.
  *
- * <p>There are three kinds of instances, which share all but the way in which they read {@code
- * packed-refs}:
+ * <p>There are three kinds of instances, which differ only in how they read {@code packed-refs}:
  *
  * <ul>
- *   <li>the database of everybody, which reads it as {@code core.trustPackedRefsStat} says;
- *   <li>one for each request, which reads its content less often ({@link RequestPin});
- *   <li>one for what an update reads before it takes locks ({@link #earlyDatabase}).
+ *   <li>the shared database reads it as {@code core.trustPackedRefsStat} says;
+ *   <li>the database of one request reads its content less often ({@link RequestPin});
+ *   <li>the database of one update reads before locks are taken ({@link #earlyDatabase}).
  * </ul>
  *
  * <p>Any thread may call.
@@ -84,31 +83,31 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
   private final RefReader reader;
   private final RefReader lockedReader;
   private final RefReader earlyReader;
-  private final RefWriter writer;
+  private final RefUpdater updater;
 
-  /** Null but for a request. */
+  /** Null unless this is the database of a request. */
   @Nullable private final RequestPin pin;
 
-  /** The database of all; this one, but for a request. */
+  /** The shared database, which may be this one. */
   private final FileRefDatabase shared;
 
   private final AtomicLong seenVersion = new AtomicLong();
 
-  /** Whether this instance has seen any ref or change: JGit fires nothing for the first one. */
+  /** Whether any ref or change was noticed: JGit fires no event for the first one. */
   private volatile boolean hasNoticed;
 
   /**
-   * Makes the database of a repository.
+   * Makes the shared database of a repository.
    *
-   * @param jgit the repository's own
-   * @param packedFile one for all databases of this repository
-   * @param writes one for all databases of this repository
+   * @param jgit the repository's own database
+   * @param packedFile shared by all databases of this repository
+   * @param writes shared by all databases of this repository
    */
   FileRefDatabase(
       FileRepository repository,
       RefDirectory jgit,
       PackedRefsFile packedFile,
-      RefWrites writes,
+      SharedWrites writes,
       UpdateSettings updates,
       Failures failures) {
     this.repository = repository;
@@ -126,17 +125,17 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
             loose, () -> packedFile.current(trustPacked), writes.transactions(), writes::counted);
     this.lockedReader = reader.with(() -> lockedList(trustPacked == TrustStat.NEVER));
     this.earlyReader = reader.with(this::earlyList);
-    this.writer = new RefWriter(this, paths, writes, updates);
+    this.updater = new RefUpdater(this, paths, writes, updates);
     this.pin = null;
     this.shared = this;
-    writer.recover();
+    updater.recover();
   }
 
   /**
-   * Makes another view of a database.
+   * Makes another view of a shared database.
    *
-   * @param current what this one takes for the list of now
-   * @param pin null but for a request
+   * @param current provides the current list of this view
+   * @param pin null unless the view is for a request
    */
   FileRefDatabase(FileRefDatabase shared, RefReader.CurrentList current, @Nullable RequestPin pin) {
     this.repository = shared.repository;
@@ -150,12 +149,12 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
     this.reader = shared.reader.with(current);
     this.lockedReader = shared.lockedReader;
     this.earlyReader = shared.earlyReader;
-    this.writer = shared.writer;
+    this.updater = shared.updater;
     this.pin = pin;
     this.shared = shared;
   }
 
-  /** The same for one request. */
+  /** Makes the database of one request. */
   FileRefDatabase forRequest() {
     RequestPin forThis = new RequestPin(packedFile, trustPacked, jgit);
     return new FileRefDatabase(this, forThis, forThis);
@@ -208,13 +207,13 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
 
   // ---- who answers
 
-  /** A question to refs. */
+  /** A question for a reader. */
   @FunctionalInterface
   private interface Question<T> {
     T ask(RefReader refs) throws IOException, RefReader.LeftToJGit;
   }
 
-  /** The same question to JGit. */
+  /** The same question for JGit. */
   @FunctionalInterface
   private interface ToJGit<T> {
     T ask(RefDatabase refs) throws IOException;
@@ -231,7 +230,7 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
       fireIfOthersChanged();
       return answer;
     } catch (IOException e) {
-      // Most likely JGit throws the same.
+      // Most likely JGit throws the same exception.
       T answer = toJGit.ask(jgitToRead());
       failures.count(packedFile.file(), e);
       return answer;
@@ -261,7 +260,7 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
 
   @Override
   public void wrote() {
-    // What it did to packed-refs is part of it, and no change by others.
+    // The write's own change of packed-refs is no change by others.
     shared.seenVersion.set(packedFile.version());
     noticed(true);
   }
@@ -273,7 +272,7 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
     }
   }
 
-  /** Notes a ref that was read. JGit does not keep HEAD and its like, nor notice them. */
+  /** Notes a ref that was read. JGit does not notice refs outside of refs/, such as HEAD. */
   @Nullable
   private Ref saw(@Nullable Ref ref) {
     if (ref != null && ref.getStorage().isLoose() && ref.getName().startsWith(Constants.R_REFS)) {
@@ -282,7 +281,7 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
     return ref;
   }
 
-  /** Notes refs that were listed. JGit notices HEAD where all are, though it leads nowhere. */
+  /** Notes refs that were listed. If all are listed, JGit notices HEAD even without a target. */
   private List<Ref> saw(String prefix, List<Ref> refs) {
     if (prefix.isEmpty() || !refs.isEmpty()) {
       sawRefs();
@@ -352,8 +351,9 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
   }
 
   /**
-   * Costs what is left, and a search for each prefix that is excluded: names that start alike
-   * follow each other. So all but the refs of changes cost nothing that grows with these.
+   * The cost grows with the remaining refs and the number of excluded prefixes, as names with the
+   * same prefix are neighbours. So a list of all refs but those of changes does not grow with the
+   * changes.
    */
   @Override
   public List<Ref> getRefsByPrefixWithExclusions(String include, Set<String> excludes)
@@ -373,7 +373,7 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
     return Collections.unmodifiableList(left);
   }
 
-  /** The first ref from a place on of which this is so; it is of all that follow. */
+  /** Returns the index of the first ref that matches. All refs after a match must match too. */
   private static int first(List<Ref> refs, int from, Predicate<String> isSo) {
     int low = from;
     int high = refs.size();
@@ -393,7 +393,7 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
   public Map<String, Ref> getRefs(String prefix) throws IOException {
     return LooseRefs.isFolder(prefix)
         ? map(prefix, getRefsByPrefix(prefix))
-        // JGit looks for loose refs in folders only, where it is asked in this way.
+        // In this case, JGit looks for loose refs only in folders.
         : ask(refs -> map(prefix, refs.packed().refs(prefix)), refs -> refs.getRefs(prefix));
   }
 
@@ -433,23 +433,23 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
     return ask(refs -> refs.conflictingNames(name), refs -> refs.getConflictingNames(name));
   }
 
-  // ---- changing
+  // ---- updates
 
-  /** Says that this request, if it is one, is about to change refs. */
+  /** Notes the start of an update in a request. */
   private void beginUpdate() {
     if (pin != null) {
       pin.beginUpdate();
     }
   }
 
-  /** JGit's database for updates by JGit: in a request the same as Gerrit's own would have. */
+  /** JGit's database for updates by JGit: in a request, the kind that Gerrit itself would use. */
   private RefDirectory jgitToWrite() {
     return pin == null ? jgit : pin.jgitToWrite();
   }
 
   @Override
   public RefUpdate newUpdate(String name, boolean detach) throws IOException {
-    RefUpdate own = writer.newUpdate(name, detach);
+    RefUpdate own = updater.newUpdate(name, detach);
     if (own == null) {
       return jgitToWrite().newUpdate(name, detach);
     }
@@ -457,10 +457,7 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
     return own;
   }
 
-  /**
-   * JGit's own, as Gerrit renames no ref: its locks are git's lock files, which ours keep out and
-   * are kept out by.
-   */
+  /** Leaves renames to JGit, as Gerrit renames no ref. Both sides respect git's lock files. */
   @Override
   public RefRename newRename(String fromName, String toName) throws IOException {
     return jgitToWrite().newRename(fromName, toName);
@@ -468,7 +465,7 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
 
   @Override
   public BatchRefUpdate newBatchUpdate() {
-    BatchRefUpdate own = writer.newBatchUpdate();
+    BatchRefUpdate own = updater.newBatchUpdate();
     if (own == null) {
       return jgitToWrite().newBatchUpdate();
     }
@@ -483,11 +480,11 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
 
   @Override
   public void packRefs(ProgressMonitor monitor, PackRefsCommand command) throws IOException {
-    if (!writer.pack(monitor, command.isAll())) {
+    if (!updater.pack(monitor, command.isAll())) {
       jgitToWrite().packRefs(monitor, command);
     }
     if (command.isAll()) {
-      // Where JGit's garbage collection finds its own RefDirectory it does so at its end.
+      // JGit's garbage collection does this at its end only if it finds a RefDirectory.
       EmptyRefFolders.delete(paths.refsFolder());
     }
   }

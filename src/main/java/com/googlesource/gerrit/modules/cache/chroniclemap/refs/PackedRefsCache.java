@@ -23,14 +23,14 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Root;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocker;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.FileCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.SecretFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.SiteKey;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefWrites;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.SharedWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.JvmFlags;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
@@ -66,13 +66,14 @@ import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.RefDatabase;
 
 /**
- * The parsed ref lists of all repositories in this process.
+ * The cache of the parsed ref lists of all repositories in this process.
  *
- * <p>The cache can be used as soon as it is made, and opens its store at the first lookup. Lists
- * are kept in memory only if there can be no store: another process uses the folder, a flag of the
- * Java virtual machine is missing, or the disk is full. A closed cache still answers, from memory.
+ * <p>The cache can be used as soon as it is made, and opens its store at the first lookup. Without
+ * a store, lists are kept in memory only. There is no store if another process uses the folder, a
+ * flag of the Java virtual machine is missing, or the disk is full. A closed cache still answers,
+ * from memory.
  *
- * <p>Safe for any thread.
+ * <p>Any thread may call.
  */
 public final class PackedRefsCache implements AutoCloseable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -100,7 +101,7 @@ public final class PackedRefsCache implements AutoCloseable {
   private final Map<File, PackedRefsFile> files = new ConcurrentHashMap<>();
 
   /** The writers by path of the file, each as long as the repository is in use. */
-  private final ConcurrentMap<File, RefWrites> writes = new MapMaker().weakValues().makeMap();
+  private final ConcurrentMap<File, SharedWrites> writes = new MapMaker().weakValues().makeMap();
 
   /** The counts of repositories that were forgotten. */
   private final FileCounts forgotten = new FileCounts();
@@ -189,16 +190,16 @@ public final class PackedRefsCache implements AutoCloseable {
     ListTiers lists = open();
     PackedRefsFile file =
         files.computeIfAbsent(packedRefs, path -> new PackedRefsFile(path, lists, this::remember));
-    RefWrites shared = writes.computeIfAbsent(packedRefs, path -> newWrites(file));
+    SharedWrites shared = writes.computeIfAbsent(packedRefs, path -> newWrites(file));
     return new RepositoryRefs(
         new FileRefDatabase(repository, jgit, file, shared, updates, failures));
   }
 
-  /** Makes a writer, whose journals are closed when it is garbage, as only its users hold it. */
-  private RefWrites newWrites(PackedRefsFile file) {
-    RefWrites made = new RefWrites(file, new RefDisk(), writer, packing);
-    RefLocker locker = made.locker();
-    var unused = CLEANER.register(made, locker::close);
+  /** Makes a writer. Its journals are closed when it is garbage, as only its users hold it. */
+  private SharedWrites newWrites(PackedRefsFile file) {
+    SharedWrites made = new SharedWrites(file, new RefDisk(), writer, packing);
+    RefLocks locks = made.locks();
+    var unused = CLEANER.register(made, locks::close);
     return made;
   }
 
@@ -227,7 +228,8 @@ public final class PackedRefsCache implements AutoCloseable {
   }
 
   /**
-   * The path of the file. A link in its own place is not followed, as a rewrite replaces the link.
+   * Returns the path of {@code packed-refs}. A link there is not followed, as a rewrite replaces
+   * it.
    */
   private static File packedRefs(File gitFolder) {
     File folder;
@@ -246,9 +248,9 @@ public final class PackedRefsCache implements AutoCloseable {
     if (file != null) {
       forget(file);
     }
-    RefWrites shared = writes.get(packedRefs);
+    SharedWrites shared = writes.get(packedRefs);
     if (shared != null) {
-      shared.locker().close();
+      shared.locks().close();
     }
   }
 
@@ -394,12 +396,12 @@ public final class PackedRefsCache implements AutoCloseable {
   }
 
   private void closeJournals() {
-    writes.values().forEach(each -> each.locker().closeUnused());
+    writes.values().forEach(each -> each.locks().closeUnused());
   }
 
   /**
-   * Whether another user can use this cache. It must not be closed, and must either have its store,
-   * not be opened yet, or need no store.
+   * Whether another user can use this cache. A closed cache can't be used, nor one that needs a
+   * store and could not open it.
    */
   public boolean isOfUse() {
     ListTiers lists = tiers;
@@ -445,7 +447,7 @@ public final class PackedRefsCache implements AutoCloseable {
       closeDirectory();
       // Another program may need the memory. Remaining users have their lists made again.
       List.copyOf(files.values()).forEach(this::forget);
-      writes.values().forEach(each -> each.locker().close());
+      writes.values().forEach(each -> each.locks().close());
       if (interrupted) {
         Thread.currentThread().interrupt();
       }

@@ -20,11 +20,11 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * What parsed ref lists may take.
+ * The bounds of parsed ref lists in memory and on disk.
  *
  * @param memoryLimit bound on the direct memory of the lists in use, bytes
  * @param diskLimit bound on the store's file, bytes; 0 or less for memory only
- * @param folder of the store; empty for memory only
+ * @param folder the store's folder; empty for memory only
  */
 public record RefsSettings(long memoryLimit, long diskLimit, Optional<Path> folder) {
   public RefsSettings {

@@ -25,28 +25,28 @@ import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.lib.RefDatabase;
 
 /**
- * The view of one request on {@code packed-refs}.
+ * The pin of one request on {@code packed-refs}, which limits how often the file is read.
  *
  * <p>If the file's attributes are trusted, they are checked at each lookup, as without a request.
  * Under {@link TrustStat#NEVER}, each lookup would read the whole file. There, a request reads the
  * file at its first lookup, and at its first lookup after it began an update. All other lookups
  * check the attributes after opening the file ({@link TrustStat#AFTER_OPEN}).
  *
- * <p>A request thus does not see a single state of the file. It sees at least as much as with
- * JGit's own database of a request, which keeps a single state. It sees writes of this process at
- * once, and a retried update sees the change that had it refused.
+ * <p>So a request does not see a single state of the file. It sees at least as much as with JGit's
+ * own database of a request, which keeps a single state. It sees writes of this process at once,
+ * and a retried update sees the change that had it refused.
  *
- * <p>No update starts from this view. Safe for any thread.
+ * <p>No update starts from this view. Any thread may call.
  */
 final class RequestPin implements RefReader.CurrentList {
   private final PackedRefsFile file;
   private final TrustStat trust;
   private final RefDirectory jgit;
 
-  /** The number of the reading that the next lookup needs. */
+  /** The number of the reading by content that the next lookup needs. */
   private final AtomicInteger needed = new AtomicInteger(1);
 
-  /** The number of the last reading. */
+  /** The number of the last reading by content. */
   private volatile int met;
 
   private volatile boolean updating;

@@ -22,7 +22,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefWrites;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.SharedWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -46,7 +46,7 @@ class BackgroundPackingTest {
 
   private final Disk disk = new Disk();
   private TestRefs test;
-  private RefWrites writes;
+  private SharedWrites writes;
   private int made;
 
   /** Counts how often {@code packed-refs} is put into place. */
@@ -72,7 +72,7 @@ class BackgroundPackingTest {
 
   @AfterEach
   void close() {
-    writes.locker().close();
+    writes.locks().close();
     test.close();
   }
 
@@ -81,7 +81,7 @@ class BackgroundPackingTest {
         new PackedRefsFile(
             file("packed-refs").toFile(),
             new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
-    writes = new RefWrites(packed, disk, Runnable::run, Runnable::run);
+    writes = new SharedWrites(packed, disk, Runnable::run, Runnable::run);
     UpdateSettings settings =
         new UpdateSettings(UpdateSettings.By.OWN, UpdateSettings.Atomic.LOOSE, MAX_LOOSE);
     return test.database(packed, writes, settings);

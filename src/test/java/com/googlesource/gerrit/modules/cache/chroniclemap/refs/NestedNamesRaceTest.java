@@ -26,7 +26,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefWrites;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.SharedWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -153,14 +153,14 @@ class NestedNamesRaceTest {
   private final class Writer {
     private final FileRefDatabase loose;
     private final FileRefDatabase rewrites;
-    private final RefWrites writes;
+    private final SharedWrites writes;
 
     Writer(RefDisk disk) {
       PackedRefsFile packed =
           new PackedRefsFile(
               test.folder().resolve("packed-refs").toFile(),
               new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
-      writes = new RefWrites(packed, disk, Runnable::run, Runnable::run);
+      writes = new SharedWrites(packed, disk, Runnable::run, Runnable::run);
       loose = database(packed, UpdateSettings.Atomic.LOOSE);
       rewrites = database(packed, UpdateSettings.Atomic.REWRITE);
     }
@@ -218,7 +218,7 @@ class NestedNamesRaceTest {
     }
 
     void close() {
-      writes.locker().close();
+      writes.locks().close();
     }
   }
 

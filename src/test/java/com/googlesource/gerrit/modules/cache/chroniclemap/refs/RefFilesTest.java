@@ -22,7 +22,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefWrites;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.SharedWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -65,7 +65,7 @@ class RefFilesTest {
   @TempDir Path folder;
 
   private TestRefs test;
-  private RefWrites writes;
+  private SharedWrites writes;
   private FileRefDatabase refs;
 
   private void make(RefDisk disk, String... config) throws IOException {
@@ -93,7 +93,7 @@ class RefFilesTest {
 
   @AfterEach
   void close() {
-    writes.locker().close();
+    writes.locks().close();
     test.close();
   }
 
@@ -257,7 +257,7 @@ class RefFilesTest {
 
   /** Each kind of change, none of which may leave anything behind. */
   private void makeChanges() throws Exception {
-    try (Warnings warnings = new Warnings("locks.RefLocker")) {
+    try (Warnings warnings = new Warnings("locks.RefLocks")) {
       assertThat(update(A, 1)).isEqualTo(RefUpdate.Result.NEW);
       batch(command(A, 1, 2), command(B, null, 2), command(CHANGE, null, 3));
       assertThat(update(A, 3)).isEqualTo(RefUpdate.Result.FORCED);
@@ -362,7 +362,7 @@ class RefFilesTest {
     batch(command(A, null, 1), command(B, null, 1));
     pack();
     update(A, 2);
-    writes.locker().close();
+    writes.locks().close();
   }
 
   @Test
@@ -527,7 +527,7 @@ class RefFilesTest {
           }
         });
     assertThrows(IOException.class, () -> batch(commands));
-    writes.locker().close();
+    writes.locks().close();
     try (Stream<Path> files = Files.list(test.folder().resolve("cache-chroniclemap"))) {
       for (Path file : files.toList()) {
         String end = file.getFileName().toString().replaceFirst("^[0-9]+-[0-9]+", "");

@@ -24,7 +24,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefWrites;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.SharedWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -147,7 +147,7 @@ class RefStepsTest {
   private static final class Repository implements AutoCloseable {
     final TestRefs test;
     final FileRefDatabase refs;
-    private final RefWrites writes;
+    private final SharedWrites writes;
 
     Repository(TestRefs test, RefDisk disk, UpdateSettings.Atomic atomic) {
       this.test = test;
@@ -162,7 +162,7 @@ class RefStepsTest {
 
     /** Those that a process keeps for its next transactions. */
     void closeJournals() {
-      writes.locker().close();
+      writes.locks().close();
     }
 
     private ObjectId id(Integer number) {

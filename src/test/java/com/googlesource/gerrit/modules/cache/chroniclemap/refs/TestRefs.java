@@ -19,7 +19,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefWrites;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.SharedWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.Closeable;
 import java.io.IOException;
@@ -137,7 +137,7 @@ public final class TestRefs implements Closeable {
   }
 
   /** What writers of a repository share, which write and pack on threads of their own. */
-  static RefWrites writes(PackedRefsFile packed) {
+  static SharedWrites writes(PackedRefsFile packed) {
     return writes(packed, new RefDisk());
   }
 
@@ -147,7 +147,8 @@ public final class TestRefs implements Closeable {
   }
 
   /** The same, with other shared parts. */
-  public FileRefDatabase database(PackedRefsFile packed, RefWrites writes, UpdateSettings updates) {
+  public FileRefDatabase database(
+      PackedRefsFile packed, SharedWrites writes, UpdateSettings updates) {
     return new FileRefDatabase(
         repository,
         (RefDirectory) repository.getRefDatabase(),
@@ -158,14 +159,14 @@ public final class TestRefs implements Closeable {
   }
 
   /** The same, with another disk. */
-  static RefWrites writes(PackedRefsFile packed, RefDisk disk) {
+  static SharedWrites writes(PackedRefsFile packed, RefDisk disk) {
     Executor onNewThread =
         task -> {
           Thread thread = new Thread(task, "refs-writer-of-a-test");
           thread.setDaemon(true);
           thread.start();
         };
-    return new RefWrites(packed, disk, onNewThread, onNewThread);
+    return new SharedWrites(packed, disk, onNewThread, onNewThread);
   }
 
   public Path folder() {

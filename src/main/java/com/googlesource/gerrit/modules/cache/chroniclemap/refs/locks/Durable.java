@@ -30,14 +30,14 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Has the disk keep files. Many are handed to it at the same time: a journalling file system then
- * writes them together, where one after the other each would wait for a write of its own.
+ * Makes files and folders durable: syncs them to disk, many at the same time. A journalling file
+ * system then commits them together, while one sync after another would wait for a commit each.
  */
 final class Durable {
-  /** How many files are waited for at the same time. */
+  /** How many syncs run at the same time. */
   private static final int TOGETHER = 32;
 
-  /** They end when there is nothing to do for a while. */
+  /** The threads end when they have been idle for 10 seconds. */
   private static final ThreadPoolExecutor THREADS =
       new ThreadPoolExecutor(
           TOGETHER, TOGETHER, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), Durable::thread);
@@ -48,7 +48,7 @@ final class Durable {
 
   private Durable() {}
 
-  /** Not by a channel, which an interrupt would close: the caller itself may do this. */
+  /** Syncs a file without a channel, as an interrupt of the calling thread would close that. */
   private static void file(Path file) throws IOException {
     try (FileInputStream open = new FileInputStream(file.toFile())) {
       open.getFD().sync();
@@ -61,7 +61,7 @@ final class Durable {
     }
   }
 
-  /** Returns when the contents of all these files are on disk. */
+  /** Syncs the contents of files. */
   static void files(Collection<Path> files) throws IOException {
     if (files.isEmpty()) {
       return;
@@ -76,7 +76,7 @@ final class Durable {
     }
   }
 
-  /** Both at the same time. */
+  /** Syncs the contents of files and, at the same time, the entries of folders. */
   static void all(Collection<Path> files, Collection<Path> folders) throws IOException {
     List<Future<?>> running = begin(folders, Durable::folder);
     try {
@@ -87,8 +87,8 @@ final class Durable {
   }
 
   /**
-   * Returns when it is on disk which files are in these folders. On threads of its own: a folder
-   * can be opened by a channel alone, which an interrupt of the caller's would close.
+   * Syncs the entries of folders. Only a channel can open a folder, and an interrupt would close
+   * the channel, so this runs on threads that nobody interrupts.
    */
   static void folders(Collection<Path> folders) throws IOException {
     await(begin(folders, Durable::folder), folders);
@@ -114,7 +114,7 @@ final class Durable {
   private static void await(List<Future<?>> running, Collection<Path> paths) throws IOException {
     try {
       for (Future<?> each : running) {
-        // Not interrupted: a sync by the caller itself would not be either.
+        // A sync on the calling thread could not be interrupted either.
         Uninterruptibles.getUninterruptibly(each);
       }
     } catch (ExecutionException e) {

@@ -34,30 +34,30 @@ import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 
 /**
- * The file that one ref transaction keeps while it runs. It names the refs and their new values, so
- * that whoever opens the repository after the process was killed can complete the transaction or
- * remove its locks ({@code Recovery}).
+ * The journal of one ref transaction: a file that names the refs and their new values while the
+ * transaction runs. If the process is killed, recovery by another process ({@code Recovery})
+ * completes the transaction or removes its locks.
  *
  * <p>The steps of a transaction, and what each leaves on disk:
  *
  * <ol>
- *   <li>The text is written once, to a new file {@code OWNER-NUMBER.transaction}, and never
- *       changes. The {@link JournalOwner} shows by a file lock that the process lives.
- *   <li>The refs are locked. Each lock is a hard link to this file: making it fails if the ref is
- *       locked already, and it tells whose the lock is for as long as it exists.
- *   <li>New values of refs are written to files beside this one.
- *   <li>The file is renamed to {@code .decided}, or to {@code .durable} if the decision and all
- *       that it needs survive a crash of the machine. From here on the transaction is completed, by
- *       whomever.
- *   <li>Values are renamed into place, the locks are deleted, and last this file.
+ *   <li>The journal is written to a new file {@code OWNER-NUMBER.transaction}. Its text never
+ *       changes again. The {@link JournalOwner} shows by a file lock that the process lives.
+ *   <li>The refs are locked. Each lock is a hard link to the journal. Making the link fails if the
+ *       ref is locked already. The link shows which transaction the lock belongs to.
+ *   <li>The new values of refs are written to files beside the journal.
+ *   <li>The journal is renamed to {@code .decided}, or to {@code .durable} if the decision survives
+ *       a crash of this machine with all that it needs. From here on the transaction must be
+ *       completed, by this process or by recovery.
+ *   <li>The new values are renamed into place. Then the locks are deleted, and at last the journal.
  * </ol>
  *
- * <p>No file serves two transactions. After a loss of power a lock may be back that had been
- * deleted, and then leads to the text of its own transaction, never to that of a later one.
+ * <p>Each transaction has a journal file of its own. So a deleted lock that is back after a loss of
+ * power leads to the text of its own transaction, never to that of a later one.
  *
- * <p>The text has one line each for: a title with the version; the boot of the system, the machine
- * and the kind of file system, as {@link Origin} has them; each ref, with its new id (zeros to
- * delete it) and its name; {@code end} and the CRC32C of all that stands before. Its length grows
+ * <p>The text is UTF-8 and has one line each for: a title with the version; the boot, the machine
+ * and the kind of file system, as in {@link Origin}; each ref, with its new id in hex (zeros to
+ * delete the ref) and its name; {@code end} and the CRC32C of all lines before. Its length grows
  * with the refs of the transaction alone. For one thread at a time.
  */
 public final class Journal implements Closeable {
@@ -73,7 +73,7 @@ public final class Journal implements Closeable {
   private final RefDisk disk;
   private final JournalOwner owner;
 
-  /** Its path without the suffix. */
+  /** The path of the file without its suffix. */
   private final String stem;
 
   private Path file;
@@ -90,25 +90,26 @@ public final class Journal implements Closeable {
     return name.substring(0, name.lastIndexOf('.'));
   }
 
-  /** A ref and its new value; zeros to delete it. */
+  /** A ref and its new value, which is the zero id to delete the ref. */
   public record Entry(String name, ObjectId newId) {}
 
-  /** Whether a name can stand in a line. No ref that git allows has another one. */
+  /** Whether a ref name can be written to a journal. Every name that git allows can. */
   public static boolean isWritable(String name) {
     return name.chars().noneMatch(c -> c < ' ' || Character.isSurrogate((char) c))
         || (name.chars().noneMatch(c -> c < ' ') && UTF_8.newEncoder().canEncode(name));
   }
 
   /**
-   * Writes the file of a new transaction.
+   * Writes the journal of a new transaction.
    *
-   * @throws IOException if it can't be written; nothing is left then
+   * @throws IOException if it can't be written; no file is left then
    */
   static Journal begin(RefDisk disk, JournalOwner owner, List<Entry> entries) throws IOException {
     Path file = owner.file("-" + COUNT.incrementAndGet() + PREPARED);
     boolean done = false;
     try {
-      // Another machine sees the locks at once, and has to find this text if this one dies.
+      // On a shared file system, other machines see the locks at once. If this machine crashes,
+      // they must find the text.
       disk.write(file, text(owner.origin(), entries), !owner.origin().isLocal());
       done = true;
       return new Journal(disk, owner, file);
@@ -144,27 +145,29 @@ public final class Journal implements Closeable {
     return owner;
   }
 
-  /** The file, to which locks are links. */
+  /** The journal's file, to which locks are hard links. */
   Path file() {
     return file;
   }
 
-  /** A file beside, for the new value of a ref or, with another mark, for something else. */
+  /**
+   * A file beside the journal, for the new value of a ref or, with another mark, for other content.
+   */
   Path beside(String mark) {
     return Path.of(stem + "." + mark);
   }
 
   /**
-   * Decides the transaction. From here on it must be completed.
+   * Decides the transaction, which must be completed from here on.
    *
-   * <p>A durable decision costs two rounds of syncs, whose files and folders are synced at the same
-   * time: all that it needs first, then its own name.
+   * <p>A durable decision costs two rounds of syncs: first all that the decision needs, then the
+   * new name of the journal. The syncs of a round run at the same time.
    *
    * @param durable whether the decision has to survive a crash of the machine
-   * @param values new values of refs
-   * @param folders those that hold the locks: a decision without its locks would be taken for one
-   *     that has been completed
-   * @throws IOException if it can't be decided; then {@link #undecide} must follow
+   * @param values the files with the new values of refs
+   * @param folders the folders of the locks. If a crash took the locks of a decision, recovery
+   *     would take the transaction for completed
+   * @throws IOException if the decision failed; then {@link #undecide} must follow
    */
   void decide(boolean durable, Collection<Path> values, Collection<Path> folders)
       throws IOException {
@@ -173,10 +176,10 @@ public final class Journal implements Closeable {
       files.add(file);
       List<Path> all = new ArrayList<>(folders);
       all.add(file.getParent());
-      all.add(file.getParent().getParent()); // where this transaction may have made that folder
+      all.add(file.getParent().getParent()); // this transaction may have made its folder
       disk.sync(files, all);
     }
-    // Another machine sees a rename at once, and the text was synced before the first lock.
+    // On a shared file system, other machines see the rename at once, and the text is synced.
     moveTo(durable || !owner.origin().isLocal() ? DURABLE : DECIDED);
     if (durable) {
       disk.syncFolders(List.of(file.getParent()));
@@ -184,9 +187,9 @@ public final class Journal implements Closeable {
   }
 
   /**
-   * Takes the decision back, if there was one: all refs have their old values again.
+   * Takes the decision back, if there is one. All refs must have their old values again.
    *
-   * @param durable as it was decided
+   * @param durable as given to {@link #decide}
    */
   void undecide(boolean durable) throws IOException {
     for (String suffix : List.of(DECIDED, DURABLE)) {
@@ -206,7 +209,7 @@ public final class Journal implements Closeable {
     try {
       disk.rename(file, target);
     } catch (NoSuchFileException e) {
-      // A network file system may have lost its answer to a call that renamed it.
+      // A network file system may have renamed the file and lost its answer.
       if (!Files.exists(target)) {
         throw e;
       }
@@ -214,19 +217,21 @@ public final class Journal implements Closeable {
     file = target;
   }
 
-  /** Deletes the file: the transaction is over, and none of its locks is left. */
+  /** Deletes the journal. The transaction is over, and none of its locks may be left. */
   @Override
   public void close() throws IOException {
     disk.delete(file);
   }
 
-  // ---- those of others
+  // ---- journals of other processes
 
   /**
-   * What the file of another process says.
+   * The journal of another process, as read from its file.
    *
-   * @param origin where it was written; null if that can't be read
-   * @param entries empty if the text was not written as a whole
+   * @param origin where the process ran; null if the text lacks it
+   * @param entries the refs; empty if the text is incomplete
+   * @param decided whether the transaction was decided, durably or not
+   * @param durable whether it was decided durably
    */
   public record Found(
       Path file, @Nullable Origin origin, List<Entry> entries, boolean decided, boolean durable) {
@@ -235,9 +240,9 @@ public final class Journal implements Closeable {
     }
 
     /**
-     * Whether the transaction has to be completed. A decision that was not synced counts only on
-     * the system that has it in its page cache: on disk it may have survived a crash while later
-     * updates of the same refs have not.
+     * Whether recovery has to complete the transaction. A decision that is not durable counts only
+     * during the boot in which it was made: after a crash of the machine it may be on disk without
+     * later updates of the same refs.
      */
     public boolean isToComplete() {
       return !entries.isEmpty()
@@ -245,13 +250,13 @@ public final class Journal implements Closeable {
     }
   }
 
-  /** Whether a file in the folder is that of a transaction. */
+  /** Whether a file has the name of a journal. */
   public static boolean isJournal(Path file) {
     String name = file.getFileName().toString();
     return name.endsWith(PREPARED) || name.endsWith(DECIDED) || name.endsWith(DURABLE);
   }
 
-  /** Reads the file of a process that is dead. */
+  /** Reads the journal of a dead process. */
   public static Found read(Path file) throws IOException {
     byte[] bytes = Files.readAllBytes(file);
     String text = new String(bytes, UTF_8);

@@ -36,50 +36,50 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
- * The file {@code PID-START-....alive} that shows whether the process lives to which some {@link
- * Journal}s of a repository belong: the process keeps it locked, and the system releases the lock
- * when the process ends, however it ends.
+ * The owner file of some {@link Journal}s of a repository, which shows whether their process lives.
+ * The process keeps the file locked, and the system releases that lock when the process ends. The
+ * name is {@code PID-START-LOADER-COUNT.alive}, with the start in milliseconds since the epoch.
  *
- * <p>This is certain among processes of one running system, also of different containers. What it
- * says of a process on another machine is in {@link Origin#isDead}.
+ * <p>The lock is reliable among the processes of one running system, even in different containers.
+ * {@link Origin#isDead} judges processes of other machines.
  *
- * <p>No other class may open the file: a process loses its lock on a file when it closes that file,
- * however it was opened.
+ * <p>No other class may open the file: a process loses its lock on a file as soon as it closes that
+ * file, however it was opened.
  */
 public final class JournalOwner implements Closeable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   static final String SUFFIX = ".alive";
 
-  /** The names of all files of one process start so. */
+  /** The start of the names of all files of this process. */
   private static final String OWN =
       ProcessHandle.current().pid()
           + "-"
           + ProcessHandle.current().info().startInstant().map(i -> i.toEpochMilli()).orElse(0L)
           + "-";
 
-  /** Tells class loaders of one process apart. */
+  /** Makes the names of several class loaders of this process differ. */
   private static final String LOADER = Long.toHexString(ThreadLocalRandom.current().nextLong());
 
   private static final AtomicLong COUNT = new AtomicLong();
 
-  /** How often another process may be quicker when a file is made. */
+  /** How often recovery by another process may seize a new file before it is locked. */
   private static final int ATTEMPTS = 20;
 
-  /** Files of dead processes that a thread of this one has open, of all repositories. */
+  /** The owner files of dead processes that this process has open, for all repositories. */
   private static final Set<Path> TAKEN = ConcurrentHashMap.newKeySet();
 
   private final RefDisk disk;
   private final Path file;
 
-  /** No channel: an interrupt of a thread would close that, and let the lock go. */
+  /** No channel, as an interrupt of a thread would close it and release the lock. */
   private final RandomAccessFile open;
 
   private final Object key;
 
   private final Origin origin;
 
-  /** Its journals that are in use. Guarded by the {@link RefLocker}. */
+  /** The number of its journals in use. Guarded by the {@link RefLocks}. */
   int inUse;
 
   private JournalOwner(
@@ -92,9 +92,9 @@ public final class JournalOwner implements Closeable {
   }
 
   /**
-   * Makes one of this process.
+   * Makes an owner file of this process.
    *
-   * @param folder is made if it is not there
+   * @param folder made if it is missing
    */
   static JournalOwner make(RefDisk disk, Path folder) throws IOException {
     for (int attempt = 1; ; attempt++) {
@@ -127,9 +127,9 @@ public final class JournalOwner implements Closeable {
   /**
    * Locks a file that was just made.
    *
-   * @param last whether it is to do without a lock, if another process seems to have it: some
-   *     systems say so where locks are forbidden
-   * @return null if another process has found it before, and takes it for a dead one's
+   * @param last whether to go without the lock if another process seems to hold it, as some systems
+   *     say where locks are forbidden
+   * @return null if another process found the file first, and takes it for that of a dead process
    */
   @Nullable
   private static JournalOwner lock(RefDisk disk, Path file, RandomAccessFile open, boolean last)
@@ -144,13 +144,13 @@ public final class JournalOwner implements Closeable {
     } catch (IOException | OverlappingFileLockException e) {
       tellOfNoLocks(file, e);
     }
-    // Or that was quicker still, and has deleted it.
+    // That process may also have deleted the file already.
     return key != null && key.equals(key(file))
         ? new JournalOwner(disk, file, key, open, isLocked)
         : null;
   }
 
-  /** What tells the file from another one of that name; null if there is none. */
+  /** The file key, which a later file of this name does not have; null if there is no file. */
   @Nullable
   private static Object key(Path file) throws IOException {
     try {
@@ -168,12 +168,12 @@ public final class JournalOwner implements Closeable {
         file);
   }
 
-  /** Whether nobody has deleted the file, or put another one in its place. */
+  /** Whether the file is still there, and not deleted or replaced. */
   boolean isThere() {
     try {
       return key.equals(key(file));
     } catch (IOException e) {
-      return true; // as far as can be known
+      return true; // the error leaves this open, so assume that it is
     }
   }
 
@@ -181,7 +181,7 @@ public final class JournalOwner implements Closeable {
     return origin;
   }
 
-  /** The name of a file of this owner. */
+  /** A file of this owner, whose name has this end. */
   Path file(String end) {
     return of(file, end);
   }
@@ -191,7 +191,7 @@ public final class JournalOwner implements Closeable {
     return file.resolveSibling(name.substring(0, name.length() - SUFFIX.length()) + end);
   }
 
-  /** Removes the file; none of the owner's journals may be left. */
+  /** Deletes the file. None of the owner's journals may be in use. */
   @Override
   public void close() throws IOException {
     try {
@@ -201,11 +201,11 @@ public final class JournalOwner implements Closeable {
     }
   }
 
-  // ---- those of others
+  // ---- files of other processes
 
   /**
-   * Whether a process of this machine that lives has the number and the start time in the name of
-   * an owner's file. Then the process lives whatever became of its lock.
+   * Whether the process named by an owner file is running: one with its PID and start time. It then
+   * lives whatever became of its file lock.
    */
   public static boolean isLiving(Path file) {
     String[] parts = file.getFileName().toString().split("-", 3);
@@ -215,11 +215,11 @@ public final class JournalOwner implements Closeable {
           .filter(start -> start.toEpochMilli() == Long.parseLong(parts[1]))
           .isPresent();
     } catch (RuntimeException e) {
-      return false; // not a name that this module gives
+      return false; // not a name made by this class
     }
   }
 
-  /** The owner's file of a file in the folder; empty if it is one of this process. */
+  /** The owner file of a file in the folder; empty if that is of this process or of no owner. */
   public static Optional<Path> ofOthers(Path file) {
     String name = file.getFileName().toString();
     if (name.startsWith(OWN)) {
@@ -235,9 +235,10 @@ public final class JournalOwner implements Closeable {
   }
 
   /**
-   * The file of another process that is dead, if that ran on this system.
+   * The owner file of another process, locked by this one. If that process ran on this system, it
+   * is dead.
    *
-   * @param open keeps the file locked, so that nobody else does the same; to be closed
+   * @param open keeps the file locked, so that no other recovery takes it; must be closed
    */
   public record Taken(Path file, RandomAccessFile open) implements Closeable {
     /** The other files of the dead process. */
@@ -262,7 +263,7 @@ public final class JournalOwner implements Closeable {
     }
   }
 
-  /** Takes the file of another process; null if that lives, or somebody else has taken it. */
+  /** Takes the owner file of another process; null if that lives or another recovery has it. */
   @Nullable
   public static Taken takeDead(Path file) throws IOException {
     if (!TAKEN.add(file)) {
@@ -271,13 +272,13 @@ public final class JournalOwner implements Closeable {
     RandomAccessFile open = null;
     boolean taken = false;
     try {
-      // Made if it is not there: a crash of the machine may have taken it alone.
+      // Makes the file if a crash of the machine has lost it and kept journals.
       open = new RandomAccessFile(file.toFile(), "rw");
-      // Once it is locked: who has finished with it has deleted it.
+      // Before the lock was free, another recovery may have completed and deleted the file.
       taken = open.getChannel().tryLock() != null && Files.exists(file);
       return taken ? new Taken(file, open) : null;
     } catch (OverlappingFileLockException e) {
-      return null; // another class loader of this process
+      return null; // locked by another class loader of this process
     } finally {
       if (!taken) {
         if (open != null) {

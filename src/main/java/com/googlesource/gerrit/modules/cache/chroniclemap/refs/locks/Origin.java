@@ -22,14 +22,15 @@ import java.util.Set;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
- * Where a process runs, as far as others need it to know whether it is dead.
+ * The origin of a journal: where its process runs, by which recovery decides whether that is dead.
  *
- * @param boot the running system, which all of its containers share; {@link #UNKNOWN} if nobody can
- *     know whether the process lives, since files can't be locked there
- * @param machine the id and the host name of the machine, which are the same after it has booted
- *     again; {@link #UNKNOWN} if it has no id
- * @param isLocal whether the file system is one that, as this process sees it, belongs to a single
- *     running system
+ * @param boot the boot id of the running system, which all of its containers share; {@code unknown}
+ *     if there is no such id, or if files can't be locked, so that nobody can know whether the
+ *     process lives
+ * @param machine the id and the host name of the machine, which stay the same after a boot; {@code
+ *     unknown} if there is no id
+ * @param isLocal whether the file system, as this process sees it, belongs to a single running
+ *     system
  */
 public record Origin(String boot, String machine, boolean isLocal) {
   private static final String UNKNOWN = "unknown";
@@ -45,7 +46,7 @@ public record Origin(String boot, String machine, boolean isLocal) {
   private static final String THIS_BOOT = read("/proc/sys/kernel/random/boot_id");
   private static final String THIS_MACHINE = machine(read("/etc/machine-id"));
 
-  /** File systems that one kernel at a time has mounted. */
+  /** File systems that only one kernel mounts at a time. */
   private static final Set<String> LOCAL_TYPES =
       Set.of(
           "ext2",
@@ -64,8 +65,8 @@ public record Origin(String boot, String machine, boolean isLocal) {
   /**
    * Returns the origin of this process.
    *
-   * @param folder whose file system counts
-   * @param isLocked whether this process can show by a file lock that it lives
+   * @param folder a folder on the file system in question
+   * @param isLocked whether this process shows by a file lock that it lives
    */
   static Origin ofThis(Path folder, boolean isLocked) {
     return new Origin(isLocked ? THIS_BOOT : UNKNOWN, THIS_MACHINE, isLocal(folder));
@@ -82,14 +83,14 @@ public record Origin(String boot, String machine, boolean isLocal) {
   private static String read(String file) {
     try {
       String text = Files.readString(Path.of(file)).trim();
-      // What images of systems have in place of an id.
+      // Images of systems have this in place of an id.
       return text.isEmpty() || text.equals("uninitialized") ? UNKNOWN : text;
     } catch (IOException | RuntimeException e) {
       return UNKNOWN;
     }
   }
 
-  /** With the host name, as images of containers may bring their id along. */
+  /** Adds the host name, as images of containers may all have the same id. */
   private static String machine(String id) {
     return id.equals(UNKNOWN) ? id : id + " " + read("/proc/sys/kernel/hostname");
   }
@@ -101,13 +102,13 @@ public record Origin(String boot, String machine, boolean isLocal) {
   /**
    * Whether a process of this origin, which has no file lock any more, is dead.
    *
-   * <p>On this running system it is, as the system keeps the lock for as long as the process lives.
-   * After a crash it is if the file system is local for both, or if the machine is this one. About
-   * a process on another machine nobody here can know.
+   * <p>A process of this boot is dead, as the system keeps the lock of a live process. A process of
+   * an earlier boot is dead if the file system is local to both, or if it ran on this machine.
+   * Nobody here can know about a process on another machine.
    *
-   * @param origin null if it can't be read: on a shared file system it is synced before there are
-   *     locks
-   * @param folder that both have
+   * @param origin null if no journal has it. Then the process is dead if the file system is local.
+   *     On a shared one it has no locks, as the origin is synced before the first lock
+   * @param folder the folder that both processes use
    */
   public static boolean isDead(@Nullable Origin origin, Path folder) {
     if (origin == null) {
@@ -131,7 +132,7 @@ public record Origin(String boot, String machine, boolean isLocal) {
         + "\n";
   }
 
-  /** Reads what {@link #lines} wrote; null if something is missing. */
+  /** Parses what {@link #lines} wrote. Returns null if a line is missing. */
   @Nullable
   static Origin parse(String text) {
     List<String> lines = text.lines().limit(LINES).toList();

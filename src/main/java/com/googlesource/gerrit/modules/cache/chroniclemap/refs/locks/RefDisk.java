@@ -34,10 +34,9 @@ import org.eclipse.jgit.internal.JGitText;
 import org.eclipse.jgit.util.FileUtils;
 
 /**
- * All that writers of refs do to the disk: each call here is one step, after which a process may be
- * killed, or which may fail. Tests do both to each of them, by {@link #about}.
- *
- * <p>Any thread may call.
+ * The disk as the writers of refs use it. Each operation consists of steps, at which the process
+ * may be killed or the disk may fail. Tests do both at each step, in {@link #about}. Any thread may
+ * call.
  */
 public class RefDisk {
   private volatile SharedMode mode = SharedMode.NONE;
@@ -53,8 +52,8 @@ public class RefDisk {
   /**
    * Makes an empty file.
    *
-   * @throws FileAlreadyExistsException if it is there
-   * @throws NoSuchFileException if its folder is not there
+   * @throws FileAlreadyExistsException if the file exists
+   * @throws NoSuchFileException if its folder is missing
    */
   final void create(Path file) throws IOException {
     about("create", file);
@@ -65,7 +64,7 @@ public class RefDisk {
       done = true;
     } finally {
       if (!done) {
-        Files.delete(file); // else it would be taken for the lock of somebody else
+        Files.delete(file); // else others would take it for a lock
       }
     }
   }
@@ -73,14 +72,14 @@ public class RefDisk {
   /**
    * Makes an empty file that stays open.
    *
-   * @throws FileNotFoundException if its folder is not there
+   * @throws FileNotFoundException if its folder is missing
    */
   final RandomAccessFile createToKeepOpen(Path file) throws IOException {
     about("create", file);
     return shared(new RandomAccessFile(file.toFile(), "rw"), file);
   }
 
-  /** Sets the permissions of a file that was just opened; closes it if they can't be set. */
+  /** Sets the permissions of a file that was just opened. Closes the file if that fails. */
   private <T extends Closeable> T shared(T open, Path file) throws IOException {
     boolean done = false;
     try {
@@ -95,10 +94,10 @@ public class RefDisk {
   }
 
   /**
-   * Gives a file another name.
+   * Makes a hard link to a file.
    *
-   * @throws FileAlreadyExistsException if that is taken
-   * @throws NoSuchFileException if its folder is not there
+   * @throws FileAlreadyExistsException if the new name is taken
+   * @throws NoSuchFileException if its folder is missing
    */
   final void link(Path newName, Path file) throws IOException {
     about("link", newName);
@@ -106,11 +105,11 @@ public class RefDisk {
   }
 
   /**
-   * Makes a folder and those above it, which another thread or process may be making too. Costs one
-   * call where one level is missing, and two for each more: File's own way asks for the canonical
-   * path each time, which is a call for each folder from the root down.
+   * Makes a folder and those above it, which other threads or processes may be making too. Costs
+   * one system call for one missing level, and two for each further one. {@link File#mkdirs} would
+   * resolve the canonical path, with a call for each folder from the root down.
    *
-   * @throws IOException if it is not there afterwards
+   * @throws IOException if the folder is missing afterwards
    */
   public final void makeFolders(Path folder) throws IOException {
     about("make folders", folder);
@@ -135,16 +134,15 @@ public class RefDisk {
     return folder.isDirectory();
   }
 
-  /** Writes a file. No interrupt of the thread disturbs it. */
+  /** Writes a file. An interrupt of the thread has no effect. */
   public final void write(Path file, byte[] content) throws IOException {
     write(file, content, false);
   }
 
   /**
-   * The same.
+   * Writes a file.
    *
-   * @param synced whether it has to be on disk when this returns, or on the server of a network
-   *     file system
+   * @param synced whether to sync it, on a network file system to its server
    */
   final void write(Path file, byte[] content, boolean synced) throws IOException {
     about("write", file);
@@ -157,7 +155,7 @@ public class RefDisk {
     }
   }
 
-  /** Opens a file to be written anew. An interrupt of the thread closes it. */
+  /** Opens a file for new content. An interrupt of the thread closes it. */
   public final FileChannel openToWrite(Path file) throws IOException {
     about("open", file);
     return shared(
@@ -169,18 +167,18 @@ public class RefDisk {
         file);
   }
 
-  /** Puts a file into the place of another one, at once. */
+  /** Renames a file, and atomically replaces any file in the new place. */
   public final void rename(Path file, Path place) throws IOException {
     about("rename", place);
     Files.move(file, place, StandardCopyOption.ATOMIC_MOVE);
   }
 
-  /** The same, where folders that are empty may be in the place. */
+  /** Renames a file, and deletes empty folders in the new place. */
   public final void renameOverEmptyFolders(Path file, File place) throws IOException {
     try {
       rename(file, place.toPath());
     } catch (IOException e) {
-      // Nothing else may go, whatever the failure: JGit's way would delete the ref in the place.
+      // Nothing but empty folders may go. JGit's own rename would delete a ref in the place.
       if (!place.isDirectory()) {
         throw e;
       }
@@ -189,19 +187,20 @@ public class RefDisk {
     }
   }
 
-  /** Deletes a file, if it is there. */
+  /** Deletes a file, if it exists. */
   public final void delete(Path file) throws IOException {
     about("delete", file);
-    // One call to the system; the other way asks first what it is.
+    // This is a single system call. Files reads the attributes first, but tells a missing file from
+    // a failure.
     if (!file.toFile().delete()) {
       Files.deleteIfExists(file);
     }
   }
 
   /**
-   * Deletes the file of a loose ref, if it is there: never a folder, which may have its name.
+   * Deletes the file of a loose ref, if it exists. Never deletes a folder of that name.
    *
-   * @throws IOException if it can't be deleted, or nobody can know whether it is there
+   * @throws IOException if it can't be deleted, or the disk does not tell whether it exists
    */
   public final void deleteLoose(File file) throws IOException {
     if (LooseFile.isThere(file)) {
@@ -210,9 +209,9 @@ public class RefDisk {
   }
 
   /**
-   * Deletes folders that have nothing but empty folders in them, if they are there.
+   * Deletes a folder that contains nothing but empty folders, if it exists.
    *
-   * @throws IOException if there is anything else
+   * @throws IOException if it contains anything else
    */
   public final void deleteEmptyFolders(File folder) throws IOException {
     about("delete folders", folder.toPath());
@@ -220,13 +219,13 @@ public class RefDisk {
         folder, FileUtils.EMPTY_DIRECTORIES_ONLY | FileUtils.RECURSIVE | FileUtils.SKIP_MISSING);
   }
 
-  /** Has the disk keep the content of an open file. */
+  /** Syncs the content of an open file. */
   public final void sync(FileChannel open, Path file) throws IOException {
     about("sync", file);
     open.force(true);
   }
 
-  /** Has the disk keep the contents of files. */
+  /** Syncs the contents of files. */
   public final void syncFiles(Collection<Path> files) throws IOException {
     for (Path file : files) {
       about("sync", file);
@@ -234,7 +233,7 @@ public class RefDisk {
     Durable.files(files);
   }
 
-  /** Has the disk keep both, at the same time: see {@link #syncFiles}, {@link #syncFolders}. */
+  /** Does both at the same time: {@link #syncFiles} and {@link #syncFolders}. */
   final void sync(Collection<Path> files, Collection<Path> folders) throws IOException {
     for (Path file : files) {
       about("sync", file);
@@ -245,7 +244,7 @@ public class RefDisk {
     Durable.all(files, folders);
   }
 
-  /** Has the disk keep which files are in folders. */
+  /** Syncs the entries of folders. */
   public final void syncFolders(Collection<Path> folders) throws IOException {
     for (Path folder : folders) {
       about("sync", folder);

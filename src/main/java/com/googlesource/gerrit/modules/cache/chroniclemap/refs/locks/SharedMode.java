@@ -24,18 +24,19 @@ import java.util.concurrent.TimeUnit;
 import org.eclipse.jgit.lib.Config;
 
 /**
- * The permissions of files and folders in a repository that several users of the system write to:
- * {@code core.sharedRepository}, with the meaning that git gives it in its documentation of {@code
- * git init --shared}. Immutable.
+ * The mode of files and folders in a repository that several users of the system share: {@code
+ * core.sharedRepository}, as defined by git's documentation of {@code git init --shared}.
+ * Immutable.
  *
- * @param bits permissions of files; folders have in addition the execute bit for whoever may read,
- *     and the bit that has new files inherit their group
- * @param isExact whether a file has these bits and no others, whatever the umask
+ * @param bits the permissions of files. Folders also have the execute bit for everybody who may
+ *     read, and the set-group-id bit, so that new files inherit their group
+ * @param isExact whether files have exactly these bits, whatever the umask; otherwise the bits are
+ *     added to those of the umask
  */
 public record SharedMode(int bits, boolean isExact) {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** By the umask of the process alone. */
+  /** The umask alone decides. */
   static final SharedMode NONE = new SharedMode(0, false);
 
   private static final SharedMode GROUP = new SharedMode(0660, false);
@@ -48,15 +49,15 @@ public record SharedMode(int bits, boolean isExact) {
   private static final int MODE = 07777;
 
   /**
-   * Reads the setting of a repository. A value that git refuses is taken for none: git refuses each
-   * command there, so nobody else writes.
+   * Reads the setting of a repository. A value that git refuses counts as none: git then refuses
+   * every command, so nobody else writes.
    */
   public static SharedMode of(Config config) {
     String value = config.getString("core", null, "sharedRepository");
     if (value == null) {
       return NONE;
     }
-    // JGit's empty string is a name without a value, which is true.
+    // JGit gives an empty string for a name without a value, which means true.
     return switch (value.toLowerCase(Locale.ROOT)) {
       case "group", "true", "yes", "on", "1", "" -> GROUP;
       case "all", "world", "everybody", "2" -> ALL;
@@ -72,7 +73,7 @@ public record SharedMode(int bits, boolean isExact) {
         return new SharedMode(bits, true);
       }
     } catch (NumberFormatException e) {
-      // As below.
+      // Not a number; handled below.
     }
     logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
         "core.sharedRepository = %s is no mode that git knows: files are made with the umask",
@@ -80,7 +81,7 @@ public record SharedMode(int bits, boolean isExact) {
     return NONE;
   }
 
-  /** Gives a file or folder that this process has just made its permissions. */
+  /** Sets the permissions of a file or folder that this process has just made. */
   void apply(Path made) throws IOException {
     if (bits == 0) {
       return;

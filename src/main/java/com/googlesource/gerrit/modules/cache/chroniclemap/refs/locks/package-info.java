@@ -13,13 +13,14 @@
 // limitations under the License.
 
 /**
- * Locks of refs, and the journal by which a killed process's locks are told and its transaction is
- * finished or undone.
+ * Locks of refs, and the journals by which recovery finds the locks of killed processes and
+ * completes their transactions or leaves them undone.
  *
- * <p>Start at {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks}; what
- * is on disk, step by step, is in {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal}. Each change of the disk
- * is one call of {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk},
- * where tests make it fail.
+ * <p>Start reading at {@link
+ * com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs}. {@link
+ * com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal} describes the files on
+ * disk, step by step. All changes of the disk go through {@link
+ * com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk}, where tests make them
+ * fail.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks;

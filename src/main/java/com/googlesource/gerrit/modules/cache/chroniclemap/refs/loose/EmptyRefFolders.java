@@ -29,13 +29,13 @@ import java.util.Deque;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
- * Deletes the folders that loose refs have left behind: each costs a look at the file system for
- * whoever lists refs. A folder goes together with those above it, if these hold nothing else.
+ * Deletes the empty folders that loose refs have left behind, as each one slows the listing of
+ * refs. The folders above go too, if they contain nothing else.
  */
 public final class EmptyRefFolders {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** Who has just made a folder is going to make a ref in it. */
+  /** Younger folders stay, as somebody may be about to make a ref there. */
   static final Duration MIN_AGE = Duration.ofSeconds(30);
 
   /** Folders such as {@code refs/heads} stay. */
@@ -43,9 +43,7 @@ public final class EmptyRefFolders {
 
   private EmptyRefFolders() {}
 
-  /**
-   * Deletes the empty folders below {@code refs/heads} and the like, except for those that are new.
-   */
+  /** Deletes the empty folders below {@code refs/heads} and the like, unless they are new. */
   public static void delete(File refsFolder) {
     Path refs = refsFolder.toPath();
     try {
@@ -56,13 +54,13 @@ public final class EmptyRefFolders {
   }
 
   /**
-   * A walk through all folders. How old a folder is, is seen before those in it are deleted, as
-   * each deletion makes it new; what others have put into it since keeps it from being deleted.
+   * A walk through all folders. It takes the age of a folder before it deletes folders inside, as
+   * each deletion makes the folder look new. A folder that others have filled since is not deleted.
    */
   private static final class Deletion extends SimpleFileVisitor<Path> {
     private final Instant oldest;
 
-    /** For each folder that the walk is in, whether it is old. */
+    /** For each folder on the way down, whether it is old. */
     private final Deque<Boolean> old = new ArrayDeque<>();
 
     Deletion(Instant oldest) {
@@ -77,7 +75,7 @@ public final class EmptyRefFolders {
 
     @Override
     public FileVisitResult visitFileFailed(Path file, IOException e) {
-      return FileVisitResult.CONTINUE; // gone meanwhile
+      return FileVisitResult.CONTINUE; // deleted meanwhile
     }
 
     @Override

@@ -23,19 +23,19 @@ import java.util.Optional;
 import org.eclipse.jgit.internal.JGitText;
 
 /**
- * Which files this process can name. Java encodes the names of files as the locale says in which it
- * was started, and no flag changes that. In the POSIX locale {@code java.nio} refuses the file of
- * {@code refs/heads/\u00e9}, and {@code java.io} takes it for one that is called {@code ?}.
+ * The file names that this process can express. Java encodes file names by the locale in which the
+ * process was started, and no flag changes that. In the POSIX locale, {@code java.nio} refuses the
+ * file of {@code refs/heads/\u00e9}, and {@code java.io} takes it for one named {@code ?}.
  */
 public final class FileNames {
   private static final String ENCODING = System.getProperty("sun.jnu.encoding");
 
-  /** Whether it can name all. */
+  /** Whether all names can be expressed. */
   static final boolean ANY = "UTF-8".equals(ENCODING);
 
   private FileNames() {}
 
-  /** What this process can't name and what to set, for the log; empty if it can name all. */
+  /** Text for the log: which names can't be expressed, and what to set; empty if all can. */
   public static Optional<String> limits() {
     return ANY
         ? Optional.empty()
@@ -47,7 +47,9 @@ public final class FileNames {
   }
 
   /**
-   * @throws IOException if this process can't name the file; its message begins as JGit's
+   * Checks a file's name.
+   *
+   * @throws IOException if this process can't express the name; its message begins like JGit's
    */
   static void check(File file) throws IOException {
     try {

@@ -32,11 +32,11 @@ import org.eclipse.jgit.lib.SymbolicRef;
 import org.eclipse.jgit.util.FileUtils;
 import org.eclipse.jgit.util.RawParseUtils;
 
-/** Reads the file of a loose ref; says of each content what JGit's RefDirectory says of it. */
+/** The file of a loose ref. Each content has the same result as in JGit's RefDirectory. */
 public final class LooseFile {
   private static final int MOST = 4096;
 
-  /** An id and its line end, with room to spare: what nearly all of these files hold. */
+  /** Room for an id and its line end, which nearly all of these files contain. */
   private static final int USUAL = 64;
 
   private static final String SYMBOLIC = "ref: ";
@@ -44,10 +44,10 @@ public final class LooseFile {
   private LooseFile() {}
 
   /**
-   * Whether there is a file of this name, which may be a symbolic link to one. Costs one stat, and
-   * no exception where there is none, as for nearly all refs.
+   * Whether the file exists, or is a symbolic link to one. Costs one stat, and no exception for a
+   * missing file, as nearly all refs have none.
    *
-   * @throws IOException if the disk does not tell: a ref must not be taken for missing then, as an
+   * @throws IOException if the disk does not tell. The ref must not count as missing then, as an
    *     older value may be packed
    */
   public static boolean isThere(File file) throws IOException {
@@ -55,7 +55,7 @@ public final class LooseFile {
     try {
       path = file.toPath();
     } catch (InvalidPathException e) {
-      return file.isFile(); // File can name more than Path can
+      return file.isFile(); // File accepts more names than Path
     }
     try {
       BasicFileAttributes found = attributesIfThere(path);
@@ -68,7 +68,7 @@ public final class LooseFile {
     }
   }
 
-  /** Whether there is no folder of this name, for certain. */
+  /** Whether there is certainly no folder of this name. */
   static boolean isNoFolder(Path folder) throws IOException {
     BasicFileAttributes found = attributesIfThere(folder);
     return found == null || !found.isDirectory();
@@ -80,8 +80,8 @@ public final class LooseFile {
   }
 
   /**
-   * Asks the folders after an error, which is the disk's or the name's: that is too long, or has a
-   * ref where it needs a folder.
+   * Decides by the folders above whether an error is the disk's. The error may also come from the
+   * name, which is too long or has a ref in the place of a folder.
    */
   private static boolean mayBeThere(File file) {
     File below = file;
@@ -97,9 +97,9 @@ public final class LooseFile {
   }
 
   /**
-   * Returns the ref that a file holds, or null if there is no such file or it holds none.
+   * Reads the ref in a file. Returns null if there is no file, or no ref in it.
    *
-   * @throws IOException if it can't be read, or holds something else
+   * @throws IOException if the file can't be read, or has other content
    */
   @Nullable
   static Ref read(String name, File file) throws IOException {
@@ -114,7 +114,7 @@ public final class LooseFile {
     return content == null ? null : parse(name, content);
   }
 
-  /** Returns as much of the content as matters: of an id, nobody looks at what comes after it. */
+  /** Reads as much of the content as matters: what follows an id is ignored. */
   private static byte[] content(File file) throws IOException {
     try (FileInputStream in = new FileInputStream(file)) {
       byte[] start = new byte[USUAL];
@@ -135,7 +135,7 @@ public final class LooseFile {
     int length = content.length;
     if (isSymbolic(content)) {
       if (length == MOST) {
-        return null; // it may have been cut
+        return null; // the target may be incomplete
       }
       int end = trimmed(content);
       if (end <= SYMBOLIC.length()) {

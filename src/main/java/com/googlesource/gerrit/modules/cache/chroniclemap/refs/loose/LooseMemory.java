@@ -30,23 +30,23 @@ import org.eclipse.jgit.util.FS;
 import org.eclipse.jgit.util.FS.FileStoreAttributes;
 
 /**
- * What was read of the loose refs of one repository: each ref, peeled once somebody has peeled it,
- * and the attributes that its file had before it was read. Whether these may be trusted is for the
- * caller to know; a ref that was read too soon after its file was written has none to trust, by the
- * measure of JGit's FileSnapshot, so that it is read again.
+ * The memory of the loose refs of one repository: each ref as it was read or peeled, and the
+ * earlier attributes of its file. The caller knows whether attributes may be trusted at all. If a
+ * file was read too soon after it was written, by the measure of JGit's FileSnapshot, its
+ * attributes are not kept and the file is read again.
  *
- * <p>It holds what is loose and at most as much again (see {@link #sweep}), never more than {@value
- * #MOST} refs; further ones are not remembered. Any number of threads may call; none waits for
- * another.
+ * <p>The memory holds the refs that are loose and about as many that are gone (see {@link #sweep}),
+ * but never more than {@value #MOST}. Further refs are not remembered. Any thread may call, and
+ * none waits for another.
  */
 public final class LooseMemory {
-  /** Each takes 244 bytes of heap with its name (measured): 24 MB for a repository at most. */
+  /** Each ref takes 244 bytes of heap with its name (measured), 24 MB for a repository at most. */
   static final int MOST = 100_000;
 
-  /** As many that are gone cost nobody anything. */
+  /** So many refs that are gone are not worth a sweep. */
   private static final int SPARE = 1024;
 
-  /** From JGit's FileSnapshot: how much longer than the measured time it takes for certain. */
+  /** As in JGit's FileSnapshot, shorter measured times count 2.5 times, longer ones 1.25 times. */
   private static final Duration COARSE = Duration.ofMillis(100);
 
   private final Path refsFolder;
@@ -55,10 +55,10 @@ public final class LooseMemory {
   private final AtomicBoolean sweeping = new AtomicBoolean();
   private final AtomicLong turnedAway = new AtomicLong();
 
-  /** How many refs it takes until those that are gone are looked for. */
+  /** The number of refs at which the next sweep is due. */
   private volatile int sweepAt = SPARE;
 
-  /** Null until JGit has measured it. */
+  /** Null until JGit has measured the file system. */
   @Nullable private volatile FileStoreAttributes measured;
 
   public LooseMemory(File refsFolder) {
@@ -74,7 +74,7 @@ public final class LooseMemory {
   static final class Known {
     private final Ref ref;
 
-    /** What tells the file from another one; null if its attributes can't be trusted. */
+    /** The file key, which another file does not have; null if the attributes can't be trusted. */
     @Nullable private final Object key;
 
     private final long modified;
@@ -116,9 +116,9 @@ public final class LooseMemory {
   /**
    * Remembers a ref that was read.
    *
-   * @param attributes of its file, from before it was read; null if not known
-   * @param asked when they were asked for, or earlier
-   * @return the ref as it is remembered: peeled, if that was known of the same id
+   * @param attributes the file's attributes before the read; null if not known
+   * @param asked a moment before the attributes were read
+   * @return the remembered ref, which is peeled if the same id was peeled before
    */
   Ref read(Ref ref, @Nullable BasicFileAttributes attributes, Instant asked) {
     Known before = refs.get(ref.getName());
@@ -136,16 +136,16 @@ public final class LooseMemory {
     return new Known(ref, attributes.fileKey(), modified(attributes), attributes.size());
   }
 
-  /** Whether the file may change again without another time. */
+  /** Whether the file may change again without a change of its time. */
   private boolean isRacy(BasicFileAttributes attributes, Instant asked) {
     Instant modified = attributes.lastModifiedTime().toInstant();
     return Duration.between(modified, asked).compareTo(raciness()) <= 0
-        // Later or earlier than can be told in nanoseconds.
+        // The time does not fit in nanoseconds.
         || modified(attributes) == Long.MAX_VALUE
         || modified(attributes) == Long.MIN_VALUE;
   }
 
-  /** Of the folder of all refs, as each folder would have to be asked of the system. */
+  /** Measured for the folder of all refs, as a measurement for each folder would take too long. */
   private Duration raciness() {
     FileStoreAttributes store = measured;
     if (store == null) {
@@ -169,7 +169,7 @@ public final class LooseMemory {
             : a.getObjectId().equals(b.getObjectId()));
   }
 
-  /** Remembers what a loose ref leads to, unless it is another one by now. */
+  /** Remembers a peeled ref, unless the ref has changed since. */
   void peeled(Ref peeled) {
     refs.computeIfPresent(
         peeled.getName(),
@@ -190,13 +190,13 @@ public final class LooseMemory {
     sweepAt = SPARE;
   }
 
-  /** Whether there is room for another ref, if need be where others are gone. */
+  /** Whether there is room for another ref, after a sweep if necessary. */
   private boolean mayGrow() {
     int size = refs.size();
     if (size < Math.min(sweepAt, most)) {
       return true;
     }
-    // Where nothing is gone, the next look will not find more at once.
+    // A full memory is swept again only after it has refused as many refs as it holds.
     if (size >= most && turnedAway.getAndIncrement() % most != 0) {
       return false;
     }
@@ -205,8 +205,8 @@ public final class LooseMemory {
   }
 
   /**
-   * Forgets the refs whose files are gone: one look at the file system for each. Done when there
-   * are twice as many as there were after the last time, so once for each ref on average.
+   * Forgets the refs whose files are gone, with one stat for each ref. Runs when the number of refs
+   * has doubled since the last time, so the cost is one stat for each new ref on average.
    */
   void sweep() {
     if (!sweeping.compareAndSet(false, true)) {

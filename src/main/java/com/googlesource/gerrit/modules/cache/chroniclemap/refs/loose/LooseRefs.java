@@ -38,24 +38,24 @@ import org.eclipse.jgit.revwalk.RevTag;
 import org.eclipse.jgit.revwalk.RevWalk;
 
 /**
- * The loose refs of a repository. A ref that is not loose, as nearly all are, costs one stat, and
- * so does one that is loose and was read before. Answers as JGit's RefDirectory does.
+ * The loose refs of a repository. A lookup costs one stat if the ref is not loose, as for nearly
+ * all refs, or need not be read again. All answers are those of JGit's RefDirectory.
  *
  * <p>{@code core.trustLooseRefStat} says when a file is read again, as in JGit: under {@code
  * always} and {@code never}, when its attributes have changed; under {@code after_open}, each time.
- * (JGit 7.4 opens the folders above and then trusts the attributes, JGit 7.7 means to open the file
- * too; to read it costs no more.) HEAD is read each time too.
+ * (JGit 7.4 opens the folders above and then trusts the attributes. JGit 7.7 means to open the file
+ * too, and to read it costs no more.) HEAD is read each time too.
  *
- * <p>Under {@code after_open} and {@code never} the folders above a ref are opened first: a client
- * of NFS else goes on for up to a minute to say of a name that was missing that it is missing. That
- * costs some 3 microseconds for each folder of a local disk, and a question to the server for each
- * on NFS. JGit does so under {@code after_open} alone.
+ * <p>Under {@code after_open} and {@code never}, the folders above a ref are opened first.
+ * Otherwise an NFS client may report a new file as missing for up to a minute. To open a folder
+ * costs about 3 microseconds on a local disk, and a request to the server on NFS. JGit does so only
+ * under {@code after_open}.
  *
- * <p>What a ref was peeled to is remembered in any case, as it depends on its id alone. Symbolic
- * refs are not resolved here. Any thread may call.
+ * <p>Peeled values are always remembered, as they depend on the id alone. Symbolic refs are not
+ * resolved here. Any thread may call.
  */
 public final class LooseRefs {
-  /** In the order of names: those of folders end with a slash, as the names in them do not. */
+  /** By name. The name of a folder ends with a slash, so it sorts where its refs belong. */
   private static final Comparator<Object> BY_NAME = Comparator.comparing(LooseRefs::nameOf);
 
   private final FileRepository repository;
@@ -66,9 +66,9 @@ public final class LooseRefs {
   private final Opener opener;
 
   /**
-   * Makes those of a repository.
+   * Makes the loose refs of a repository.
    *
-   * @param memory one for all instances of the repository
+   * @param memory shared by all instances of the repository
    */
   public LooseRefs(FileRepository repository, RefPaths paths, TrustStat trust, LooseMemory memory) {
     this(repository, paths, trust, memory, Opener.OF_SYSTEM);
@@ -88,14 +88,14 @@ public final class LooseRefs {
     refreshFolders = trust != TrustStat.ALWAYS;
   }
 
-  /** Returns the loose ref of that name, or null. */
+  /** Returns the loose ref of a name, or null. */
   @Nullable
   public Ref read(String name) throws IOException {
     LooseMemory.Known known = isRemembered(name) ? memory.get(name) : null;
     File file = paths.loose(name);
     Ref ref = null;
     if (!refreshFolders || refreshFolders(name, known != null)) {
-      // Cheaper than an exception.
+      // A stat is cheaper than an exception.
       if (known != null || LooseFile.isThere(file)) {
         ref = isRemembered(name) ? read(name, file, known) : LooseFile.read(name, file);
       }
@@ -107,8 +107,8 @@ public final class LooseRefs {
   }
 
   /**
-   * Reads the loose ref of that name from its file, whatever is remembered: for writers, which have
-   * it locked. Null if there is none.
+   * Reads a loose ref from its file, for a writer that has the ref locked. The memory is not used.
+   * Returns null if there is none.
    */
   @Nullable
   public Ref readFile(String name) throws IOException {
@@ -132,21 +132,21 @@ public final class LooseRefs {
       path = file.toPath();
       attributes = attributes(path);
     } catch (IOException | InvalidPathException e) {
-      // Most likely it is gone.
+      // Most likely the file is gone.
       return LooseFile.isThere(file) ? LooseFile.read(name, file) : null;
     }
     return readIfChanged(name, path, known, attributes, asked);
   }
 
   /**
-   * Those outside of refs/ are not, but for what HEAD was peeled to: JGit finds a detached HEAD by
-   * that.
+   * Refs outside of refs/ are not remembered, except the peeled HEAD, by which JGit finds a
+   * detached HEAD.
    */
   private static boolean isRemembered(String name) {
     return name.startsWith(Constants.R_REFS) || name.equals(Constants.HEAD);
   }
 
-  /** Reads the file, if these attributes are not those of the ref that is known. */
+  /** Reads the file, unless the attributes are those of the known ref. */
   @Nullable
   private Ref readIfChanged(
       String name,
@@ -166,17 +166,17 @@ public final class LooseRefs {
     return ref == null ? null : memory.read(ref, attributes, asked);
   }
 
-  /** As JGit's FileSnapshot: those of a link, not of what it leads to. */
+  /** Like JGit's FileSnapshot, takes the attributes of a link, and not those of its target. */
   private static BasicFileAttributes attributes(Path path) throws IOException {
     return Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
   }
 
-  /** Has each file read again. */
+  /** Forgets all refs, so that each file is read again. */
   public void refresh() {
     memory.clear();
   }
 
-  /** Returns the ref with what it leads to in the end. Of a loose ref that is remembered. */
+  /** Returns the ref with its peeled value, which is remembered for a loose ref. */
   public Ref peel(Ref ref) throws IOException {
     Ref leaf = ref.getLeaf();
     if (leaf.isPeeled() || leaf.getObjectId() == null) {
@@ -201,14 +201,14 @@ public final class LooseRefs {
     return old.isSymbolic() ? new SymbolicRef(old.getName(), onto(leaf, old.getTarget())) : leaf;
   }
 
-  // ---- many
+  // ---- lists of refs
 
-  /** Whether {@link #scan} takes it. */
+  /** Whether {@link #scan} accepts a prefix. */
   public static boolean isFolder(String prefix) {
     return prefix.isEmpty() || (prefix.startsWith(Constants.R_REFS) && prefix.endsWith("/"));
   }
 
-  /** Returns the loose ref of that name, or null if {@link #scan} would not find one. */
+  /** Returns the loose ref of a name, or null if {@link #scan} would not find it. */
   @Nullable
   public Ref readListed(String name) {
     if (!isListed(name)) {
@@ -217,7 +217,7 @@ public final class LooseRefs {
     try {
       return read(name);
     } catch (IOException e) {
-      return null; // it is left out
+      return null; // a scan leaves the ref out
     }
   }
 
@@ -229,7 +229,7 @@ public final class LooseRefs {
       slash = name.indexOf('/', start);
       slash = slash < 0 ? name.length() : slash;
       String part = name.substring(start, slash);
-      // No folder lists the first three.
+      // Folders never list the first three.
       if (part.isEmpty() || part.equals(".") || part.equals("..") || part.endsWith(RefPaths.LOCK)) {
         return false;
       }
@@ -238,11 +238,11 @@ public final class LooseRefs {
   }
 
   /**
-   * Opens the folders above a ref: a network file system looks at a folder anew when it is opened,
-   * and then at the names in it if the folder has changed.
+   * Opens the folders above a ref. A network file system then checks whether a folder has changed,
+   * and looks up the names in it again.
    *
-   * @param expected whether they were there before
-   * @return false if one is not there, so that the ref isn't either
+   * @param expected whether the folders existed before
+   * @return false if a folder is missing, and so the ref
    */
   private boolean refreshFolders(String name, boolean expected) {
     try {
@@ -252,24 +252,25 @@ public final class LooseRefs {
         boolean refs = start == 0 && name.startsWith(Constants.R_REFS);
         folder = refs ? paths.refsFolder().toPath() : folder.resolve(name.substring(start, slash));
         start = slash + 1;
-        // The folder above was just opened, so this is the truth; and cheaper than an exception.
-        // All repositories have the first folder.
+        // The folder above was just opened, so this stat is current. All repositories have the
+        // first folder.
         if (!refs && !expected && LooseFile.isNoFolder(folder)) {
           return false;
         }
         opener.open(folder);
       }
     } catch (IOException | InvalidPathException e) {
-      return true; // it may be one that can't be listed, which does not hide what is in it
+      return true; // a folder that can't be listed may contain the ref
     }
     return true;
   }
 
   /**
-   * Returns the loose refs in a folder and those below, in order. What can't be read as a ref is
-   * left out.
+   * Returns the loose refs in a folder and in all folders below, in the order of names. Files that
+   * are no refs are left out.
    *
-   * @param folder {@code refs/} or one below, with a slash at its end; or empty for all and HEAD
+   * @param folder {@code refs/} or a folder below, with a slash at its end; empty for all refs and
+   *     HEAD
    */
   public List<Ref> scan(String folder) {
     List<Ref> refs = new ArrayList<>();
@@ -285,7 +286,7 @@ public final class LooseRefs {
       try {
         scan(folder, paths.loose(folder), refs);
       } catch (IOException e) {
-        return refs; // JGit leaves out what is in a folder that can't be named
+        return refs; // JGit leaves out a folder that can't be named
       }
     }
     return refs;
@@ -309,10 +310,10 @@ public final class LooseRefs {
     try {
       path = folder.toPath();
     } catch (InvalidPathException e) {
-      return; // as for a file of such a name, see below
+      return; // left out, like a file of such a name
     }
     Instant asked = Instant.now();
-    // The refs, and the names of folders.
+    // Refs, and names of folders.
     Object[] found = new Object[entries.length];
     int count = 0;
     for (String entry : entries) {
@@ -338,11 +339,11 @@ public final class LooseRefs {
     return found instanceof Ref ref ? ref.getName() : (String) found;
   }
 
-  /** Returns the ref of that name, or the name with a slash if it is a folder; or null. */
+  /** Returns the ref of a file, the name of a folder with a slash, or null. */
   @Nullable
   private Object look(String name, Path folder, String entry, Instant asked) {
     try {
-      // One look for what it is and whether it has changed.
+      // One stat tells the kind of file, and whether it has changed.
       Path path = folder.resolve(entry);
       BasicFileAttributes attributes = attributes(path);
       if (attributes.isDirectory() || (attributes.isSymbolicLink() && Files.isDirectory(path))) {
@@ -350,9 +351,9 @@ public final class LooseRefs {
       }
       return readIfChanged(name, path, memory.get(name), attributes, asked);
     } catch (IOException e) {
-      return null; // JGit leaves it out too
+      return null; // JGit leaves the file out too
     } catch (InvalidPathException e) {
-      return null; // a name that the locale of this process has no characters for, as by JGit
+      return null; // the locale can't express the name; JGit leaves it out too
     }
   }
 }

@@ -19,8 +19,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * Opens a file or folder and closes it, by which a network file system asks its server for the
- * attributes of now.
+ * Opens and closes a file or folder, so that a network file system asks its server for the current
+ * attributes.
  */
 @FunctionalInterface
 public interface Opener {

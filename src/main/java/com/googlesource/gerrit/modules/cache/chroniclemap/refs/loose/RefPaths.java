@@ -28,12 +28,12 @@ import java.util.Set;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.Constants;
 
-/** Where a repository keeps its refs. Immutable; any thread may ask. */
+/** The paths of the refs of a repository. Immutable. */
 public final class RefPaths {
-  /** Of files that stand for a lock: git's own rule, which JGit follows. */
+  /** The suffix of lock files, by git's own rule, which JGit follows. */
   public static final String LOCK = ".lock";
 
-  /** In the repository: git and JGit look for refs in {@code refs/} alone. */
+  /** A folder in the repository, as git and JGit look for refs only in {@code refs/}. */
   private static final String TRANSACTIONS = "cache-chroniclemap";
 
   private final File gitFolder;
@@ -43,9 +43,9 @@ public final class RefPaths {
   private final Path transactions;
 
   /**
-   * Takes over the folders of a repository.
+   * Takes the folders from a repository.
    *
-   * @param packedRefs its {@code packed-refs}
+   * @param packedRefs the repository's {@code packed-refs}
    */
   public RefPaths(FileRepository repository, File packedRefs) {
     this.gitFolder = repository.getDirectory();
@@ -67,15 +67,16 @@ public final class RefPaths {
     return packedRefs;
   }
 
-  /** The folder of the files that transactions keep while they run. */
+  /** The folder of the journals and owner files of transactions. */
   public Path transactions() {
     return transactions;
   }
 
   /**
-   * Returns the file of a loose ref of that name.
+   * Returns the file of a loose ref.
    *
-   * @throws IOException if this process can't name it, so that nobody can know whether it is there
+   * @throws IOException if this process can't express the name, so nobody can know whether it
+   *     exists
    */
   public File loose(String name) throws IOException {
     File file =
@@ -90,9 +91,9 @@ public final class RefPaths {
   }
 
   /**
-   * Checks that this process can name the files of these refs.
+   * Checks that this process can express the file names of refs.
    *
-   * @throws IOException as {@link #loose}
+   * @throws IOException if {@link #loose} would throw it
    */
   public void checkNames(List<String> names) throws IOException {
     for (int i = 0; !FileNames.ANY && i < names.size(); i++) {
@@ -100,17 +101,17 @@ public final class RefPaths {
     }
   }
 
-  /** Where refs may be that are not below {@code refs/}, such as HEAD. */
+  /** The folders of refs that are not below {@code refs/}, such as HEAD. */
   public Set<Path> foldersOfPseudorefs() {
     return Set.copyOf(List.of(gitFolder.toPath(), commonFolder.toPath()));
   }
 
-  /** The file whose being there means that somebody changes a file. */
+  /** The lock file of a file. */
   public static Path lockOf(File file) {
     return new File(file.getParentFile(), file.getName() + LOCK).toPath();
   }
 
-  /** Deletes the empty folders above the loose files of some refs, each folder once. */
+  /** Deletes the empty folders above the loose files of refs, each folder once. */
   public void deleteEmptyParents(Collection<String> names) throws IOException {
     Set<File> done = new HashSet<>();
     for (String name : names) {
@@ -122,13 +123,13 @@ public final class RefPaths {
   }
 
   /**
-   * Deletes the folders above a file of a ref that are empty, but for the first two levels, such as
-   * {@code refs/heads}. Whoever is about to make a file in one makes the folder again.
+   * Deletes the empty folders above a ref's file, except the first two levels such as {@code
+   * refs/heads}. Writers that are about to make a file in a folder make the folder again.
    */
   public static void deleteEmptyParents(File file, String name) {
     File folder = file.getParentFile();
     for (int levels = levels(name) - 2; levels > 0; levels--) {
-      // Not where somebody else was first.
+      // The folder is in use, or others have deleted it.
       if (!deleteEmptyFolder(folder)) {
         return;
       }
@@ -137,10 +138,10 @@ public final class RefPaths {
   }
 
   /**
-   * Deletes a folder with nothing in it. Never a file: a ref may have taken the folder's place by
-   * now, which the ways that File and Files have would delete as well.
+   * Deletes an empty folder, but never a file. A ref may have taken the folder's place by now,
+   * which File and Files would delete too.
    *
-   * @return false if it is there, or is something else
+   * @return false if the folder was not deleted
    */
   static boolean deleteEmptyFolder(File folder) {
     if (!isEmptyFolder(folder)) {
@@ -157,7 +158,7 @@ public final class RefPaths {
     }
   }
 
-  /** Asks for one entry: the folder may have very many. */
+  /** Reads a single entry, as a folder may have very many. */
   private static boolean isEmptyFolder(File folder) {
     try (DirectoryStream<Path> entries = Files.newDirectoryStream(folder.toPath())) {
       return !entries.iterator().hasNext();

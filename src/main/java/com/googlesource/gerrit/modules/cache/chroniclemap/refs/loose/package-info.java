@@ -13,8 +13,9 @@
 // limitations under the License.
 
 /**
- * The refs that have a file each: where the files are, what they say, and what is remembered of
- * them. Start at {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseRefs}.
- * Changes nothing but folders that are empty.
+ * Loose refs, which have a file each: the paths of the files, their content, and a memory of what
+ * was read. Start reading at {@link
+ * com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseRefs}. This package deletes
+ * empty folders and changes nothing else.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose;

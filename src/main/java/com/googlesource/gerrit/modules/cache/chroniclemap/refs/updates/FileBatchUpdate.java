@@ -23,7 +23,7 @@ import static org.eclipse.jgit.transport.ReceiveCommand.Result.REJECTED_NONFASTF
 import static org.eclipse.jgit.transport.ReceiveCommand.Result.REJECTED_OTHER_REASON;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import java.io.IOException;
 import java.text.MessageFormat;
@@ -46,28 +46,29 @@ import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
- * Changes several refs. An atomic batch is one {@link LooseTransaction}; one that is not, and one
- * of a single command, is one update after the other, as in JGit.
+ * A batch update of refs that are in files. An atomic batch of several commands is a {@link
+ * LooseTransaction} or a {@link PackedTransaction}. The commands of any other batch are updates of
+ * single refs, one after the other, as in JGit.
  *
- * <p>The verdicts, their order and their messages are JGit's.
+ * <p>The results, their order and their messages are JGit's.
  */
 final class FileBatchUpdate extends BatchRefUpdate {
   /** As long as JGit tries to lock the refs of a batch. */
   private static final long LOCK_WAIT_MILLIS = 3100;
 
   /**
-   * Above, one rewrite of {@code packed-refs} costs less than as many loose files, which would have
-   * to be packed soon.
+   * Above this number of refs, one rewrite of {@code packed-refs} costs less than the loose files,
+   * which would soon have to be packed.
    */
   static final int MANY = 1000;
 
-  private final RefWriter writer;
+  private final RefUpdater updater;
   private final UpdatableRefs refs;
 
-  FileBatchUpdate(RefWriter writer) {
-    super(writer.refs().database());
-    this.writer = writer;
-    this.refs = writer.refs();
+  FileBatchUpdate(RefUpdater updater) {
+    super(updater.refs().database());
+    this.updater = updater;
+    this.refs = updater.refs();
   }
 
   @Override
@@ -97,10 +98,10 @@ final class FileBatchUpdate extends BatchRefUpdate {
     }
   }
 
-  /** Returns false if JGit must do it; then nothing has happened. */
+  /** Returns false if JGit must execute the batch. Nothing has happened then. */
   private boolean executeHere(RevWalk walk, List<ReceiveCommand> pending) throws IOException {
     try {
-      // JGit lists all refs for this, HEAD among them.
+      // JGit lists all refs for this check, HEAD among them.
       refs.sawRefs();
       checkNames(pending);
       if (hasObjects(walk, pending) && isFastForward(walk, pending)) {
@@ -115,7 +116,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
     }
   }
 
-  /** Refuses by the content of {@code packed-refs} what its attributes say is in conflict. */
+  /** Refuses name conflicts. If attributes are not trusted, the content has to confirm them. */
   private void checkNames(List<ReceiveCommand> pending) throws IOException {
     RefReader early = refs.earlyReader();
     RefReader reader = refs.reader();
@@ -180,15 +181,15 @@ final class FileBatchUpdate extends BatchRefUpdate {
     StoredConfig config = refs.repository().getConfig();
     try {
       apply(walk, sorted, names, config);
-    } catch (RefLocks.Refused e) {
+    } catch (LockedRefs.Refused e) {
       lockFailure(command(sorted, e.name()));
       return;
     } catch (LockFailedException e) {
       lockFailure(pending.get(0));
       return;
     } finally {
-      // Those of refs that were deleted or packed, and of locks: of loose refs they are not empty.
-      writer.paths().deleteEmptyParents(names);
+      // Deleted and packed refs and locks leave empty folders. Those of loose refs are not empty.
+      updater.paths().deleteEmptyParents(names);
     }
     refs.wrote();
     pending.forEach(command -> command.setResult(OK));
@@ -197,31 +198,31 @@ final class FileBatchUpdate extends BatchRefUpdate {
 
   private void apply(
       RevWalk walk, List<ReceiveCommand> sorted, Set<String> names, StoredConfig config)
-      throws IOException, RefLocks.Refused {
+      throws IOException, LockedRefs.Refused {
     List<Journal.Entry> entries =
         sorted.stream().map(c -> new Journal.Entry(c.getRefName(), c.getNewId())).toList();
     boolean areNested = NameConflicts.areNested(sorted);
-    boolean rewrites = writer.isAtomicByRewrite() || sorted.size() > MANY || areNested;
+    boolean rewrites = updater.isAtomicByRewrite() || sorted.size() > MANY || areNested;
     if (!rewrites) {
-      try (RefLocks locks = writer.lock(entries, LOCK_WAIT_MILLIS)) {
-        // Where locks can't be told whose they are, nobody could finish it for a killed process.
+      try (LockedRefs locks = updater.lock(entries, LOCK_WAIT_MILLIS)) {
+        // Recovery could not complete a batch whose locks are plain files.
         rewrites = locks.isPlain();
         if (!rewrites) {
-          new LooseTransaction(writer, locks, sorted, writer.isDurable(config)).run();
+          new LooseTransaction(updater, locks, sorted, updater.isDurable(config)).run();
         }
       }
     }
     if (rewrites) {
       if (areNested) {
-        // Where a folder takes the place of a ref, no file may be in the way of the locks.
-        writer.packer().pack(names);
+        // Where a folder takes the place of a ref, the loose file would be in the way of the locks.
+        updater.packer().pack(names);
       }
-      try (RefLocks locks = writer.lock(entries, LOCK_WAIT_MILLIS)) {
-        String left = writer.packer().packUnderLocks(names, locks);
+      try (LockedRefs locks = updater.lock(entries, LOCK_WAIT_MILLIS)) {
+        String left = updater.packer().packUnderLocks(names, locks);
         if (left != null) {
           throw new NameConflicts.RefusedException(command(sorted, left));
         }
-        new PackedTransaction(writer, locks, sorted, walk).run();
+        new PackedTransaction(updater, locks, sorted, walk).run();
       }
     }
   }
@@ -236,20 +237,20 @@ final class FileBatchUpdate extends BatchRefUpdate {
     reject(command, LOCK_FAILURE, null);
   }
 
-  /** Rejects one command, and so all. */
+  /** Rejects one command, and with it the whole batch. */
   private void reject(
       ReceiveCommand command, ReceiveCommand.Result result, @Nullable String message) {
     command.setResult(result, message);
     ReceiveCommand.abort(getCommands());
   }
 
-  /** As in JGit a log that can't be written changes nothing: the refs have changed. */
+  /** As in JGit, the batch does not fail if a log can't be written: the refs have changed. */
   private void writeLogs(List<ReceiveCommand> commands, StoredConfig config) {
     for (ReceiveCommand command : commands) {
       try {
         writeLog(command, config);
       } catch (IOException e) {
-        // Next one.
+        // The next log may be written.
       }
     }
   }
@@ -257,11 +258,11 @@ final class FileBatchUpdate extends BatchRefUpdate {
   private void writeLog(ReceiveCommand command, StoredConfig config) throws IOException {
     String name = command.getRefName();
     if (command.getType() == ReceiveCommand.Type.DELETE) {
-      writer.deleteLog(name);
+      updater.deleteLog(name);
       return;
     }
     boolean force = isForceRefLog(command);
-    if (isRefLogDisabled(command) || !writer.isLogged(name, force, config)) {
+    if (isRefLogDisabled(command) || !updater.isLogged(name, force, config)) {
       return;
     }
     String message = getRefLogMessage(command);

@@ -16,7 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedEdits;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
@@ -35,31 +35,31 @@ import org.eclipse.jgit.lib.StoredConfig;
 import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
- * Changes one ref. The ref's lock is taken, its value read from the files under the lock, and the
- * new value renamed into place: one step for all who read, in whatever process. A deletion that has
- * to take a line out of {@code packed-refs} goes through the {@link PackedRefsQueue}.
+ * The update of one ref that is in files. It locks the ref, reads the value from the files, and
+ * renames the new value into place. Readers in all processes see this as one step. A deletion goes
+ * through the {@link PackedRefsQueue}, as the ref may have a line in {@code packed-refs}.
  *
- * <p>Costs the same whatever the size of the repository, but for a deletion of a packed ref.
+ * <p>The cost does not grow with the repository, unless {@code packed-refs} is read or rewritten.
  */
 final class FileRefUpdate extends RefUpdate {
-  private final RefWriter writer;
+  private final RefUpdater updater;
   private final UpdatableRefs refs;
 
   private boolean dereferences;
-  @Nullable private RefLocks locks;
+  @Nullable private LockedRefs locks;
 
-  /** What the files say of the ref, while it is locked. */
+  /** The ref as the files have it, read under the lock; null if there is none. */
   @Nullable private Ref found;
 
-  /** What was read under the lock if the ref is not loose: files around it, and the list. */
+  /** What was read under the lock if the ref is not loose: files around it, and packed refs. */
   @Nullable private NameConflicts conflicts;
 
   @Nullable private ParsedRefs packed;
 
-  FileRefUpdate(RefWriter writer, Ref ref) {
+  FileRefUpdate(RefUpdater updater, Ref ref) {
     super(ref);
-    this.writer = writer;
-    this.refs = writer.refs();
+    this.updater = updater;
+    this.refs = updater.refs();
   }
 
   @Override
@@ -78,8 +78,8 @@ final class FileRefUpdate extends RefUpdate {
     String name = (deref ? getRef().getLeaf() : getRef()).getName();
     ObjectId newId = getNewObjectId() == null ? ObjectId.zeroId() : getNewObjectId();
     try {
-      locks = writer.lock(List.of(new Journal.Entry(name, newId)), 0);
-    } catch (RefLocks.Refused e) {
+      locks = updater.lock(List.of(new Journal.Entry(name, newId)), 0);
+    } catch (LockedRefs.Refused e) {
       return false;
     }
     RefReader.ToWrite read = read(name);
@@ -104,7 +104,7 @@ final class FileRefUpdate extends RefUpdate {
 
   private void findConflicts() throws IOException {
     String name = locks.names().get(0);
-    conflicts = writer.conflicts(List.of(ReceiveCommand.link(ObjectId.zeroId(), name, name)));
+    conflicts = updater.conflicts(List.of(ReceiveCommand.link(ObjectId.zeroId(), name, name)));
   }
 
   @Override
@@ -115,7 +115,7 @@ final class FileRefUpdate extends RefUpdate {
     }
   }
 
-  /** Whether what was read under the lock leaves no room for a new ref of this name. */
+  /** Whether other refs or locks are in the way of a new ref of this name. */
   private boolean isInConflict() throws IOException {
     if (found != null) {
       return false;
@@ -163,32 +163,32 @@ final class FileRefUpdate extends RefUpdate {
   private void log(String message, boolean deref) throws IOException {
     StoredConfig config = refs.repository().getConfig();
     boolean force = isForceRefLog();
-    // The log of a symbolic ref is written too if it leads to the one that changes.
-    if (writer.isLogged(getRef().getName(), force, config)
-        || (deref && writer.isLogged(getRef().getLeaf().getName(), force, config))) {
+    // An update through a symbolic ref is logged if either of the two refs has a log.
+    if (updater.isLogged(getRef().getName(), force, config)
+        || (deref && updater.isLogged(getRef().getLeaf().getName(), force, config))) {
       ReflogWriter unused = new ReflogWriter(refs.jgit(), force).log(this, message, deref);
     }
   }
 
   private Result publish(Result status) throws IOException {
-    boolean durable = writer.isDurable();
+    boolean durable = updater.isDurable();
     if (durable) {
       locks.syncValues();
     }
     try {
       locks.publish(0);
     } catch (IOException e) {
-      // A folder that others have made, with refs in it, has the name.
+      // Others have made a folder of this name, with refs in it.
       return Result.LOCK_FAILURE;
     }
     if (durable) {
       locks.syncFolders();
     }
-    // Before listeners are told: they may want to change it too.
+    // Listeners, which are told next, may want to change the ref too.
     unlock();
     refs.wrote();
     if (found == null || !found.getStorage().isLoose()) {
-      writer.madeLoose(1);
+      updater.madeLoose(1);
     }
     return status;
   }
@@ -212,9 +212,9 @@ final class FileRefUpdate extends RefUpdate {
       return status;
     }
     String name = locks.names().get(0);
-    boolean durable = writer.isDurable();
+    boolean durable = updater.isDurable();
     try {
-      writer.write(new Deletion(name), new PackedRefsQueue.Terms(locks, true, durable));
+      updater.write(new Deletion(name), new PackedRefsQueue.Terms(locks, true, durable));
     } catch (RefReader.LeftToJGit e) {
       unlock();
       return deleteByJGit();
@@ -222,8 +222,8 @@ final class FileRefUpdate extends RefUpdate {
     if (durable) {
       locks.syncFolders();
     }
-    unlock(); // the lock file is in a folder that may have to go
-    RefPaths.deleteEmptyParents(writer.paths().loose(name), name);
+    unlock(); // else the lock file would keep the folder
+    RefPaths.deleteEmptyParents(updater.paths().loose(name), name);
     refs.wrote();
     return status;
   }
@@ -248,10 +248,10 @@ final class FileRefUpdate extends RefUpdate {
       edits.remove(name, packed);
     }
 
-    /** Last the loose file: until it goes the ref is there, with its value. */
+    /** Deletes the loose file last, as it holds the ref's value until the deletion is complete. */
     @Override
     public void finish() throws IOException {
-      writer.deleteLog(name);
+      updater.deleteLog(name);
       locks.deleteLoose(0);
     }
   }

@@ -16,7 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedEdits;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Transactions;
 import java.io.IOException;
@@ -30,39 +30,40 @@ import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
- * Changes several refs as one, as loose refs: like native git, no list is written for refs that are
- * made or changed. Only deletions of packed refs go through {@code packed-refs}.
+ * A transaction that changes several refs as loose refs. Like native git, it leaves {@code
+ * packed-refs} alone for refs that are made or changed. Deletions go through the {@link
+ * PackedRefsQueue}, as they may have to remove lines.
  *
- * <p>Three stages, the refs being locked throughout:
+ * <p>There are three stages. The refs are locked throughout:
  *
  * <ol>
- *   <li>Prepare: values are read and compared, new ones written beside. A failure here has changed
- *       nothing.
- *   <li>Decide: the {@link Journal} says that it is to be, and is synced together with the new
- *       values if the repository's config says so; and readers of this process are told the old
- *       values from here on.
- *   <li>Finish: {@code packed-refs} is put into place if lines had to leave it, files are renamed,
- *       files of deleted refs deleted; then readers are told the new values, of all refs at once.
- *       If one of these steps fails, all refs are given their old values again.
+ *   <li>Prepare: the old values are read and checked, and the new values are written to files
+ *       beside. If this fails, no ref has changed.
+ *   <li>Decide: the {@link Journal} records the decision. It is synced with the new values if the
+ *       repository's config says so. From here on, readers of this process see the old values.
+ *   <li>Finish: a new {@code packed-refs} is renamed into place if lines had to be removed. The new
+ *       values are renamed into place, and the files of deleted refs are deleted. Then readers of
+ *       this process see the new values of all refs at once. If a step fails, all refs get their
+ *       old values again.
  * </ol>
  *
- * <p>A process that is killed before the decision has changed nothing, and leaves locks that can be
- * told; one that is killed after it has its work finished by {@link Recovery}. Another process that
- * reads in the middle may see some of the new values, as with native git.
+ * <p>If the process is killed before the decision, no ref has changed, and {@link Recovery} deletes
+ * the locks. If it is killed later, recovery completes the transaction. Other processes that read
+ * during the last stage may see some of the new values, as with native git.
  *
- * <p>Costs grow with the refs of the batch; with the size of {@code packed-refs} only where a line
- * has to leave it.
+ * <p>The cost grows with the refs of the batch, and with the size of {@code packed-refs} only if a
+ * line is removed.
  */
 final class LooseTransaction implements PackedRefsQueue.Request {
-  private final RefWriter writer;
-  private final RefLocks locks;
+  private final RefUpdater updater;
+  private final LockedRefs locks;
   private final List<ReceiveCommand> commands;
   private final boolean durable;
 
-  /** The values of now: of all refs, or null where there is none. */
+  /** The old values of all refs by name; null for a missing ref. */
   private final NavigableMap<String, Ref> oldValues = new TreeMap<>();
 
-  /** Lines that are to leave {@code packed-refs}. */
+  /** The lines to remove from {@code packed-refs}. */
   private final Map<String, Ref> removed = new HashMap<>();
 
   private NameConflicts conflicts;
@@ -70,28 +71,29 @@ final class LooseTransaction implements PackedRefsQueue.Request {
   /** Set by the decision. */
   @Nullable private Transactions.Link link;
 
-  /** Whether packed-refs was to have its old lines again. */
+  /** Whether {@link #restore} was called, by the queue or by {@link #restoreLines}. */
   private boolean isRestored;
 
   /**
-   * Prepares nothing yet.
+   * Makes a transaction without preparing anything.
    *
-   * @param commands in the order of names, for which the locks are
-   * @param durable whether it is to outlive a crash of the machine
+   * @param commands the commands of the locked refs, in the order of names
+   * @param durable whether the changes have to survive a crash of the machine
    */
   LooseTransaction(
-      RefWriter writer, RefLocks locks, List<ReceiveCommand> commands, boolean durable) {
-    this.writer = writer;
+      RefUpdater updater, LockedRefs locks, List<ReceiveCommand> commands, boolean durable) {
+    this.updater = updater;
     this.locks = locks;
     this.commands = commands;
     this.durable = durable;
   }
 
   /**
-   * Does it all.
+   * Runs all stages.
    *
    * @throws NameConflicts.RefusedException if a ref is not as its command expects
-   * @throws IOException if it failed; then nothing has changed, but where the message says so
+   * @throws IOException if a stage failed. No ref has changed then, unless a suppressed exception
+   *     says so
    */
   void run() throws IOException {
     readOldValues();
@@ -100,10 +102,10 @@ final class LooseTransaction implements PackedRefsQueue.Request {
       change();
     } finally {
       if (link != null) {
-        writer.writes().transactions().end(link);
+        updater.writes().transactions().end(link);
       }
     }
-    writer.madeLoose((int) commands.stream().filter(this::makesLoose).count());
+    updater.madeLoose((int) commands.stream().filter(this::makesLoose).count());
   }
 
   private boolean makesLoose(ReceiveCommand command) {
@@ -114,13 +116,13 @@ final class LooseTransaction implements PackedRefsQueue.Request {
   private void change() throws IOException {
     try {
       if (commands.stream().anyMatch(LooseTransaction::deletes)) {
-        writer.write(this, new PackedRefsQueue.Terms(locks, true, durable));
+        updater.write(this, new PackedRefsQueue.Terms(locks, true, durable));
       } else {
         decide();
         finish();
       }
     } catch (IOException | RuntimeException | Error e) {
-      if (!isRestored) { // the queue has not begun to write, or there was no need of it
+      if (!isRestored) { // the queue was not used, or failed before its undo
         undo(e);
         restoreLines(e);
       }
@@ -136,13 +138,13 @@ final class LooseTransaction implements PackedRefsQueue.Request {
   // ---- prepare
 
   private void readOldValues() throws IOException {
-    // Files first: a ref that is packed meanwhile is in the list that is asked for afterwards.
-    conflicts = writer.conflicts(commands);
+    // Reads files before the list, so that a ref that is packed meanwhile is found in the list.
+    conflicts = updater.conflicts(commands);
     for (ReceiveCommand command : commands) {
       oldValues.put(
-          command.getRefName(), writer.refs().reader().loose().readFile(command.getRefName()));
+          command.getRefName(), updater.refs().reader().loose().readFile(command.getRefName()));
     }
-    ParsedRefs packed = writer.refs().reader().packed();
+    ParsedRefs packed = updater.refs().reader().packed();
     for (ReceiveCommand command : commands) {
       String name = command.getRefName();
       Ref old = oldValues.get(name);
@@ -151,7 +153,7 @@ final class LooseTransaction implements PackedRefsQueue.Request {
         oldValues.put(name, old);
       }
       if (old != null) {
-        writer.refs().sawRefs();
+        updater.refs().sawRefs();
       }
       if (!isAsExpected(command, old)) {
         throw new NameConflicts.RefusedException(command);
@@ -199,7 +201,7 @@ final class LooseTransaction implements PackedRefsQueue.Request {
   public void decide() throws IOException {
     if (link == null) {
       locks.decide(durable);
-      link = writer.writes().transactions().begin(oldValues);
+      link = updater.writes().transactions().begin(oldValues);
     }
   }
 
@@ -220,13 +222,13 @@ final class LooseTransaction implements PackedRefsQueue.Request {
     }
   }
 
-  // ---- undo: the locks are still there
+  // ---- undo, under the locks
 
   private interface Step {
     void run() throws IOException;
   }
 
-  /** Runs one step, whose failure must not keep the others from being tried. */
+  /** Tries one step of the undo. If that fails, the other steps still run. */
   private static void attempt(String what, Throwable why, Step step) {
     try {
       step.run();
@@ -267,11 +269,11 @@ final class LooseTransaction implements PackedRefsQueue.Request {
       attempt(
           "in packed-refs",
           why,
-          () -> writer.write(this, new PackedRefsQueue.Terms(locks, false, durable)));
+          () -> updater.write(this, new PackedRefsQueue.Terms(locks, false, durable)));
     }
   }
 
-  /** Lines may have been removed, and others may have packed new values while these were there. */
+  /** Restores removed lines, and the old values of refs whose new values others have packed. */
   @Override
   public void restore(ParsedRefs packed, PackedEdits edits) {
     isRestored = true;
@@ -283,7 +285,7 @@ final class LooseTransaction implements PackedRefsQueue.Request {
       if (now == null && line != null) {
         edits.set(name, line.getObjectId(), line.getPeeledObjectId());
       } else if (locks.isLocked(i) && !(old != null && old.getStorage().isLoose())) {
-        // Another process owns a ref whose lock was lost. Under a loose ref, any line will do.
+        // Without the lock, the ref may be another writer's. Any line will do under a loose ref.
         if (old == null) {
           edits.remove(name, packed);
         } else if (now == null || !now.getObjectId().equals(old.getObjectId())) {
@@ -293,7 +295,7 @@ final class LooseTransaction implements PackedRefsQueue.Request {
     }
   }
 
-  /** Or, if this process is killed from here on, the refs would be given the new values. */
+  /** Takes the decision back, or recovery would set the new values if this process were killed. */
   private void undecide(Throwable why) {
     attempt("in the journal", why, locks::undecide);
   }

@@ -35,33 +35,32 @@ import java.util.function.Predicate;
 import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
- * Whether the names of a batch can be had together: a ref and a folder of refs can't have the same
- * name. Each prefix that several names have in common is searched for once, so a batch costs some
- * searches for each of its names.
+ * The name conflicts of a batch of commands: a ref can't have the name of a folder of refs. Each
+ * prefix that several names share is searched once, so a batch costs some searches for each name.
  *
- * <p>It is asked twice. Before anything is locked the verdict is JGit's, for which what is deleted
- * in the batch is gone, and nothing may be below or above a name but for what is deleted. Under the
- * locks the answer holds until they go, whoever writes beside:
+ * <p>Conflicts are checked twice. The check before the locks gives JGit's verdict: no ref may be
+ * above or below a name, unless the batch deletes that ref. The check under the locks holds until
+ * the locks are released, whoever else writes:
  *
  * <ul>
- *   <li>Threads of this process don't hold names above or below each other's (LockTable).
- *   <li>Other processes with this module take their locks first and look for those of others
- *       second, as is done here: of two at least one sees the other.
- *   <li>Native git looks under its lock for refs only. Where it locks first, its lock is seen here;
- *       where it locks later, it sees what was packed before, and is stopped by the folder {@code
- *       x/} when it renames {@code x.lock} to {@code x}, as long as there is a ref or a lock in it.
- *       So who packs a ref looks again afterwards, before its file or its lock goes ({@link
+ *   <li>Threads of this process can't hold names above or below each other's (HeldNames).
+ *   <li>Other processes with this module take their locks before they look for the locks of others,
+ *       as is done here. So at least one of two processes sees the other.
+ *   <li>Native git looks only for refs, under its lock. If it locks first, its lock is seen here.
+ *       If it locks later, it sees what was packed before. The folder {@code x/} stops its rename
+ *       of {@code x.lock} to {@code x} as long as there is a ref or a lock in the folder. So a
+ *       writer that packs a ref checks again before it deletes the ref's file or lock ({@link
  *       LocksAbove}, {@link PackedTransaction#finish}).
  * </ul>
  *
- * <p>Not kept apart are a ref of ours and one that JGit makes beside, which looks for others before
- * it takes its lock; and a ref {@code x} of ours and one {@code x/y} that native git both makes and
- * packs in the time between our look and our rename.
+ * <p>Two conflicts are not prevented. JGit looks for other refs before it takes its lock, so it can
+ * make a ref in conflict with one made here. Native git can make and pack a ref {@code x/y} between
+ * the check and the rename of a ref {@code x} here.
  */
 final class NameConflicts {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** A command can't be done, and so none of its batch; nothing has changed. */
+  /** Thrown if a command can't be done. Nothing of its batch has changed then. */
   static final class RefusedException extends IOException {
     private static final long serialVersionUID = 1;
 
@@ -83,7 +82,7 @@ final class NameConflicts {
   private final Set<String> madeFolders = new HashSet<>();
   private final Set<String> deleted = new HashSet<>();
 
-  /** Those in conflict with others of the batch, with loose refs, or with others' locks. */
+  /** The commands in conflict with others of the batch, with loose refs, or with others' locks. */
   private final Set<ReceiveCommand> bad = new HashSet<>();
 
   private NameConflicts(List<ReceiveCommand> commands) {
@@ -105,7 +104,7 @@ final class NameConflicts {
     return command.getType() == ReceiveCommand.Type.DELETE;
   }
 
-  /** All names that would be folders above it. */
+  /** All names of folders above a ref. */
   private static List<String> parents(String name) {
     List<String> parents = new ArrayList<>();
     for (int slash = name.indexOf('/'); slash > 0; slash = name.indexOf('/', slash + 1)) {
@@ -114,16 +113,16 @@ final class NameConflicts {
     return parents;
   }
 
-  /** Whether one name of a batch is below another one, what is deleted being counted too. */
+  /** Whether one name of a batch is below another one. Deletions count too. */
   static boolean areNested(List<ReceiveCommand> commands) {
     Set<String> names = new HashSet<>();
     commands.forEach(command -> names.add(command.getRefName()));
     return names.stream().anyMatch(name -> parents(name).stream().anyMatch(names::contains));
   }
 
-  // ---- first what is in files: a ref that is packed meanwhile is in the list that is asked later
+  // ---- files are read before the list, in which refs that are packed meanwhile are found
 
-  /** Looks at the batch itself and at loose refs. */
+  /** Checks the batch itself and loose refs. */
   static NameConflicts before(LooseRefs loose, List<ReceiveCommand> commands) {
     NameConflicts conflicts = new NameConflicts(commands);
     conflicts.find(
@@ -139,8 +138,8 @@ final class NameConflicts {
   }
 
   /**
-   * Looks at the files around refs that the caller has locked: at locks above a new one, and at all
-   * that is below. The caller's own locks keep loose refs away from the names of their folders.
+   * Checks the files around refs that the caller has locked: all locks above a new ref, and all
+   * files below a ref. No loose ref can be above, as the caller's lock is in a folder of that name.
    */
   static NameConflicts underLocks(RefPaths paths, List<ReceiveCommand> commands)
       throws IOException {
@@ -161,15 +160,15 @@ final class NameConflicts {
     return conflicts;
   }
 
-  /** Whether there is any, by what is in files. */
+  /** Whether there is a conflict by the files alone. */
   boolean isFound() {
     return !bad.isEmpty();
   }
 
   /**
-   * The locks that others have on refs above some that the caller has locked. Whoever has locked
-   * {@code x} before {@code x/y} was packed may not have seen that, and only a file in the folder
-   * {@code x} keeps them out. Each lock file is asked for once.
+   * The locks that others have on refs above some refs that the caller has locked. A writer that
+   * locked {@code x} before {@code x/y} was packed may not have seen {@code x/y}. Only a file in
+   * the folder {@code x} then stops that writer. Each lock file is looked for once.
    */
   static final class LocksAbove {
     private static final long OLD_MILLIS = TimeUnit.MINUTES.toMillis(1);
@@ -183,7 +182,7 @@ final class NameConflicts {
       this.own = own;
     }
 
-    /** Above names that the caller has locked. */
+    /** Makes the locks above names that the caller has locked. */
     static LocksAbove of(RefPaths paths, Collection<String> names) throws IOException {
       Set<File> own = new HashSet<>();
       for (String name : names) {
@@ -222,7 +221,7 @@ final class NameConflicts {
     return new File(paths.loose(name) + RefPaths.LOCK);
   }
 
-  /** Whether anything but empty folders and the caller's locks is below a name. */
+  /** Whether a folder contains anything but empty folders and the caller's locks. */
   private static boolean holdsForeign(File folder, Set<File> own) {
     File[] files = folder.listFiles();
     return files != null
@@ -230,7 +229,7 @@ final class NameConflicts {
             .anyMatch(file -> file.isDirectory() ? holdsForeign(file, own) : !own.contains(file));
   }
 
-  /** Finds those below a ref, and new ones that are a folder of refs. */
+  /** Adds commands whose name is below a ref, or that set a ref with the name of a folder. */
   private void find(Predicate<String> isRef, Predicate<String> isFolder, Set<ReceiveCommand> bad) {
     Map<String, Boolean> refs = new HashMap<>();
     for (ReceiveCommand command : sorted) {
@@ -242,12 +241,12 @@ final class NameConflicts {
     }
   }
 
-  // ---- and then what is packed
+  // ---- packed refs
 
   /**
-   * Refuses the first command whose name is in conflict with any.
+   * Refuses the first command that is in conflict with files or with packed refs.
    *
-   * @throws RefusedException if there is one
+   * @throws RefusedException if there is a conflict
    */
   void refuse(ParsedRefs packed) throws RefusedException {
     Set<ReceiveCommand> all = new HashSet<>(bad);
@@ -258,7 +257,7 @@ final class NameConflicts {
     refuse(all);
   }
 
-  /** The same, of what is in files alone. */
+  /** Refuses the first command that is in conflict with files. */
   void refuse() throws RefusedException {
     refuse(bad);
   }

@@ -16,8 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
 
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.FileStamp;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.EditedText;
@@ -36,84 +36,82 @@ import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.errors.LockFailedException;
 
 /**
- * Writes the {@code packed-refs} of one repository for all threads of this process: those that come
- * while it is written wait, and their changes are written together, by one rewrite and one sync.
- * Each is told when the new file is in place, and of its own failure.
+ * The queue of requests to change the {@code packed-refs} of one repository, from all threads of
+ * this process. Requests that arrive during a rewrite form a group, which is written by one rewrite
+ * and one sync. Each caller waits until the new file is in place, and gets its own failure.
  *
- * <p>The writing is done by a thread that nobody interrupts, as an interrupt closes files. The file
- * {@code packed-refs.lock} is held from before the list is asked for until after the last change of
- * a loose ref that goes with it, by which all that pack refs, in this process or another, are kept
- * out.
+ * <p>The writing thread is never interrupted, as that would close files. The lock {@code
+ * packed-refs.lock} is held from before the list is read until the last change of a loose ref that
+ * goes with the rewrite. This excludes all other packing, in this process or another.
  *
- * <p>A rewrite costs a copy of the file; where no line changes, nothing that grows.
+ * <p>A rewrite costs a copy of the file. If no line changes, nothing is written.
  */
 final class PackedRefsQueue {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** How often the file may be found to have another content than its list says. */
+  /** How often to start again because the file has other content than its list. */
   private static final int ATTEMPTS = 3;
 
-  /** As long as JGit tries, which other processes count on. */
+  /** As long as JGit tries, so that other processes can hold the lock as they may with JGit. */
   private static final long LOCK_WAIT_MILLIS = 3100;
 
   private static final long LONGEST_PAUSE_MILLIS = 100;
 
   /**
-   * A writer's part. Called by the thread that writes, in this order:
+   * A request of one writer. The writing thread calls, in this order:
    *
    * <ol>
-   *   <li>collect, again if the file turns out to have another content;
+   *   <li>collect, again if the file turns out to have other content;
    *   <li>decide, when the new file is written and synced;
-   *   <li>finish, when it is in place and published, and still locked.
+   *   <li>finish, when the new file is in place and published, and still locked.
    * </ol>
    *
-   * <p>A request that fails in the first two leaves the file without its changes; the others go on
-   * without it. If anything fails after the decision, undo and restore follow while the file is
-   * still locked, as another process might keep it locked for long afterwards. Then {@link #run}
-   * throws.
+   * <p>A request that fails in the first two steps is left out, and the others of its group go on.
+   * If anything fails after the decision, undo and restore follow under the same lock, as another
+   * process might then hold the lock for long. Then {@link #run} throws.
    */
   interface Request {
     /**
-     * Says which lines are to change. May be called again with a newer list.
+     * Collects the lines to change. May be called again with a newer list.
      *
-     * @param packed what {@code packed-refs} has, which is locked
-     * @throws IOException if this request is to fail; the others go on
+     * @param packed the content of {@code packed-refs}, which is locked
+     * @throws IOException if this request fails
      */
     void collect(ParsedRefs packed, PackedEdits edits) throws IOException;
 
     /**
-     * The new file is written: decides that it is to be put into place. May be called again, where
-     * another request could not.
+     * Decides this request, when the new file is written and before the rename. May be called
+     * again, if another request of the group fails to decide.
      *
-     * @throws IOException if that can't be: then nothing of this request has happened
+     * @throws IOException if the decision failed; then nothing of this request has happened
      */
     default void decide() throws IOException {}
 
-    /** The new file is in place, and still locked: does what is to be done with loose refs. */
+    /** Changes loose refs, when the new file is in place and still locked. */
     default void finish() throws IOException {}
 
     /**
      * Gives loose refs their old values.
      *
-     * @param why what failed; what can't be undone is added to it
+     * @param why the failure, to which failures of the undo are added
      */
     default void undo(Throwable why) {}
 
-    /** Says which lines are to be as they were. */
+    /** Collects the lines that get their old content again. */
     default void restore(ParsedRefs packed, PackedEdits edits) throws IOException {}
   }
 
   /**
-   * How a request is to be written.
+   * The terms of a request.
    *
-   * @param locks in whose name {@code packed-refs} may be locked; they stay until run returns
-   * @param changesRefs whether refs get other values, or only other places
-   * @param durable whether the new file must be found after a crash of the machine: its text always
-   *     is
+   * @param locks lock {@code packed-refs} if this request leads its group; held until run returns
+   * @param changesRefs whether refs get other values, and not only other places
+   * @param durable whether the rename of the new file has to survive a crash of the machine; its
+   *     content is always synced
    */
-  record Terms(RefLocks locks, boolean changesRefs, boolean durable) {}
+  record Terms(LockedRefs locks, boolean changesRefs, boolean durable) {}
 
-  /** Asks for the list while the file is locked. */
+  /** Provides the list while {@code packed-refs} is locked. */
   interface LockedList {
     @Nullable
     ParsedRefs get(boolean byContent) throws IOException;
@@ -124,13 +122,13 @@ final class PackedRefsQueue {
     final Terms terms;
     @Nullable Throwable failure;
 
-    /** Whether it may have been decided. */
+    /** Whether the request may have been decided. */
     boolean isDecided;
 
-    /** Whether all of it was done. */
+    /** Whether all steps were done. */
     boolean succeeded;
 
-    /** Whether it is over, in whatever way. */
+    /** Whether the request is over, done or failed. */
     boolean done;
 
     Waiting(Request request, Terms terms) {
@@ -146,7 +144,7 @@ final class PackedRefsQueue {
   // Guarded by this.
   private List<Waiting> waiting = new ArrayList<>();
 
-  /** The next one, made before: without memory those who wait would wait for ever. */
+  /** The next group's list, made in advance: if memory ran out, the waiting threads would hang. */
   private List<Waiting> spare = new ArrayList<>();
 
   private boolean writing;
@@ -158,12 +156,12 @@ final class PackedRefsQueue {
   }
 
   /**
-   * Has a request done, and waits for that.
+   * Runs a request and waits for its end.
    *
-   * @param list how this repository's settings have the list asked for
-   * @throws LockFailedException if another process keeps {@code packed-refs} locked
-   * @throws RefReader.LeftToJGit if JGit must do it: nothing has happened
-   * @throws IOException if it failed
+   * @param list provides the list by this repository's settings
+   * @throws LockFailedException if another process holds the lock of {@code packed-refs}
+   * @throws RefReader.LeftToJGit if JGit must write; nothing has happened then
+   * @throws IOException if the request failed
    */
   void run(Request request, Terms terms, LockedList list) throws IOException {
     Waiting mine = new Waiting(request, terms);
@@ -182,7 +180,7 @@ final class PackedRefsQueue {
     }
   }
 
-  /** With this object's lock. */
+  /** Starts the writing thread. Called with this object's lock. */
   private void begin(Waiting first, LockedList list) throws IOException {
     boolean begun = false;
     try {
@@ -190,7 +188,7 @@ final class PackedRefsQueue {
       writer.execute(() -> writeAll(list));
       begun = true;
     } catch (RuntimeException | Error e) {
-      // No thread can be had.
+      // No thread could be started.
       throw new IOException("packed-refs can't be written", e);
     } finally {
       if (!begun) {
@@ -200,7 +198,7 @@ final class PackedRefsQueue {
     }
   }
 
-  /** Waits without end: the request is under way, and an interrupt does not stop it. */
+  /** Waits without a timeout: the request is under way, and an interrupt can't stop it. */
   private void await(Waiting mine) {
     boolean interrupted = false;
     while (!mine.done) {
@@ -230,7 +228,7 @@ final class PackedRefsQueue {
       try {
         write(group, list);
       } catch (IOException | RuntimeException | Error e) {
-        // By index: without memory there is no iterator.
+        // By index, as an iterator could not be made if memory ran out.
         for (int i = 0; i < group.size(); i++) {
           fail(group.get(i), e);
         }
@@ -253,7 +251,7 @@ final class PackedRefsQueue {
   }
 
   private void write(List<Waiting> group, LockedList list) throws IOException {
-    RefLocks leader = group.get(0).terms.locks();
+    LockedRefs leader = group.get(0).terms.locks();
     lock(leader);
     try {
       List<Waiting> going = new ArrayList<>(group);
@@ -289,8 +287,8 @@ final class PackedRefsQueue {
     }
   }
 
-  /** Undoes what was decided and has failed. */
-  private void undo(List<Waiting> group, RefLocks leader, LockedList list) {
+  /** Undoes the requests that were decided and then failed. */
+  private void undo(List<Waiting> group, LockedRefs leader, LockedList list) {
     List<Waiting> failed =
         group.stream().filter(each -> each.isDecided && !each.succeeded).toList();
     if (failed.isEmpty()) {
@@ -317,8 +315,9 @@ final class PackedRefsQueue {
     }
   }
 
-  /** Returns false if one of them fails to decide, so that what was written has too much. */
-  private boolean write(List<Waiting> going, RefLocks leader, ParsedRefs packed, PackedEdits edits)
+  /** Returns false if a request fails to decide. The written file has too many changes then. */
+  private boolean write(
+      List<Waiting> going, LockedRefs leader, ParsedRefs packed, PackedEdits edits)
       throws IOException {
     Path target = leader.besidePackedRefs();
     try {
@@ -347,7 +346,7 @@ final class PackedRefsQueue {
   /**
    * A new file.
    *
-   * @param stamp null where no line changes, so that none was written
+   * @param stamp null if no line changes, so that nothing was written
    */
   private record Written(ParsedRefs list, @Nullable FileStamp stamp) {}
 
@@ -367,7 +366,7 @@ final class PackedRefsQueue {
         made, made == packed ? null : FileStamp.ofWritten(target.toFile(), file.file()));
   }
 
-  /** Puts a new file into place. */
+  /** Renames a new file into place. */
   private void publish(List<Waiting> requests, Written written, Path target) throws IOException {
     if (written.stamp == null) {
       return;
@@ -380,7 +379,7 @@ final class PackedRefsQueue {
     }
   }
 
-  /** Deletes what was written and not put into place. */
+  /** Deletes a new file that was not renamed into place. */
   private void deleteUnused(Path target) {
     try {
       if (Files.exists(target)) {
@@ -405,7 +404,7 @@ final class PackedRefsQueue {
     }
   }
 
-  private void lock(RefLocks leader) throws IOException {
+  private void lock(LockedRefs leader) throws IOException {
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LOCK_WAIT_MILLIS);
     for (long pause = 1;
         !leader.lockPackedRefs();

@@ -15,7 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedEdits;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Transactions;
 import java.io.IOException;
@@ -32,17 +32,17 @@ import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
- * Changes several refs as one by a rewrite of {@code packed-refs}: also other processes see all of
- * it or nothing, and a killed one leaves nothing half done. For batches of very many refs, for
- * those in which a folder takes the place of a ref or the other way round, and for whoever asks for
- * it.
+ * A transaction that changes several refs by one rewrite of {@code packed-refs}. Other processes
+ * see all of it or nothing too, and a killed process leaves nothing half done. It serves batches of
+ * very many refs, batches in which a folder takes the place of a ref or the other way round, and
+ * those for which the settings or plain locks require it.
  *
- * <p>The refs are locked and none of them is loose. Costs grow with the size of {@code
- * packed-refs}; those that wait at the same time share that.
+ * <p>The refs are locked, and none of them is loose. The cost grows with the size of {@code
+ * packed-refs}. Concurrent transactions share a rewrite.
  */
 final class PackedTransaction implements PackedRefsQueue.Request {
-  private final RefWriter writer;
-  private final RefLocks locks;
+  private final RefUpdater updater;
+  private final LockedRefs locks;
   private final List<ReceiveCommand> commands;
   private final RevWalk walk;
   private final boolean durable;
@@ -50,19 +50,20 @@ final class PackedTransaction implements PackedRefsQueue.Request {
   private final Map<String, Ref> oldValues = new HashMap<>();
   @Nullable private Transactions.Link link;
 
-  PackedTransaction(RefWriter writer, RefLocks locks, List<ReceiveCommand> commands, RevWalk walk) {
-    this.writer = writer;
+  PackedTransaction(
+      RefUpdater updater, LockedRefs locks, List<ReceiveCommand> commands, RevWalk walk) {
+    this.updater = updater;
     this.locks = locks;
     this.commands = commands;
     this.walk = walk;
-    this.durable = writer.isDurable();
+    this.durable = updater.isDurable();
   }
 
   /**
-   * Does it all.
+   * Runs the transaction.
    *
    * @throws NameConflicts.RefusedException if a ref is not as its command expects
-   * @throws IOException if it failed; then nothing has changed, but where what is suppressed in the
+   * @throws IOException if the transaction failed. No ref has changed then, unless a suppressed
    *     exception says so
    */
   void run() throws IOException {
@@ -73,10 +74,10 @@ final class PackedTransaction implements PackedRefsQueue.Request {
       }
     }
     try {
-      writer.write(this, new PackedRefsQueue.Terms(locks, true, durable));
+      updater.write(this, new PackedRefsQueue.Terms(locks, true, durable));
     } finally {
       if (link != null) {
-        writer.writes().transactions().end(link);
+        updater.writes().transactions().end(link);
       }
     }
   }
@@ -94,7 +95,7 @@ final class PackedTransaction implements PackedRefsQueue.Request {
         throw new NameConflicts.RefusedException(command);
       }
     }
-    NameConflicts.underLocks(writer.paths(), commands).refuse(packed);
+    NameConflicts.underLocks(updater.paths(), commands).refuse(packed);
     for (ReceiveCommand command : commands) {
       if (command.getType() == ReceiveCommand.Type.DELETE) {
         edits.remove(command.getRefName(), packed);
@@ -105,24 +106,25 @@ final class PackedTransaction implements PackedRefsQueue.Request {
   }
 
   /**
-   * The file changes all at once. But who reads now may have read a loose file just before that was
-   * deleted, and would see the old value of that ref with the new ones of others.
+   * Has readers see the old values until the end. The file changes at once, but a reader may have
+   * read a loose file just before its deletion. Such a reader would mix one old value with new
+   * ones.
    */
   @Override
   public void decide() {
     if (link == null) {
-      link = writer.writes().transactions().begin(new TreeMap<>(oldValues));
+      link = updater.writes().transactions().begin(new TreeMap<>(oldValues));
     }
   }
 
   /**
-   * Looks again. Native git looks for refs and not for locks: whoever has locked a ref above or
-   * below a new one since {@link #collect} may have done so before the new one could be seen, and
-   * is kept out by nothing when its lock is gone.
+   * Checks for conflicts again. Native git looks for refs and not for locks: since {@link
+   * #collect}, it may have locked a ref above or below a new one that it could not see yet. Once
+   * the lock of the new ref is gone, nothing would stop native git.
    */
   @Override
   public void finish() throws IOException {
-    NameConflicts.underLocks(writer.paths(), commands).refuse();
+    NameConflicts.underLocks(updater.paths(), commands).refuse();
   }
 
   @Override

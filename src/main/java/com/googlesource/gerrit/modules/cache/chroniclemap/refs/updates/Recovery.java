@@ -18,9 +18,9 @@ import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.JournalOwner;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Origin;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedEdits;
 import java.io.IOException;
@@ -42,30 +42,30 @@ import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 
 /**
- * Completes the transactions that killed processes had decided, and deletes the locks that they
- * left. See {@link Journal} for what is on disk.
+ * The recovery of a repository after processes were killed. It completes the transactions that they
+ * had decided, and deletes their locks. {@link Journal} describes the files on disk.
  *
- * <p>While a ref's lock is there nobody else has changed the ref, and a ref whose lock is gone has
- * its final value: in both cases what is done here is right, and can be done again if this process
- * is killed too. Only the process and thread that holds the lock of the {@link JournalOwner}'s file
- * does it.
+ * <p>While a dead process's lock of a ref is there, nobody else has changed the ref. A ref whose
+ * lock is gone has its final value. So recovery is right in both cases, and can be repeated if it
+ * is killed too. Only the thread that holds the lock of the {@link JournalOwner} file recovers its
+ * journals.
  *
- * <p>After a crash of the machine the lock may be there although it had been deleted, and the ref
- * changed since: neither was synced. So only a durable decision counts then, before which the locks
- * were synced. Of all others the locks are deleted and no ref is changed, as if by git.
+ * <p>A crash of the machine may bring back a deleted lock of a ref that has changed since, as
+ * neither was synced. So only a durable decision counts then, before which the locks were synced.
+ * For all other transactions, the locks are deleted and no ref is changed.
  *
- * <p>What it writes is synced, whatever {@code core.fsyncRefFiles} says: it is rare, and a second
- * crash is likelier after a first one. Costs a look into one folder where nothing was left.
+ * <p>All writes are synced, whatever {@code core.fsyncRefFiles} says: recovery is rare, and a
+ * second crash is likelier after a first one. Without dead processes, one folder is listed.
  */
 final class Recovery {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   private final UpdatableRefs refs;
   private final RefPaths paths;
-  private final RefWrites writes;
+  private final SharedWrites writes;
   private final RefDisk disk;
 
-  Recovery(UpdatableRefs refs, RefPaths paths, RefWrites writes) {
+  Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
     this.refs = refs;
     this.paths = paths;
     this.writes = writes;
@@ -73,15 +73,15 @@ final class Recovery {
   }
 
   /**
-   * Does it for all that are found.
+   * Recovers all dead processes' transactions.
    *
-   * @return whether there was anything to do
+   * @return whether there were any files of dead processes
    */
   boolean run() {
     List<Dead> dead = new ArrayList<>();
     try {
       takeDead(dead);
-      // Before any of them is finished: one may have to write packed-refs.
+      // This comes first, as the completion of any transaction may have to write packed-refs.
       for (Dead each : dead) {
         for (Journal.Found journal : each.journals) {
           deleteIfOwn(RefPaths.lockOf(paths.packedRefs()), journal);
@@ -103,7 +103,7 @@ final class Recovery {
         "cannot finish what a killed process has left in %s", what);
   }
 
-  /** A dead process's files, which this one has taken. */
+  /** The files of a dead process, which this thread has taken. */
   private record Dead(JournalOwner.Taken owner, List<Journal.Found> journals) {
     void close() {
       try {
@@ -163,7 +163,7 @@ final class Recovery {
     }
   }
 
-  /** All are of one process. */
+  /** Returns the origin of the journals of one process; null if none of them has it. */
   @Nullable
   private static Origin origin(List<Journal.Found> journals) {
     return journals.stream()
@@ -203,7 +203,7 @@ final class Recovery {
       Journal.Entry entry = journal.entries().get(i);
       Path lock = RefPaths.lockOf(paths.loose(entry.name()));
       if (!isOwn(lock, journal)) {
-        continue; // it has been finished
+        continue; // this ref is complete
       }
       folders.add(lock.getParent());
       if (entry.newId().equals(ObjectId.zeroId())) {
@@ -226,7 +226,8 @@ final class Recovery {
   }
 
   /**
-   * Whether there are locks that the journal does not tell of: its text was lost with the machine.
+   * Whether any locks are still links to the journal. After all named refs are unlocked, such locks
+   * mean that a crash of the machine took the journal's text.
    */
   private static boolean hasMoreNames(Path file) {
     try {
@@ -236,13 +237,13 @@ final class Recovery {
     }
   }
 
-  /** Costs a look at all loose refs, but only after a crash of the machine. */
+  /** Looks at all loose refs, but only after a crash of the machine. */
   private void deleteUnknownLocks(Journal.Found journal) throws IOException {
     List<Path> found = new ArrayList<>();
     try (Stream<Path> files = Files.walk(paths.refsFolder().toPath())) {
       files.forEach(found::add);
     }
-    // Of HEAD and its like.
+    // Pseudorefs such as HEAD may be locked too.
     for (Path folder : paths.foldersOfPseudorefs()) {
       try (Stream<Path> files = Files.list(folder)) {
         files.forEach(found::add);
@@ -269,7 +270,7 @@ final class Recovery {
     }
   }
 
-  /** Writes it anew: what the dead process wrote may have been lost with the machine. */
+  /** Sets a ref. The value is written again, as a crash may have taken that of the dead process. */
   private void write(Journal.Found journal, int number, Path lock) throws IOException {
     Journal.Entry entry = journal.entries().get(number);
     Path value = journal.beside("again-" + number);
@@ -280,9 +281,9 @@ final class Recovery {
     }
   }
 
-  /** Deletes refs as long as the dead process has them locked: while others write, that may end. */
+  /** Deletes refs that the dead process still has locked when the queue gets to them. */
   private void delete(List<String> names, Journal.Found journal) throws IOException {
-    try (RefLocks none = writes.locker().lockNothing(paths)) {
+    try (LockedRefs none = writes.locks().lockNothing(paths)) {
       writes
           .queue()
           .run(

@@ -17,7 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.EmptyRefFolders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedEdits;
@@ -44,47 +44,47 @@ import org.eclipse.jgit.revwalk.RevTag;
 import org.eclipse.jgit.revwalk.RevWalk;
 
 /**
- * Packs loose refs: writes their values to {@code packed-refs}, all at once, and then deletes their
- * files.
+ * The packing of loose refs, which writes their values to {@code packed-refs} at once and then
+ * deletes their files.
  *
- * <p>A value is read, and its tag peeled, before {@code packed-refs} is locked, and read again
- * under that lock: a ref that was deleted or changed in between is left alone, so nothing that is
- * gone comes back; nor is one that somebody has locked, who may be about to delete it. A file is
- * deleted under the ref's own lock, if it still has the value that {@code packed-refs} still has:
- * so a ref that was deleted and made again meanwhile, even with the same value, keeps its file.
+ * <p>A ref is read and peeled before {@code packed-refs} is locked, and read again under that lock.
+ * A ref that was deleted or changed in between is skipped, so that no deleted ref comes back. A
+ * locked ref is skipped too, as the lock holder may be about to delete it. A file is deleted under
+ * the ref's own lock, and only if it and {@code packed-refs} still have the packed value. So a ref
+ * that was deleted and made again meanwhile keeps its file, even with the same value.
  *
  * <p>Any thread may call.
  */
 final class RefPacker {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** How many files are deleted under one set of locks. Others may wait for one of these refs. */
+  /** How many files are deleted under one set of locks, for which other writers may wait. */
   private static final int PRUNED_TOGETHER = 64;
 
   /**
-   * A packing reads and writes all of a list, some 70 bytes for each packed ref, so beside a long
-   * list it waits for more loose refs: with this many packed ones for each, 70 KB are read and
-   * written for each loose ref that is made, however long the list is. Who lists all refs pays for
-   * a loose one what some 70 packed ones cost (5.4 and 0.08 microseconds in benchmarks.md, Loose
-   * refs beside packed ones): at most a fourteenth more for the whole list.
+   * How many packed refs allow one more loose ref before the next packing. A packing reads and
+   * writes the whole list, about 70 bytes for each packed ref. With this ratio, it reads and writes
+   * 70 KB for each new loose ref, however long the list is. In a listing, a loose ref costs as much
+   * as 70 packed ones (5.4 and 0.08 microseconds in benchmarks.md, Loose refs beside packed ones).
+   * So loose refs make a listing of all refs slower by a fourteenth at most.
    */
   private static final int PACKED_FOR_ONE_LOOSE = 1000;
 
-  private final RefWriter writer;
+  private final RefUpdater updater;
   private final UpdatableRefs refs;
 
-  RefPacker(RefWriter writer) {
-    this.writer = writer;
-    this.refs = writer.refs();
+  RefPacker(RefUpdater updater) {
+    this.updater = updater;
+    this.refs = updater.refs();
   }
 
   /** A value to be packed. */
   private record Peeled(ObjectId id, @Nullable ObjectId peeled) {}
 
   /**
-   * Packs what is loose, if there is much of it. What can't be packed (broken refs, symbolic ones,
-   * those that others have locked) does not count the next time, or each new ref would have all
-   * packed again; it is tried again when as many others were made.
+   * Packs the loose refs if there are too many. Refs that stay loose (broken, symbolic or locked)
+   * raise the limit for the next time. Otherwise each new ref would start a packing. They are tried
+   * again when as many other refs were made.
    *
    * @param maxLoose how many loose refs there may be beside a short list
    */
@@ -104,11 +104,11 @@ final class RefPacker {
           most += loose;
         }
       }
-      EmptyRefFolders.delete(writer.paths().refsFolder());
+      EmptyRefFolders.delete(updater.paths().refsFolder());
     } catch (IOException | RuntimeException e) {
       logger.atWarning().withCause(e).log("cannot pack the refs of %s", refs.repository());
     } finally {
-      writer.writes().packed(loose, most);
+      updater.writes().packed(loose, most);
       refs.repository().close();
     }
   }
@@ -120,7 +120,7 @@ final class RefPacker {
   /**
    * Packs loose refs.
    *
-   * @param all whether all; else tags alone
+   * @param all whether to pack all refs; otherwise only tags
    */
   void pack(ProgressMonitor monitor, boolean all) throws IOException {
     List<Ref> found = refs.reader().loose().scan(all ? Constants.R_REFS : Constants.R_TAGS);
@@ -137,18 +137,18 @@ final class RefPacker {
     }
   }
 
-  /** Packs those of some refs that are loose, under locks of its own. */
+  /** Packs those of some refs that are loose. The caller has none of them locked. */
   void pack(Collection<String> names) throws IOException {
     packAndPrune(loose(names));
   }
 
   /**
-   * The same for the caller, who has all of them locked and keeps the locks: so none can be missed.
+   * Packs those of some refs that are loose, all of which the caller has locked and keeps locked.
    *
-   * @return one that is loose still as it can't be packed, such as a symbolic one; null if none is
+   * @return a ref that can't be packed, such as a symbolic one; null if none is loose any more
    */
   @Nullable
-  String packUnderLocks(Collection<String> names, RefLocks held) throws IOException {
+  String packUnderLocks(Collection<String> names, LockedRefs held) throws IOException {
     Map<String, Ref> loose = loose(names);
     if (loose.isEmpty()) {
       return null;
@@ -182,7 +182,7 @@ final class RefPacker {
     if (values.isEmpty()) {
       return;
     }
-    try (RefLocks none = writer.writes().locker().lockNothing(writer.paths())) {
+    try (LockedRefs none = updater.writes().locks().lockNothing(updater.paths())) {
       write(none, false, values);
     }
     List<String> names = new ArrayList<>(values.keySet());
@@ -191,10 +191,10 @@ final class RefPacker {
     }
   }
 
-  /** Durably: files are deleted for it. */
-  private void write(RefLocks locks, boolean locked, Map<String, Peeled> values)
+  /** Writes durably, as the files are deleted next. */
+  private void write(LockedRefs locks, boolean locked, Map<String, Peeled> values)
       throws IOException {
-    writer.write(
+    updater.write(
         (packed, edits) -> collect(values, locked, packed, edits),
         new PackedRefsQueue.Terms(locks, false, true));
   }
@@ -214,7 +214,7 @@ final class RefPacker {
               new Peeled(
                   ref.getObjectId(), object instanceof RevTag ? walk.peel(object).copy() : null));
         } catch (MissingObjectException e) {
-          // One broken ref should not keep all others from being packed.
+          // One broken ref should not keep the others from being packed.
           broken.add(ref.getName());
         }
       }
@@ -228,9 +228,9 @@ final class RefPacker {
   }
 
   /**
-   * Packs those that are what they were, and deletes nothing.
+   * Collects the refs that still have the value read before.
    *
-   * @param locked whether the caller has the locks of all of them
+   * @param locked whether the caller has all of them locked
    */
   private void collect(
       Map<String, Peeled> values, boolean locked, ParsedRefs packed, PackedEdits edits)
@@ -238,8 +238,8 @@ final class RefPacker {
     for (Map.Entry<String, Peeled> entry : values.entrySet()) {
       String name = entry.getKey();
       Peeled value = entry.getValue();
-      if (!locked && Files.exists(RefPaths.lockOf(writer.paths().loose(name)))) {
-        // Somebody may be deleting it, and have seen already that it is not packed.
+      if (!locked && Files.exists(RefPaths.lockOf(updater.paths().loose(name)))) {
+        // The lock holder may be deleting the ref, and have seen that it is not packed.
         continue;
       }
       Ref now = refs.reader().loose().readFile(name);
@@ -253,7 +253,7 @@ final class RefPacker {
     }
   }
 
-  // ---- deleting what is packed
+  // ---- deleting the files of packed refs
 
   private void pruneOrSkip(List<String> names, Map<String, Peeled> values) throws IOException {
     Map<String, Peeled> part = new HashMap<>();
@@ -262,26 +262,26 @@ final class RefPacker {
       part.put(name, values.get(name));
       entries.add(new Journal.Entry(name, values.get(name).id));
     }
-    try (RefLocks locks = writer.lock(entries, 0)) {
+    try (LockedRefs locks = updater.lock(entries, 0)) {
       prune(part, locks);
     } catch (RefReader.LeftToJGit e) {
-      return; // they stay loose
-    } catch (RefLocks.Refused e) {
-      // Somebody changes one of them. The others need not wait for the next time.
+      return; // these refs stay loose
+    } catch (LockedRefs.Refused e) {
+      // Another writer has one of the refs. The others are packed without it.
       if (names.size() > 1) {
         int middle = names.size() / 2;
         pruneOrSkip(names.subList(0, middle), values);
         pruneOrSkip(names.subList(middle, names.size()), values);
       }
     }
-    writer.paths().deleteEmptyParents(names);
+    updater.paths().deleteEmptyParents(names);
   }
 
-  /** With the locks of these refs. */
-  private void prune(Map<String, Peeled> values, RefLocks held) throws IOException {
-    // Asked for under the locks: a ref that was deleted since, and made again, is not in it.
+  /** Deletes the files of packed refs, under their locks. */
+  private void prune(Map<String, Peeled> values, LockedRefs held) throws IOException {
+    // The list is read under the locks, so it lacks a ref that was deleted and made again.
     ParsedRefs packed = refs.reader().packed();
-    NameConflicts.LocksAbove above = NameConflicts.LocksAbove.of(writer.paths(), held.names());
+    NameConflicts.LocksAbove above = NameConflicts.LocksAbove.of(updater.paths(), held.names());
     for (int i = 0; i < held.names().size(); i++) {
       String name = held.names().get(i);
       Peeled value = values.get(name);

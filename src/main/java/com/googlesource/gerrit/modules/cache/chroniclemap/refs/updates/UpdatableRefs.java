@@ -21,43 +21,45 @@ import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.RefDatabase;
 
-/** The refs of a repository, as updates of them see them. Any thread may call. */
+/** The refs of a repository, as their updates see them. Any thread may call. */
 public interface UpdatableRefs {
-  /** The database that updates are made of. */
+  /** The database that batch updates belong to. */
   RefDatabase database();
 
   FileRepository repository();
 
-  /** JGit's own database, for what is left to it. */
+  /** JGit's own database, which handles what this module leaves to it. */
   RefDirectory jgit();
 
   /**
-   * Reads for whoever has locked what he asks for, after he has: {@code packed-refs} by its content
-   * where attributes are not trusted.
+   * Reads refs that the caller has locked before. Reads {@code packed-refs} by content if its
+   * attributes are not trusted.
    */
   RefReader reader();
 
   /**
-   * Reads what is read again under the locks, or is verified there: {@code packed-refs} by its
-   * attributes, whatever they are trusted for.
+   * Reads what is read or verified again under the locks. Reads {@code packed-refs} only if its
+   * attributes have changed, even if they are not trusted.
    */
   RefReader earlyReader();
 
-  /** A database that reads so, but confirms a conflict of names by the content. */
+  /**
+   * A database that reads like {@link #earlyReader}, but confirms name conflicts by the content.
+   */
   RefDatabase earlyDatabase();
 
   /**
    * The list of {@code packed-refs}, which the caller has locked.
    *
-   * @param byContent whether attributes of the file are not to be trusted
-   * @return null if JGit is to do it
+   * @param byContent whether to distrust the file's attributes
+   * @return null if JGit must write
    */
   @Nullable
   ParsedRefs lockedList(boolean byContent) throws IOException;
 
-  /** Notes that there are refs, which is no change. */
+  /** Notes that refs were seen, which is no change. */
   void sawRefs();
 
-  /** Notes a change that was made, so that listeners are told once. */
+  /** Notes a change, of which listeners are told once. */
   void wrote();
 }

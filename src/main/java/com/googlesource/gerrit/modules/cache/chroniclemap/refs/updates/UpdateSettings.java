@@ -15,12 +15,12 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
 
 /**
- * How refs are updated.
+ * The settings of ref updates.
  *
- * @param by who does it
+ * @param by who updates refs
  * @param atomic how an atomic batch is written
  * @param maxLoose how many loose refs a repository may have before they are packed in the
- *     background; more in one with more than a thousand times as many packed refs; 0 for any number
+ *     background; 0 for any number. A repository may always have one for each 1000 packed refs
  */
 public record UpdateSettings(By by, Atomic atomic, int maxLoose) {
   /** Who updates refs. */
@@ -33,12 +33,12 @@ public record UpdateSettings(By by, Atomic atomic, int maxLoose) {
 
   /** How an atomic batch is written. */
   public enum Atomic {
-    /** As loose refs: other processes that read in the middle of it may see a part. */
+    /** As loose refs. Other processes may see a part of the batch while it is written. */
     LOOSE,
-    /** By one rewrite of {@code packed-refs}: other processes too see all of it or nothing. */
+    /** By one rewrite of {@code packed-refs}. All processes see the whole batch or nothing. */
     REWRITE
   }
 
-  /** What holds where nothing else is said. */
+  /** The defaults. */
   public static final UpdateSettings DEFAULT = new UpdateSettings(By.OWN, Atomic.LOOSE, 1000);
 }

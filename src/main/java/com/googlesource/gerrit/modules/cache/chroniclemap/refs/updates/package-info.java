@@ -13,12 +13,13 @@
 // limitations under the License.
 
 /**
- * Changes of the refs of a repository: one, many as one, renamings, packing; what a killed process
- * left; and the queue of those who need {@code packed-refs} written.
+ * Updates of the refs of a repository: single refs, batches, packing, recovery after killed
+ * processes, and the queue for rewrites of {@code packed-refs}.
  *
- * <p>The face is {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefWriter},
- * which makes updates of {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdatableRefs}. To follow one,
- * read {@code FileBatchUpdate}, then {@code LooseTransaction}.
+ * <p>The entry point is {@link
+ * com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefUpdater}, which updates the
+ * refs behind {@link
+ * com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdatableRefs}. To follow an
+ * update, read {@code FileBatchUpdate}, then {@code LooseTransaction}.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;

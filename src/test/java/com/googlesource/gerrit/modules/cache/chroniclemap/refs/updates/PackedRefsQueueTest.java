@@ -22,8 +22,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocker;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
@@ -109,7 +109,7 @@ class PackedRefsQueueTest {
 
   /** Gives one ref a line. */
   private static final class OneLine implements PackedRefsQueue.Request {
-    private final RefLocks locks;
+    private final LockedRefs locks;
     private final String name;
     private final ObjectId id;
     @Nullable private final Stage failing;
@@ -117,7 +117,7 @@ class PackedRefsQueueTest {
     /** For the thread that writes, until the request is over. */
     boolean finished;
 
-    OneLine(RefLocks locks, String name, ObjectId id, @Nullable Stage failing) {
+    OneLine(LockedRefs locks, String name, ObjectId id, @Nullable Stage failing) {
       this.locks = locks;
       this.name = name;
       this.id = id;
@@ -222,7 +222,7 @@ class PackedRefsQueueTest {
   private OneLine line(String name, @Nullable Stage failing) throws Exception {
     RefPaths paths = new RefPaths(test.repository(), file.file());
     return new OneLine(
-        new RefLocker(disk).lock(paths, List.of(), 0), name, test.commits().get(1), failing);
+        new RefLocks(disk).lock(paths, List.of(), 0), name, test.commits().get(1), failing);
   }
 
   private Waiter<OneLine> submit(OneLine request) {

@@ -16,7 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
 
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocker;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Transactions;
 import java.util.concurrent.Executor;
@@ -25,22 +25,22 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * What all that write the refs of one repository folder in this process share, whatever instances
- * of the repository there are.
+ * The state that all writers of one repository folder share in this process, for all instances of
+ * the repository. Any thread may call.
  */
-public final class RefWrites {
+public final class SharedWrites {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  private final RefLocker locker;
+  private final RefLocks locks;
   private final Transactions transactions = new Transactions();
   private final RefDisk disk;
   private final PackedRefsQueue queue;
   private final Executor background;
 
-  /** How many loose refs there are, about: those counted last, and those made since. */
+  /** About how many loose refs there are: those counted last, and those made since. */
   private final AtomicInteger loose = new AtomicInteger();
 
-  /** How many there may be, as the last packing found; 0 before the first. */
+  /** How many loose refs the last packing allows; 0 before the first one. */
   private volatile int most;
 
   /** Guarded by this. */
@@ -49,20 +49,19 @@ public final class RefWrites {
   private final AtomicBoolean packing = new AtomicBoolean();
 
   /**
-   * Makes it.
+   * Makes the state without touching the disk.
    *
-   * @param disk by which files are changed
    * @param writer runs rewrites, each on a thread that nobody interrupts
-   * @param background packs
+   * @param background packs loose refs
    */
-  public RefWrites(PackedRefsFile file, RefDisk disk, Executor writer, Executor background) {
+  public SharedWrites(PackedRefsFile file, RefDisk disk, Executor writer, Executor background) {
     this.disk = disk;
-    this.locker = new RefLocker(disk);
+    this.locks = new RefLocks(disk);
     this.queue = new PackedRefsQueue(file, disk, writer);
     this.background = background;
   }
 
-  /** Runs something once, for the first who asks; the others wait until it is done. */
+  /** Runs a recovery at the first call. Other callers wait for its end. */
   synchronized void beforeFirstUse(Runnable recovery) {
     if (!used) {
       used = true;
@@ -70,8 +69,8 @@ public final class RefWrites {
     }
   }
 
-  public RefLocker locker() {
-    return locker;
+  public RefLocks locks() {
+    return locks;
   }
 
   RefDisk disk() {
@@ -86,23 +85,25 @@ public final class RefWrites {
     return queue;
   }
 
-  /** Notes how many loose refs a packing has left, and how many there may be before the next. */
+  /**
+   * Notes how many loose refs a packing has left, and how many there may be before the next one.
+   */
   void packed(int looseRefs, int mostLoose) {
     loose.set(looseRefs);
     most = mostLoose;
   }
 
-  /** Notes how many loose refs there are, from one who has seen all. */
+  /** Notes how many loose refs a complete listing has found. */
   public void counted(int looseRefs) {
     loose.set(looseRefs);
   }
 
   /**
-   * Notes loose refs that were made.
+   * Counts new loose refs.
    *
-   * @param least how many there may be in any case; 0 for any number
-   * @param pack is run in the background, once at a time, if there are too many now; calls {@link
-   *     #packed}
+   * @param least how many loose refs there may be in any case; 0 for any number
+   * @param pack a packing, which calls {@link #packed}. If there are too many loose refs, it runs
+   *     in the background, unless one is running
    */
   void added(int looseRefs, int least, Runnable pack) {
     if (loose.addAndGet(looseRefs) <= Math.max(least, most)
@@ -121,7 +122,7 @@ public final class RefWrites {
           });
     } catch (RuntimeException | Error e) {
       packing.set(false);
-      // The refs are made all the same; the next ones try again.
+      // The refs are made all the same. The next ones try again.
       logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log("cannot pack loose refs");
     }
   }

@@ -16,8 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
 
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.SharedMode;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
@@ -39,10 +39,10 @@ import org.eclipse.jgit.lib.StoredConfig;
 import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
- * What all updates of one repository's refs need: its files, its settings, its locks, and the queue
- * for {@code packed-refs}. Any thread may call.
+ * The updater of the refs of one repository. It holds what all updates share: files, settings,
+ * locks, and the queue for {@code packed-refs}. Any thread may call.
  */
-public final class RefWriter {
+public final class RefUpdater {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   private static final Config.SectionParser<Boolean> IS_DURABLE =
@@ -50,16 +50,17 @@ public final class RefWriter {
 
   private final UpdatableRefs refs;
   private final RefPaths paths;
-  private final RefWrites writes;
+  private final SharedWrites writes;
   private final UpdateSettings settings;
   private final Recovery recovery;
 
   /**
-   * Makes it; reads and changes nothing yet.
+   * Makes the updater without touching the disk.
    *
-   * @param writes one for all instances of the repository
+   * @param writes shared by all instances of the repository
    */
-  public RefWriter(UpdatableRefs refs, RefPaths paths, RefWrites writes, UpdateSettings settings) {
+  public RefUpdater(
+      UpdatableRefs refs, RefPaths paths, SharedWrites writes, UpdateSettings settings) {
     this.refs = refs;
     this.paths = paths;
     this.writes = writes;
@@ -67,7 +68,7 @@ public final class RefWriter {
     this.recovery = new Recovery(refs, paths, writes);
   }
 
-  /** Whether updates are made here, not by JGit. */
+  /** Whether this module updates refs, not JGit. */
   private boolean isOwn() {
     return settings.by() == UpdateSettings.By.OWN;
   }
@@ -80,7 +81,7 @@ public final class RefWriter {
     return refs;
   }
 
-  RefWrites writes() {
+  SharedWrites writes() {
     return writes;
   }
 
@@ -88,7 +89,7 @@ public final class RefWriter {
     return paths;
   }
 
-  /** By which files are changed. */
+  /** The disk on which files are changed. */
   RefDisk disk() {
     return writes.disk();
   }
@@ -97,15 +98,15 @@ public final class RefWriter {
     return new RefPacker(this);
   }
 
-  /** Whether refs are to outlive a crash of the machine, as the repository's config says. */
+  /** Whether updates have to survive a crash of the machine, by the repository's config. */
   boolean isDurable() {
     return isDurable(refs.repository().getConfig());
   }
 
   /**
-   * The same.
+   * Whether updates have to survive a crash of the machine.
    *
-   * @param config of the repository; asked for once for an update, as each time costs a look at six
+   * @param config the repository's config. An update should get it once, as each time checks six
    *     files
    */
   boolean isDurable(StoredConfig config) {
@@ -113,15 +114,15 @@ public final class RefWriter {
   }
 
   /**
-   * Whether changes of a ref are logged: where its log is there, or is to be made.
+   * Whether updates of a ref are logged: its log exists or has to be made.
    *
-   * @param config as above
+   * @param config the repository's config
    */
   boolean isLogged(String name, boolean force, StoredConfig config) {
     return force || makesLog(name, config) || refs.jgit().logFor(name).isFile();
   }
 
-  /** As JGit has it, and git. */
+  /** Whether a missing log is made, as in JGit and git. */
   private boolean makesLog(String name, StoredConfig config) {
     boolean bare = refs.repository().isBare();
     return switch (config.getEnum(
@@ -140,36 +141,37 @@ public final class RefWriter {
   }
 
   /**
-   * Locks refs.
+   * Locks refs, if need be after a recovery.
    *
    * @param entries in the order of names
    */
-  RefLocks lock(List<Journal.Entry> entries, long waitMillis) throws IOException, RefLocks.Refused {
+  LockedRefs lock(List<Journal.Entry> entries, long waitMillis)
+      throws IOException, LockedRefs.Refused {
     try {
-      return writes.locker().lock(paths, entries, waitMillis);
-    } catch (RefLocks.Refused e) {
-      // Another Gerrit on the same folder may have been killed while this one ran.
+      return writes.locks().lock(paths, entries, waitMillis);
+    } catch (LockedRefs.Refused e) {
+      // Another server on the same folder may have been killed while this one ran.
       if (recovery.run()) {
-        return writes.locker().lock(paths, entries, waitMillis);
+        return writes.locks().lock(paths, entries, waitMillis);
       }
       throw e;
     }
   }
 
   /**
-   * Looks at the files around refs that the caller has locked.
+   * Checks the files around refs that the caller has locked, if need be after a recovery.
    *
-   * @throws IOException if a file can't be named or asked for
+   * @throws IOException if a file can't be named, or the disk does not tell whether it exists
    */
   NameConflicts conflicts(List<ReceiveCommand> commands) throws IOException {
     NameConflicts conflicts = NameConflicts.underLocks(paths, commands);
-    // Nobody may ever ask for the ref that a killed process has locked above a new one.
+    // A killed process may have left a lock above a new ref that no update ever asks for.
     return conflicts.isFound() && recovery.run()
         ? NameConflicts.underLocks(paths, commands)
         : conflicts;
   }
 
-  /** Has {@code packed-refs} written. */
+  /** Writes {@code packed-refs}, if need be after a recovery. */
   void write(PackedRefsQueue.Request request, PackedRefsQueue.Terms terms) throws IOException {
     try {
       writes.queue().run(request, terms, refs::lockedList);
@@ -181,7 +183,7 @@ public final class RefWriter {
     }
   }
 
-  /** Does what killed processes have left undone, when the repository is first used. */
+  /** Recovers the repository at its first use in this process. */
   public void recover() {
     if (isOwn()) {
       writes.beforeFirstUse(
@@ -192,7 +194,7 @@ public final class RefWriter {
     }
   }
 
-  /** Returns an update of a ref, or null if JGit must do it. */
+  /** Returns an update of a ref; null if JGit must update it. */
   @Nullable
   public RefUpdate newUpdate(String name, boolean detach) throws IOException {
     if (!isOwn() || !Journal.isWritable(name)) {
@@ -216,7 +218,7 @@ public final class RefWriter {
     return update;
   }
 
-  /** Returns an update of several refs, or null if JGit must do it. */
+  /** Returns an update of several refs; null if JGit must update them. */
   @Nullable
   public BatchRefUpdate newBatchUpdate() {
     return isOwn() ? new FileBatchUpdate(this) : null;
@@ -225,8 +227,8 @@ public final class RefWriter {
   /**
    * Packs loose refs.
    *
-   * @param all whether all; else tags alone
-   * @return false if JGit must do it; then nothing has happened
+   * @param all whether to pack all refs; otherwise only tags
+   * @return false if JGit must pack; nothing has happened then
    */
   public boolean pack(ProgressMonitor monitor, boolean all) throws IOException {
     if (!isOwn()) {
@@ -240,15 +242,15 @@ public final class RefWriter {
     }
   }
 
-  /** Notes loose refs that were made: when there are many, they are packed in the background. */
+  /** Counts new loose refs. If there are too many, they are packed in the background. */
   void madeLoose(int count) {
     int least = settings.maxLoose();
     writes.added(count, least, () -> packer().packInBackground(least));
   }
 
   /**
-   * Deletes the log of a ref that is deleted, and the folders that only it needed. The deletion
-   * does not fail if the log stays, as with native git: where the ref was packed it has happened.
+   * Deletes the log of a deleted ref, and the folders that are empty then. As with native git, a
+   * failure is only logged: the deletion of a packed ref has already happened.
    */
   void deleteLog(String name) {
     File log = refs.jgit().logFor(name);

@@ -20,23 +20,24 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The refs of one repository that threads of this process are changing: they wait for each other
- * here, where they are woken, and meet only other processes at the lock files.
+ * The names of the refs of one repository that threads of this process hold. Threads wait for each
+ * other here, where they are woken, so only other processes are met at the lock files.
  *
- * <p>Whoever holds a name keeps others from the names above and below it too, so that two threads
- * can't make {@code x} and {@code x/y}. A thread takes all that it needs at once, so no two wait
- * for each other, and what it takes may be above or below one another. A name costs a search for
- * each of its folders.
+ * <p>A held name also excludes other threads from the names above and below it, so two threads
+ * can't make {@code x} and {@code x/y}. A thread takes all its names in one call, so there is no
+ * deadlock. The names of one call may be above or below one another. To take a name costs a search
+ * for each of its folders. Any thread may call.
  */
-final class LockTable {
+final class HeldNames {
   /** Guarded by this. */
   private final NavigableSet<String> held = new TreeSet<>();
 
   /**
-   * Takes names, all of them or none.
+   * Takes all of the names or none.
    *
-   * @param nanos how long to wait for others
-   * @return false if others had one of them, or one above or below it, all that time
+   * @param nanos how long to wait for other threads
+   * @return false if the time has passed and others still hold one of the names, or one above or
+   *     below
    * @throws InterruptedException if the thread is interrupted while it waits; none is taken then
    */
   synchronized boolean take(Collection<String> names, long nanos) throws InterruptedException {
@@ -65,7 +66,7 @@ final class LockTable {
     return held.contains(name) || (below != null && below.startsWith(name + '/'));
   }
 
-  /** Gives names back. */
+  /** Releases names and wakes the waiting threads. */
   synchronized void giveBack(Collection<String> names) {
     names.forEach(held::remove);
     notifyAll();
