@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import com.google.common.util.concurrent.Uninterruptibles;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
@@ -274,14 +273,15 @@ final class FileHolder {
         // It failed or was closed meanwhile, and may be deleted.
         return false;
       }
-      if (context.settings.oldValues() == OldValues.DANGEROUS) {
-        // Each change is promised to be on disk when it returns, and this one is not.
-        fail(forced, e);
-      } else {
-        context.faults.warn(e, "cannot open its file to force it to disk; tried again in a minute");
-      }
+      // Too many open files, for example. The disk has refused nothing so far.
+      context.faults.warn(
+          e, "cannot open its file to force it to disk; tried again after a minute at most");
     } catch (IOException | RuntimeException | InternalError e) {
       fail(forced, e);
+      if (state == StoreState.CLOSED) {
+        // The store was closed while the disk was still writing.
+        markForDiscard();
+      }
     }
     return false;
   }

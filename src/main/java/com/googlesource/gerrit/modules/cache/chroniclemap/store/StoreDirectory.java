@@ -57,12 +57,12 @@ public final class StoreDirectory implements AutoCloseable {
   private static final long SWEEP_SECONDS = 60;
 
   /**
-   * How long a server waits for a folder that another process has: longer than gerrit.sh waits
-   * until it kills a daemon that does not stop, and longer than an NFS server keeps the lock of a
-   * machine that stopped (90 s). The system property is for tests.
+   * How long a server waits for a folder that another process uses: longer than gerrit.sh waits
+   * before it kills a daemon that does not stop (30 s), shorter than it waits for a start (90 s).
+   * The system property is for tests.
    */
   public static final Duration PATIENCE =
-      Duration.ofSeconds(Long.getLong("cache-chroniclemap.patience.seconds", 120));
+      Duration.ofSeconds(Long.getLong("cache-chroniclemap.patience.seconds", 60));
 
   /** How often a folder that another process has is tried again. */
   private static final Duration LOOK_AGAIN = Duration.ofMillis(100);

@@ -97,7 +97,7 @@ final class StoreGrowth {
     }
   }
 
-  /** As above, and waits for one that has, which has to make its file at most. */
+  /** As above, and waits for one that has begun: until its file is made, or the old one forced. */
   void end() {
     giveUp();
     await();

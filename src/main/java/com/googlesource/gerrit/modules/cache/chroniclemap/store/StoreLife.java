@@ -47,7 +47,7 @@ final class StoreLife {
   private static final long CHECK_AFTER_SECONDS = 60;
 
   private static final long MIN_PAUSE_MILLIS = TimeUnit.MINUTES.toMillis(1);
-  private static final long MAX_PAUSE_MILLIS = TimeUnit.HOURS.toMillis(1);
+  private static final long MAX_PAUSE_MILLIS = TimeUnit.MINUTES.toMillis(10);
 
   private final StoreContext context;
   private final FileHolder holder;
@@ -180,7 +180,7 @@ final class StoreLife {
 
   /**
    * As {@link #heal}, unless that was tried lately: where files fail again and again, because the
-   * disk is broken or full, the pause between two attempts doubles, from a minute to an hour.
+   * disk is broken or full, the pause between two attempts doubles, from one minute to ten.
    */
   void healIfDue() {
     synchronized (healing) {

@@ -55,6 +55,9 @@ final class StoreWriter {
   private final StoreGrowth growth;
   private final AtomicBoolean draining = new AtomicBoolean();
 
+  /** Whether a later attempt is scheduled. */
+  private final AtomicBoolean retrying = new AtomicBoolean();
+
   StoreWriter(StoreContext context, FileHolder holder, StoreGrowth growth) {
     this.context = context;
     this.holder = holder;
@@ -82,10 +85,15 @@ final class StoreWriter {
         draining.set(false);
       }
     } while (all && !context.pending.isEmpty() && draining.compareAndSet(false, true));
-    if (!all) {
-      // What is queued until the file has grown is written when it has; what the disk keeps
-      // waiting, then.
-      context.threads.later(this::writeSoon, RETRY_SECONDS);
+    if (!all && retrying.compareAndSet(false, true)) {
+      // Writes that wait for the file to grow are written when it has grown. This is for those that
+      // wait for readers to leave a segment.
+      context.threads.later(
+          () -> {
+            retrying.set(false);
+            writeSoon();
+          },
+          RETRY_SECONDS);
     }
   }
 

@@ -30,6 +30,7 @@ import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
@@ -143,14 +144,57 @@ class RefusedWritesTest {
     assertGone();
   }
 
-  /** Its invalidation is promised to be on disk, and could not be brought there. */
+  /** Too many open files are no reason to sign everybody out. */
   @Test
-  void aFileOfSessionsThatCannotBeOpenedToForceItIsGivenUp() throws Exception {
+  void aFileOfSessionsThatCannotBeOpenedToForceItIsForcedWithTheNextChange() throws Exception {
     open(OldValues.DANGEROUS, disk);
+    byte[] other = "other".getBytes(UTF_8);
     store.put(KEY, OLD, 1);
+    store.put(other, OLD, 1);
+    disk.refuse();
     disk.setHandles(false);
     long unused = store.remove(KEY);
+    assertThat(store.read(KEY)).isNull();
+    assertThat(store.read(other).bytes()).isEqualTo(OLD);
+    disk.setHandles(true);
+    unused = store.put(other, NEW, 2);
     assertGone();
+  }
+
+  /** The system reports an error of the disk once: to a thread that began to force it before. */
+  @Test
+  void anErrorThatIsReportedWhileTheStoreIsClosedCounts() throws Exception {
+    CountDownLatch forcing = new CountDownLatch(1);
+    CountDownLatch goOn = new CountDownLatch(1);
+    AtomicBoolean armed = new AtomicBoolean();
+    open(
+        OldValues.DANGEROUS,
+        new ForwardingDisk(Disk.REAL) {
+          @Override
+          public void force(Path file) throws IOException {
+            if (armed.compareAndSet(true, false)) {
+              forcing.countDown();
+              awaitUninterruptibly(goOn);
+              throw new IOException("Input/output error (a test)");
+            }
+            super.force(file);
+          }
+        });
+    store.put(KEY, OLD, 1);
+    armed.set(true);
+    Thread signOut = new Thread(() -> store.remove(KEY));
+    signOut.start();
+    forcing.await();
+    Thread stop = new Thread(directory::close);
+    stop.start();
+    while (store.stats().state() != StoreState.CLOSED) {
+      Thread.onSpinWait();
+    }
+    goOn.countDown();
+    signOut.join();
+    stop.join();
+    open(OldValues.DANGEROUS, Disk.REAL);
+    assertThat(store.stats().start().kind()).isNotEqualTo(StartReport.Kind.CLEAN);
   }
 
   /** A disk on which a file that is opened waits until a test lets it be used. */
@@ -215,12 +259,21 @@ class RefusedWritesTest {
   void aStoreWhoseFilesFailAgainAndAgainIsGivenANewOneLessAndLessOften() throws Exception {
     AtomicLong minutes = new AtomicLong();
     List<Long> made = new ArrayList<>();
-    RefusingDisk failing =
-        new RefusingDisk() {
+    AtomicBoolean broken = new AtomicBoolean();
+    Disk failing =
+        new ForwardingDisk(Disk.REAL) {
           @Override
           public void mapping(Path file) throws IOException {
             made.add(minutes.get());
             super.mapping(file);
+          }
+
+          @Override
+          public void force(Path file) throws IOException {
+            if (broken.get()) {
+              throw new IOException("Input/output error (a test)");
+            }
+            super.force(file);
           }
         };
     directory =
@@ -231,20 +284,20 @@ class RefusedWritesTest {
             directory,
             new StoreSettings("cache", 1, 1 << 20, Optional.empty(), OldValues.DANGEROUS));
     made.clear();
-    failing.setHandles(false);
+    broken.set(true);
     long unused = store.put(KEY, NEW, 1);
-    for (; minutes.get() < 300; minutes.incrementAndGet()) {
+    for (; minutes.get() < 60; minutes.incrementAndGet()) {
       assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
       directory.sweep();
     }
-    assertThat(made).containsExactly(0L, 1L, 3L, 7L, 15L, 31L, 63L, 123L, 183L, 243L).inOrder();
-    failing.setHandles(true);
+    assertThat(made).containsExactly(0L, 1L, 3L, 7L, 15L, 25L, 35L, 45L, 55L).inOrder();
+    broken.set(false);
     minutes.set(500);
     directory.sweep();
     assertThat(store.stats().state()).isEqualTo(StoreState.READY);
     // After so long it starts over.
     made.clear();
-    failing.setHandles(false);
+    broken.set(true);
     unused = store.put(KEY, OLD, 1);
     minutes.set(501);
     directory.sweep();

@@ -128,7 +128,11 @@ final class RealDisk implements Disk {
             });
     Thread thread = new Thread(syncing, "cache-chroniclemap-sync");
     thread.setDaemon(true);
-    thread.start();
+    try {
+      thread.start();
+    } catch (OutOfMemoryError e) {
+      throw new IOException("cannot start a thread to force " + folder + " to disk", e);
+    }
     try {
       Uninterruptibles.getUninterruptibly(syncing);
     } catch (ExecutionException e) {

@@ -499,9 +499,13 @@ public final class FileState {
    * Whether the store's file is to be forced to disk; what is written from here on is not in it.
    */
   public boolean takeUnforced() {
-    boolean taken = unforced;
+    // Not set to false unless it was true: that could undo another thread's wrote(). A write that
+    // is noted between these two lines is in the file before the caller forces it.
+    if (!unforced) {
+      return false;
+    }
     unforced = false;
-    return taken;
+    return true;
   }
 
   // ---- what the segments hold

@@ -186,9 +186,7 @@ public final class Generation {
    */
   void force(boolean all) throws IOException {
     synchronized (forcing) {
-      if (refused != null) {
-        throw new IOException("the disk did not take what was written", refused);
-      }
+      throwIfRefused();
       if (state().takeUnforced()) {
         saved = false;
         try {
@@ -210,6 +208,13 @@ public final class Generation {
         disk.force(name.statePath());
         saved = true;
       }
+    }
+  }
+
+  /** The system reports an error of the disk only once, perhaps to another thread's fsync. */
+  private void throwIfRefused() throws IOException {
+    if (refused != null) {
+      throw new IOException("the disk did not take what was written", refused);
     }
   }
 
@@ -251,10 +256,13 @@ public final class Generation {
    *     it stays so while {@code ours} is held as a lock
    */
   void settle(AtomicBoolean ours) throws IOException {
-    if (state().isOnDisk() || !disk.exists(name.path())) {
-      return;
+    synchronized (forcing) {
+      throwIfRefused();
+      if (state().isOnDisk() || !disk.exists(name.path())) {
+        return;
+      }
+      disk.force(name.path());
     }
-    disk.force(name.path());
     // What the segments hold, too.
     disk.force(name.statePath());
     ifOurs(ours, state()::noteOnDisk);

@@ -96,8 +96,10 @@ public final class PendingWrites {
             (k, before) -> {
               PendingWrite after = change.apply(k, before);
               long more = weight(k, after) - weight(k, before);
-              bytes.addAndGet(more);
-              ALL.addAndGet(more);
+              if (more != 0) {
+                bytes.addAndGet(more);
+                ALL.addAndGet(more);
+              }
               if (before == null && after != null) {
                 count.incrementAndGet();
               }
