@@ -15,27 +15,27 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 /**
- * What came of rebuilding a store's file.
+ * The result of compacting a store, or of trying to.
  *
- * @param outcome what came of it
- * @param bytesBefore of the file
- * @param bytesAfter of the file
- * @param entries values kept
+ * @param outcome whether the file was rebuilt, or why not
+ * @param bytesBefore bytes on disk before
+ * @param bytesAfter bytes on disk after
+ * @param entries values in the file
  * @param millis how long it took
  */
 public record CompactReport(
     Outcome outcome, long bytesBefore, long bytesAfter, long entries, long millis) {
-  /** What came of it. */
+  /** Whether the file was rebuilt, or why not. */
   public enum Outcome {
-    /** A file took the place of the old one. */
+    /** A new file replaced the old one. */
     REBUILT,
-    /** The file can't be made smaller: its values need it. */
+    /** The values need a file of the present size. */
     NOTHING_TO_GAIN,
     /** The store has no file. */
     NO_FILE,
-    /** It was cancelled; the store goes on with the old file, as in what follows. */
+    /** The rebuild was cancelled; the store keeps its old file, as in the cases below. */
     CANCELLED,
-    /** The file is being rebuilt already, or the store is being closed. */
+    /** Another rebuild is running, or the store is being closed. */
     BUSY,
     /** The disk had no room or failed; the log says more. */
     ABANDONED

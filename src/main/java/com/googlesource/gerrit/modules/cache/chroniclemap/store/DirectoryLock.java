@@ -33,19 +33,19 @@ import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Keeps a second process out of a folder.
+ * The lock of a directory of stores, which keeps a second process out.
  *
- * <p>The file {@code lock} holds a line: the process that has the lock. More lines name stores that
- * the next start must discard: this file is open and has its disk, so it can be written even where
- * no file can be made or deleted any more.
+ * <p>The first line of the file {@code lock} is the id of the process that holds the lock. Each
+ * other line names a store that the next start must discard. The file is open and has its blocks on
+ * disk, so that a line can be written even if no file can be created or deleted any more.
  */
 final class DirectoryLock implements AutoCloseable, FilesOnDisk.LastResort {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final int MAX_BYTES = 64 << 10;
 
   /**
-   * The folders this process has locked, by their real paths. Asked before the file is opened:
-   * closing it a second time would end the lock of the first, as POSIX has it.
+   * The folders that this process has locked, by their real paths. Checked before the lock file is
+   * opened: closing the file a second time would release the first lock, as POSIX defines it.
    */
   private static final Set<Path> HELD = ConcurrentHashMap.newKeySet();
 
@@ -68,8 +68,8 @@ final class DirectoryLock implements AutoCloseable, FilesOnDisk.LastResort {
    * Locks a folder.
    *
    * @param disk to read and write the lock file with
-   * @throws StoreUnavailableException if another process, or another user in this one, has it
-   * @throws IOException if the lock can't be made
+   * @throws StoreUnavailableException if this process or another one has locked the folder
+   * @throws IOException if the lock file cannot be created, read or written
    */
   static DirectoryLock acquire(Path directory, Disk disk)
       throws IOException, StoreUnavailableException {
@@ -97,7 +97,7 @@ final class DirectoryLock implements AutoCloseable, FilesOnDisk.LastResort {
     try {
       disk.create(file);
     } catch (FileAlreadyExistsException e) {
-      // Left by an earlier user.
+      // Left by an earlier process.
     }
     FileChannel channel =
         disk.open(file, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE));
@@ -133,7 +133,7 @@ final class DirectoryLock implements AutoCloseable, FilesOnDisk.LastResort {
     return Splitter.on('\n').omitEmptyStrings().splitToList(text);
   }
 
-  /** Writes in place: a full disk would not give back what was given up. */
+  /** Overwrites the file in place: on a full disk, blocks that were freed first may be gone. */
   private static void write(FileChannel channel, String text) throws IOException {
     ByteBuffer bytes = StandardCharsets.US_ASCII.encode(text);
     while (bytes.hasRemaining()) {
@@ -152,7 +152,7 @@ final class DirectoryLock implements AutoCloseable, FilesOnDisk.LastResort {
         written = true;
       } finally {
         if (!written) {
-          // Or else the next one who asks is told that it stands there.
+          // Not written, so isDiscarded must not report it.
           discarded.remove(store);
         }
       }
@@ -172,7 +172,7 @@ final class DirectoryLock implements AutoCloseable, FilesOnDisk.LastResort {
   }
 
   private void writeDiscarded() throws IOException {
-    // A channel that meets an interrupted thread is closed, and with it the lock is lost.
+    // An interrupt would close the channel and so release the lock.
     boolean interrupted = Thread.interrupted();
     try {
       write(channel, owner + String.join("\n", discarded) + "\n");
@@ -187,7 +187,7 @@ final class DirectoryLock implements AutoCloseable, FilesOnDisk.LastResort {
   public void close() {
     try {
       if (channel.isOpen()) {
-        // Whatever fails, the folder can be locked again.
+        // Even if the release fails, the folder can be locked again.
         try (channel) {
           lock.release();
         } finally {

@@ -28,14 +28,14 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 
 /**
- * Which file a store has, and the state that follows from it. Nobody else sets either.
+ * The holder of a store's file, and of the state that follows from it. No other class sets either.
  *
- * <p>Safe for any thread, but for what says that it is called under the {@link WriterLock}.
+ * <p>Safe for any thread, except where a method requires the {@link WriterLock}.
  */
 final class FileHolder {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** How long, from the store's making, a caller may wait for the file to be opened. */
+  /** How long after the store's creation a caller may wait for the file to be opened. */
   private static final long OPEN_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final StoreContext context;
@@ -44,15 +44,15 @@ final class FileHolder {
   private final CountDownLatch opened = new CountDownLatch(1);
 
   /**
-   * Held while the file comes into use, is replaced by another one or fails: whoever sees it fail
-   * goes on when nobody can use it any more. Nothing but the disk is waited for while it is held.
+   * Held while a file comes into use, is replaced or fails. So a thread that reports a failure goes
+   * on only when nobody can use the file any more. The holder waits for nothing but the disk.
    */
   private final Object switching = new Object();
 
   private volatile StoreState state = StoreState.OPENING;
   private volatile StartReport start = StartReport.PENDING;
 
-  /** Null unless the state is READY, or just about to be. */
+  /** Null unless the state is READY. A reader may see file and state disagree for a moment. */
   private volatile FileInUse file;
 
   /** The last file that failed; null if none has. */
@@ -60,14 +60,14 @@ final class FileHolder {
 
   private final AtomicBoolean toldOfChange = new AtomicBoolean();
 
-  /** Whether all values were removed before the file was open. Guarded by the writer's lock. */
+  /** Whether all values were removed before the file was open. Guarded by the writer lock. */
   private boolean clearWhenOpen;
 
   /**
-   * Begins without a file.
+   * Starts without a file.
    *
-   * @param failed told of a file that failed when it is not in use any more; by any thread, a
-   *     reader inside the gate or in the middle of a change too
+   * @param failed called with a file that failed, once it is not in use any more; on any thread,
+   *     even that of a reader inside the gate or one in the middle of a change
    */
   FileHolder(StoreContext context, Consumer<FileInUse> failed) {
     this.context = context;
@@ -87,7 +87,8 @@ final class FileHolder {
   }
 
   /**
-   * As {@link #uses}, when nobody is giving them up any more: they are deleted before that is so.
+   * Like {@link #uses}, but waits for a thread that is giving the files up: that thread deletes
+   * them before {@link #uses} returns false.
    */
   boolean stillUses(FileInUse asked) {
     synchronized (switching) {
@@ -104,7 +105,6 @@ final class FileHolder {
     return state;
   }
 
-  /** How the file was found. */
   StartReport report() {
     return start;
   }
@@ -113,14 +113,14 @@ final class FileHolder {
     return state == StoreState.OPENING;
   }
 
-  /** Whether nothing is found and nothing stored, for now or for ever. */
+  /** Whether nothing is found or stored, for now or for good. */
   boolean isOver() {
     return state == StoreState.FAILED || state == StoreState.CLOSED;
   }
 
   // ---- waiting for the first file
 
-  /** The first file is open, or opening it has failed. */
+  /** To be called when the first file is open, or when opening it has failed. */
   void openingEnded() {
     opened.countDown();
   }
@@ -130,7 +130,7 @@ final class FileHolder {
     opened.await();
   }
 
-  /** Waits for the file to be opened, for a short while after the store was made. */
+  /** Waits for the file to be opened, if the store was created only a short while ago. */
   void awaitOpenBriefly() {
     if (isOpening()) {
       try {
@@ -144,7 +144,7 @@ final class FileHolder {
     }
   }
 
-  /** As {@link #awaitOpened}; an interrupt is kept for later. */
+  /** Like {@link #awaitOpened}, but not interruptible: an interrupt stays pending. */
   void awaitOpenedForever() {
     Uninterruptibles.awaitUninterruptibly(opened);
   }
@@ -152,18 +152,18 @@ final class FileHolder {
   // ---- files that come and go
 
   /**
-   * Takes a file into use. Under the writer's lock.
+   * Takes a file into use. Under the writer lock.
    *
-   * @param emptyBytes of the empty file that takes its place, if all values were removed meanwhile
+   * @param emptyBytes size of the empty file that replaces it if all values were removed meanwhile
    * @return whether they were
    */
   boolean use(FileInUse opening, StartReport report, long emptyBytes) throws IOException {
-    // An earlier user may have been told of a change since this one began to open the file.
+    // An earlier store of these files may have been changed while this one was opening.
     boolean marked = context.files.isMarkedForDiscard();
     boolean cleared = clearWhenOpen || marked;
     if (cleared) {
       try {
-        // What was changed is not known key by key.
+        // The keys that were changed are not known.
         context.importGuard.changingAll();
         opening.clear(emptyBytes).unmap();
         if (marked) {
@@ -183,7 +183,7 @@ final class FileHolder {
     return cleared;
   }
 
-  /** Puts an empty file in the place of what there is. Under the writer's lock. */
+  /** Replaces the file by an empty one. Under the writer lock. */
   Generation clear(FileInUse cleared, long bytes) throws IOException {
     synchronized (switching) {
       return file == cleared ? cleared.clear(bytes) : null;
@@ -191,18 +191,19 @@ final class FileHolder {
   }
 
   /**
-   * Puts the next generation in the old one's place. Under the writer's lock.
+   * Replaces the old generation by the next one. Under the writer lock.
    *
-   * @return the old one; null if the store has given its files or the rebuild up
+   * @return the old generation; null if the store has given up its files, or the rebuild
    */
   Generation install(FileInUse rebuilt) throws IOException {
-    // Or else who gives the files up deletes those there were, and this makes another.
+    // Without this lock, another thread could give the files up and delete them, and this one would
+    // then add a file.
     synchronized (switching) {
       return file == rebuilt && rebuilt.isRebuilding() ? rebuilt.finishRebuild() : null;
     }
   }
 
-  /** There is no file for now: it could not be opened. Under the writer's lock. */
+  /** Notes that the file could not be opened. Under the writer lock. */
   void giveUp(Throwable cause) {
     synchronized (switching) {
       forget();
@@ -215,14 +216,14 @@ final class FileHolder {
     }
   }
 
-  /** Gives the file up after an error that Chronicle-Map should not have thrown. */
+  /** Gives a file up after an error of the disk or of Chronicle-Map, if it is still in use. */
   void fail(FileInUse failing, Throwable cause) {
     synchronized (switching) {
       if (failing == null || file != failing) {
         return;
       }
-      // First: whoever sees that there is no file takes a removal for done, and looks for the
-      // fault.
+      // Before the file is null: a removal that finds no file counts as done, and its caller looks
+      // for the fault.
       forget();
       context.faults.count(cause);
       start =
@@ -239,8 +240,8 @@ final class FileHolder {
   }
 
   /**
-   * Forces to disk what was changed until now; for any thread. The file fails if the disk did not
-   * take it: older values may be read then, as the system drops such pages from memory.
+   * Forces to disk what was written so far; for any thread. If the disk did not take it, the file
+   * fails, as the system drops such pages from memory and older values would be read.
    *
    * @param all see {@link FileInUse#force}
    */
@@ -252,9 +253,9 @@ final class FileHolder {
   }
 
   /**
-   * As above, of the file that another one is to replace.
+   * Forces a file to disk like {@link #force}, before another file replaces it.
    *
-   * @return whether the disk has all of it
+   * @return whether the disk has all of the file
    */
   boolean forceBeforeReplacing(FileInUse replaced) {
     return force(replaced, replaced::forceCurrent);
@@ -270,7 +271,7 @@ final class FileHolder {
       return true;
     } catch (FileSystemException e) {
       if (!stillUses(forced)) {
-        // It failed or was closed meanwhile, and may be deleted.
+        // The file failed or was closed meanwhile, and may be deleted.
         return false;
       }
       // Too many open files, for example. The disk has refused nothing so far.
@@ -287,7 +288,7 @@ final class FileHolder {
   }
 
   /**
-   * Repairs, where needed, each segment of a file that nobody has used yet.
+   * Repairs, where needed, the segments of a file that were not used yet.
    *
    * @param leaveTime whether to leave the disk to others for two thirds of the time
    */
@@ -303,7 +304,7 @@ final class FileHolder {
         }
       }
     } catch (StoreBusyException e) {
-      // Then each is checked when it is first used.
+      // The remaining segments are checked when they are first used.
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());
     } catch (RuntimeException | InternalError e) {
       fail(checked, e);
@@ -311,7 +312,7 @@ final class FileHolder {
   }
 
   /**
-   * Nothing is found and stored any more. Under the writer's lock.
+   * Closes the holder: nothing is found or stored any more. Under the writer lock.
    *
    * @return the file there was, for the caller to close; null if there was none
    */
@@ -328,13 +329,15 @@ final class FileHolder {
 
   // ---- what must not be found again
 
-  /** Has all values removed when the file is open, or before. Under the writer's lock. */
+  /** Removes all values once the file is open, or else at the next start. Under the writer lock. */
   void clearWhenOpen() {
     clearWhenOpen = true;
     markEarly();
   }
 
-  /** What is changed after the store was closed is in its file as it was. */
+  /**
+   * Marks the files for discard if the store was closed: a change that comes now is not in them.
+   */
   void forgetIfClosed() {
     if (state == StoreState.CLOSED) {
       markForDiscard();
@@ -347,7 +350,7 @@ final class FileHolder {
     }
   }
 
-  /** Makes sure that nobody uses what the files hold, after a change that can't be noted. */
+  /** Ensures that nobody uses the files any more, after a change that cannot be noted. */
   void forgetAll(IOException cause) {
     FileInUse failing = file;
     if (failing != null) {
@@ -357,20 +360,17 @@ final class FileHolder {
     }
   }
 
-  /** Makes sure that the next start does not use what the files hold now. */
+  /** Ensures that the next start does not use what the files hold now. */
   void markForDiscard() {
     orWarn(context.files::markForDiscard);
   }
 
-  /**
-   * Makes sure that the next start does not use what the files hold now, unless this store brings
-   * its changes into them first.
-   */
+  /** Like {@link #markForDiscard}, unless this store brings its changes into the files first. */
   void markEarly() {
     orWarn(context.files::markEarly);
   }
 
-  /** What this store removed before the file was open is removed: the file may be used again. */
+  /** Takes {@link #markEarly} back, once the file has all early changes and may be used again. */
   void removeEarlyMarker() {
     try {
       context.files.unmarkEarly();
@@ -379,7 +379,7 @@ final class FileHolder {
     }
   }
 
-  /** Makes sure that nobody uses what is in the files. */
+  /** Deletes or marks the files, so that nobody uses what they hold. */
   private void forget() {
     orWarn(context.files::discard);
   }

@@ -17,9 +17,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import java.util.OptionalLong;
 
 /**
- * The sizes a store's file goes through: its limit, halved until it is small. A generation is at
- * least doubled in one step, so while both files exist they take at most one and a half times the
- * limit.
+ * The plan of a store's growth: the sizes of its file, which are its limit, halved until it is
+ * small. Each step at least doubles the size, so that the two files of a step together take at most
+ * one and a half times the limit.
  *
  * @param maxBytes the store's limit
  */
@@ -48,7 +48,7 @@ record GrowthPlan(long maxBytes) {
    *
    * @param valueLength bytes of the value that did not fit, or 0
    * @param content bytes that the file should have room for, about
-   * @return empty if it can't grow
+   * @return empty if the file cannot grow
    */
   OptionalLong next(long current, long valueLength, long content) {
     if (current > maxBytes / 2) {

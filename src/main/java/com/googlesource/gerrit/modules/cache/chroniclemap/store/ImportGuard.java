@@ -20,46 +20,46 @@ import java.io.IOException;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * Keeps values from before a store was made, which are imported while it is in use, from undoing
- * what was changed since.
+ * The guard of an import: a value that is imported while the store is in use must not undo a change
+ * of its key.
  *
- * <p>Two notes. In memory, for the process: a bit for each key that was put or removed, by its
- * hash; a key that shares its bit with such a one counts as changed too, and is merely not brought
- * in. On disk, for the next process, which does not know the keys: a marker that is deleted before
- * the first of these changes is made. So what was not imported by then is imported later only if
- * nothing was ever changed, as in caches whose keys name the content.
+ * <p>Changes are noted in two places. In memory, each key that was put or removed sets a bit, which
+ * its hash selects. Another key with the same bit counts as changed too, and is merely not
+ * imported. On disk, a marker is deleted before the first change, as the next process does not know
+ * the changed keys. So an unfinished import is resumed only if nothing was ever changed, as in
+ * caches whose keys name the content.
  *
- * <p>Changes are noted from the beginning, and values imported only once {@link #opened} has
- * allowed it. What can't be noted ends that.
+ * <p>Changes are noted from the start. Values are imported only once {@link #opened} has allowed
+ * it. A change that cannot be noted ends the import.
  *
  * <p>Safe for any thread. While values may be imported, a change costs a hash of its key, and the
- * first one two calls of the disk; otherwise a look at a field.
+ * first one also deletes the marker. Otherwise a change costs one volatile read.
  */
 final class ImportGuard {
-  /** 128 KB; with 100,000 keys changed one in ten of the others counts as changed too. */
+  /** 128 KB. After 100,000 changed keys, one in ten of the others counts as changed too. */
   private static final int BITS = 1 << 20;
 
   private final FilesOnDisk files;
   private final ImportMode mode;
 
-  /** Whether changes are noted: values may be imported, or the marker is still there. */
+  /** Whether changes are noted: values may be imported, or the marker may still be there. */
   private volatile boolean noting;
 
   /** Whether values may be imported. */
   private volatile boolean open;
 
-  /** A bit for each key changed; null if no values can be imported. */
+  /** A bit for each changed key; null if no values can be imported. */
   private volatile AtomicLongArray bits;
 
   private volatile boolean allChanged;
 
-  /** Whether it is known that there is no marker, because something was changed. */
+  /** Whether the marker is known to be gone, because of a change or the end of the import. */
   private volatile boolean unmarked;
 
   /**
-   * Begins before anyone can change anything.
+   * Starts to note changes. To be created before anything can be changed.
    *
-   * @param mode whether there is anything that could be imported
+   * @param mode whether there is anything to import
    */
   ImportGuard(FilesOnDisk files, ImportMode mode) {
     this.files = files;
@@ -71,11 +71,11 @@ final class ImportGuard {
   }
 
   /**
-   * The store's file is open.
+   * Decides whether values may be imported, now that the store's file is open.
    *
-   * @param isNew whether there was none, so that all of its values are known to be of this process
-   * @param wasChanged whether it is known that it was changed, whatever the marker says
-   * @throws IOException if that can't be noted; nothing is imported then
+   * @param isNew whether the file was just created, so that only this process has changed it
+   * @param wasChanged whether the file is known to have been changed, whatever the marker says
+   * @throws IOException if the decision cannot be noted; nothing is imported then
    */
   synchronized void opened(boolean isNew, boolean wasChanged) throws IOException {
     boolean begins = isNew && mode == ImportMode.BEGIN;
@@ -90,17 +90,17 @@ final class ImportGuard {
     open = true;
   }
 
-  /** Whether values from before may be imported. */
+  /** Whether values may be imported. */
   boolean mayImport() {
     return open;
   }
 
-  /** Whether changes are noted, as values may be imported now or when the file is open. */
+  /** Whether changes are noted, because values may be imported now or once the file is open. */
   boolean isNoting() {
     return noting;
   }
 
-  /** Whether a key may have been changed, and so must be let alone. */
+  /** Whether a key may have been changed, so that nothing must be imported for it. */
   boolean wasChanged(byte[] key) {
     AtomicLongArray all = bits;
     if (all == null || allChanged) {
@@ -111,10 +111,10 @@ final class ImportGuard {
   }
 
   /**
-   * To be called before a key is changed.
+   * Notes that a key is about to be changed.
    *
-   * @throws IOException if the next process can't be kept from bringing in what the key had;
-   *     nothing is imported any more in this one
+   * @throws IOException if the marker cannot be deleted, so that the next process may import the
+   *     older value; this process imports nothing more
    */
   void changing(byte[] key) throws IOException {
     if (!noting) {
@@ -128,7 +128,7 @@ final class ImportGuard {
     noteOnDisk();
   }
 
-  /** As above, before all keys are changed. */
+  /** Like {@link #changing}, for all keys. */
   void changingAll() throws IOException {
     if (noting) {
       allChanged = true;
@@ -152,16 +152,17 @@ final class ImportGuard {
       unmarked = true;
     } catch (IOException e) {
       open = false;
-      // Until that works no change may go unnoted.
+      // Until the marker is gone, each change must try again to delete it.
       noting = true;
       throw e;
     }
   }
 
   /**
-   * Nothing is imported any more, now or later.
+   * Ends the import, in this process and in later ones.
    *
-   * @throws IOException if a later process may think otherwise, unless something is changed before
+   * @throws IOException if the marker may still be there; a later process may then import, unless a
+   *     change deletes it first
    */
   synchronized void end() throws IOException {
     open = false;

@@ -14,12 +14,12 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-/** Whether values that something else held before a store was made may be imported into it. */
+/** Whether values that were held elsewhere before a store was created may be imported into it. */
 public enum ImportMode {
-  /** There are none. */
+  /** There is nothing to import. */
   NONE,
-  /** Only if that was begun, and nothing was changed since. */
+  /** Only if an import was begun earlier, and nothing was changed since. */
   RESUME,
-  /** As above, and if the store has no file yet. */
+  /** Like {@link #RESUME}, and also if the store has no file yet. */
   BEGIN
 }

@@ -14,20 +14,20 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-/** What came of a value from before that was to be imported into a store. */
+/** The result of importing one value into a store. */
 public enum ImportResult {
-  /** It is in the file. */
+  /** The value is in the file. */
   STORED,
-  /** Its key has a value already, or was put or removed since the store was opened. */
+  /** The key has a value already, or may have been put or removed since the store was opened. */
   KNOWN,
-  /** It is older than values of the store may be. */
+  /** The value is older than the store's maximum age. */
   TOO_OLD,
-  /** No file of the store is large enough for it. */
+  /** The key or value is too large for any file of the store. */
   TOO_LARGE,
-  /** There will be room when the file has grown, or the disk is waited for: try again. */
+  /** The file may grow, or the disk is busy: try again. */
   LATER,
-  /** There is no room for it, and the file can't grow any more; others may have room. */
+  /** There is no room for the value and the file cannot grow; other values may fit. */
   NO_ROOM,
-  /** The store has no file, or nothing may be imported any more. */
+  /** The store has no file, or the import has ended. */
   OVER
 }

@@ -19,10 +19,11 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The flags of the Java virtual machine that Chronicle-Map needs, and whether they are set.
+ * The flags of the Java virtual machine that Chronicle-Map needs.
  *
- * <p>They are checked and never forced: opening the JDK is the administrator's decision. A manifest
- * entry would not do, because Java reads it only from the jar that {@code java -jar} names.
+ * <p>The flags are checked and never forced: opening the JDK is the administrator's decision. A
+ * manifest entry would not do, because Java reads only that of the jar that {@code java -jar}
+ * names.
  */
 public final class JvmFlags {
   private record Flag(String option, String packageName, boolean open) {
@@ -41,7 +42,7 @@ public final class JvmFlags {
 
   private JvmFlags() {}
 
-  /** All flags, as one writes them on a command line. */
+  /** All flags, as they are written on a command line. */
   public static List<String> all() {
     return FLAGS.stream().map(Flag::option).toList();
   }

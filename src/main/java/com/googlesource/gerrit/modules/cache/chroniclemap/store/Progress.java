@@ -14,9 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-/** Follows and ends a long task. Called by the thread that does it, between two of its steps. */
+/** The progress of a long task. Called by the task's thread, between two of its steps. */
 public interface Progress {
-  /** Nobody watches. */
+  /** Reports to nobody and never cancels. */
   Progress NONE =
       new Progress() {
         @Override
@@ -28,9 +28,9 @@ public interface Progress {
         }
       };
 
-  /** So many steps of the task are done. */
+  /** Reports how many steps of the task are done. */
   void step(int done, int total);
 
-  /** Whether the task should end as soon as it can. */
+  /** Whether the task should stop as soon as it can. */
   boolean isCancelled();
 }

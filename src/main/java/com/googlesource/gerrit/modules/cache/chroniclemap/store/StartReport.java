@@ -18,7 +18,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
  * How a store's file was found when it was opened.
  *
  * @param kind what was found
- * @param detail why a store was recovered or started empty, for people; empty otherwise
+ * @param detail why a store was recovered or started empty, in words; empty otherwise
  * @param entries values found
  * @param millis how long it took
  */
@@ -27,17 +27,17 @@ public record StartReport(Kind kind, String detail, long entries, long millis) {
   public enum Kind {
     /** The file is not open yet. */
     PENDING,
-    /** There was no file. */
+    /** There was no file, or only one that was never finished. */
     NEW,
     /** The file was closed properly. */
     CLEAN,
-    /** The last user died; the file was recovered. */
+    /** The file was not closed properly, or may be a copy, and was recovered. */
     RECOVERED,
-    /** The file was larger than it may be by now; a smaller one took what is used most. */
+    /** The file is larger than its limit is now; a smaller one keeps the values used most. */
     SHRUNK,
-    /** The file was of no use and replaced by an empty one. */
+    /** The file could not be used and was replaced by an empty one. */
     REPLACED,
-    /** There is no file: it could neither be opened nor made. */
+    /** There is no file: it could neither be opened nor created. */
     NONE
   }
 

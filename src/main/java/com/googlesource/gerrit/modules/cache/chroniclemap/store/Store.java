@@ -25,37 +25,40 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * A persistent map of byte strings for one cache: off-heap, on disk, bounded.
+ * A persistent map of byte strings for one cache: off-heap, on disk, of limited size.
  *
- * <p>How it works: values live in one file, mapped into memory. A read looks at the writes that
- * wait, then copies the value out of the file under the lock of one segment. A put goes into the
- * file where nobody else is writing to it. Or else it invalidates the older value where it stands,
- * by one byte, and is handed to a writer thread; reads find it at once. A removal works the same
- * way. Opening runs in the background, so that a server's start does not wait for it.
+ * <p>How it works: values live in one file, mapped into memory. A read checks the queued writes
+ * first, then copies the value out of the file under the lock of one segment. A put writes to the
+ * file at once if no other thread is writing. Otherwise it invalidates the older value in place, by
+ * one byte, and is queued for a writer thread; reads find the queued value at once. A removal works
+ * the same way. The file is opened in the background, so that a server's start does not wait for
+ * it.
  *
  * <p>What a caller may rely on:
  *
  * <ul>
- *   <li>{@link #read} returns the value last put, or none; never another one. What is damaged, of
- *       another version or too old is not found. Nothing here throws because of the disk: a store
- *       whose file fails finds nothing and stores nothing from then on.
- *   <li>When {@link #remove} or {@link #clear} returns, the values are gone from the file, and no
- *       crash brings them back. The same holds for the older value when {@link #put} returns. After
- *       the store was closed, each of them makes the next start begin with an empty file.
+ *   <li>{@link #read} returns the value last put, or none; never another one. A value that is
+ *       damaged, of another version or too old is not found. No method throws because of the disk.
+ *       A store whose file fails finds nothing and stores nothing until it has a new file.
+ *   <li>When {@link #remove} or {@link #clear} returns, the values are not found any more, and no
+ *       crash brings them back. The same holds for the older value when {@link #put} returns,
+ *       unless old values are {@link StoreSettings.OldValues#VALID}. Such a change of a closed
+ *       store is made in the store that uses the files now. If there is none, the next start begins
+ *       with an empty file.
  *   <li>A value that {@link #putIfCurrent} stores was computed from data no older than the last
  *       change of its key.
- *   <li>Values put may be lost when the process is killed, or in the last moment before the store
- *       is closed, and leave when there is no room: those of least use first. One that left may be
- *       found again after a crash of the machine, also if another one was put by {@link
- *       #putIfCurrent} in its place since; and where that other one is lost at a kill or a close,
- *       the one before it is found, as nobody has changed its key.
+ *   <li>A value may be lost if the process is killed, or if the store is closed before the value is
+ *       written. When there is no room, the values used least are evicted. An evicted value may be
+ *       found again after a crash of the machine, even if {@link #putIfCurrent} has stored another
+ *       one since. If a value that {@link #putIfCurrent} stored is lost at a kill or a close, the
+ *       one before it is found, as the key was not changed.
  * </ul>
  *
- * <p>The parts behind this face: {@link FileHolder} is which file there is, {@link StoreLife} how
- * it comes and goes; {@link StoreChanges} change values and import those from before, and the
- * {@link StoreWriter} brings that to the file; {@link StoreGrowth} makes the file larger, {@link
- * StoreUpkeep} keeps it in order. {@link StoreContext} is what they share, {@link WriterLock} keeps
- * them apart.
+ * <p>The parts: {@link FileHolder} holds the current file; {@link StoreLife} opens, replaces and
+ * closes it. {@link StoreChanges} makes changes and imports values; {@link StoreWriter} writes the
+ * queued ones to the file. {@link StoreGrowth} rebuilds the file in another size; {@link
+ * StoreUpkeep} checks, compacts and sweeps it. {@link StoreContext} is what the parts share, and
+ * {@link WriterLock} has them take turns.
  *
  * <p>All methods may be called from any thread. Keys and values are not copied: callers must not
  * change them afterwards.
@@ -63,7 +66,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 public final class Store {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** How often a read looks again when the key is being changed. */
+  /** How often a read is tried while its key is being changed. */
   private static final int READ_ATTEMPTS = 3;
 
   private final StoreContext context;
@@ -74,7 +77,7 @@ public final class Store {
   private final StoreChanges changes;
   private final StoreUpkeep upkeep;
 
-  /** Makes a store that is not open yet. */
+  /** Creates a store whose file is not open yet. */
   Store(StoreContext context) {
     this.context = context;
     this.holder = new FileHolder(context, this::fileFailed);
@@ -112,11 +115,11 @@ public final class Store {
     return value;
   }
 
-  /** As {@link #read}, for a caller whose read a moment ago was counted. */
+  /** Like {@link #read}, for a caller whose read of a moment ago was counted. */
   public Value readAgain(byte[] key) {
     holder.awaitOpenBriefly();
     if (holder.isOver()) {
-      // What still waits was changed since, perhaps: those changes are not noted any more.
+      // Queued writes may be out of date: changes are not noted any more.
       return null;
     }
     Value value = findNewest(key);
@@ -133,7 +136,7 @@ public final class Store {
       PendingWrite waiting =
           context.pending.isEmpty() ? null : context.pending.get(new HashedKey(key));
       if (waiting != null) {
-        // Superseded or not, others may have read it: what is in the file is older.
+        // Even if it is superseded, others may have read it; the value in the file is older.
         return waiting.value() == null || waiting.isSuperseded(context.tickets)
             ? null
             : new Value(waiting.value(), waiting.created());
@@ -142,7 +145,7 @@ public final class Store {
       if (stored == null || !stored.isInvalidated()) {
         return stored == null ? null : new Value(stored.payload(), stored.created());
       }
-      // The key is just being changed; the new value can be found in a moment.
+      // Another thread is changing the key; the new value can be found in a moment.
       context.pending.await(new HashedKey(key));
     }
     return null;
@@ -161,7 +164,7 @@ public final class Store {
       }
       var unused = context.threads.write(() -> dropIfUseless(key));
     } catch (StoreBusyException e) {
-      // A miss: whoever has the segment waits for the disk.
+      // A miss: the holder of the segment's lock waits for the disk.
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());
     } catch (RuntimeException | InternalError e) {
       holder.fail(file, e);
@@ -177,7 +180,7 @@ public final class Store {
   }
 
   /**
-   * Removes a value from the file, if it still is too old or damaged now that nobody changes it.
+   * Removes a value from the file if it is still too old or damaged, now that nobody changes it.
    */
   private void dropIfUseless(byte[] key) {
     context.lock.lock();
@@ -187,7 +190,7 @@ public final class Store {
         file.drop(key);
       }
     } catch (StoreBusyException e) {
-      // The next reader sees it again.
+      // The next read finds the value again.
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());
     } catch (RuntimeException | InternalError e) {
       holder.fail(holder.file(), e);
@@ -202,7 +205,8 @@ public final class Store {
       return value != null && !value.isInvalidated() && context.isTooOld(value.created());
     } catch (DamagedEntryException e) {
       if (!e.isCertain()) {
-        // Now that nobody replaces it, it is. What was certain was counted by the reader.
+        // Under the lock, no change in progress explains the damage. Certain damage was counted by
+        // the reader.
         countDamaged(e);
       }
       return true;
@@ -212,15 +216,16 @@ public final class Store {
   // ---- tickets
 
   /**
-   * A ticket to take before computing a key's value from its source; see {@link #putIfCurrent}.
+   * Returns a ticket, to be taken before a key's value is computed from its source; see {@link
+   * #putIfCurrent}.
    *
-   * @return a number that means nothing but to this store
+   * @return a number that has a meaning for this store only
    */
   public long ticket(byte[] key) {
     return context.tickets.current(HashedKey.hashOf(key));
   }
 
-  /** Whether the key a ticket was taken for has not been put or removed since. */
+  /** Whether the key of a ticket was not changed since. A change of another key may end it, too. */
   public boolean isCurrent(long ticket) {
     return context.tickets.isCurrent(ticket);
   }
@@ -228,8 +233,8 @@ public final class Store {
   // ---- writing
 
   /**
-   * Stores a value in place of any older one. On return the older one is not in the file any more;
-   * the new one may still be on its way to it.
+   * Stores a value in place of any older one. On return the older value is not found any more,
+   * unless old values are {@link StoreSettings.OldValues#VALID}; the new one may still be queued.
    *
    * @param created milliseconds since the epoch at which the value was made
    * @return a ticket that is current until the key is changed again
@@ -239,7 +244,7 @@ public final class Store {
   }
 
   /**
-   * Removes a value. On return it is not in the file any more.
+   * Removes a value. On return it is not found any more.
    *
    * @return a ticket that is current until the key is changed again
    */
@@ -248,8 +253,8 @@ public final class Store {
   }
 
   /**
-   * Stores a value unless its key was put or removed since the ticket was taken. May leave it out
-   * while the file is not open yet.
+   * Stores a value unless its key was put or removed since the ticket was taken. While the file is
+   * not open yet, the value may be dropped.
    *
    * @param created milliseconds since the epoch at which the value was made
    */
@@ -257,30 +262,30 @@ public final class Store {
     changes.putIfCurrent(key, value, created, ticket);
   }
 
-  /** Removes all values. On return they are not in the file any more. */
+  /** Removes all values. On return they are not found any more. */
   public void clear() {
     changes.clear();
   }
 
-  /** Writes what was queued when this was called; returns when it is in the file. */
+  /** Writes all that is queued at the call; returns when it is in the file. */
   public void flush() {
     writer.flush();
   }
 
-  // ---- values from before
+  // ---- import
 
   /**
-   * Whether values that something else held before this store was made may be imported; to be asked
-   * when it was opened. They may if it was opened for that, and its file was new then or nothing
-   * was put into it or removed since it was, but for what was computed.
+   * Whether values that were held elsewhere before this store was created may be imported; to be
+   * asked once the store is open. The {@link ImportMode} must allow it, and when the file was
+   * opened it must have been new, or unchanged since its creation except by {@link #putIfCurrent}.
    */
   public boolean isImportable() {
     return changes.mayImport();
   }
 
   /**
-   * Imports a value from before this store was made. What is there, and what was put or removed
-   * since, wins; nothing is evicted for it.
+   * Imports a value that was held elsewhere before this store was created. A value in the store
+   * wins, and so does a put or removal since. Nothing is evicted for an import.
    *
    * @param created milliseconds since the epoch at which the value was made
    */
@@ -289,36 +294,36 @@ public final class Store {
   }
 
   /**
-   * Whether values may be imported: now, or when the file is open, or as far as is known while it
-   * can't be noted that they may not. Asked before a read, so that a miss is followed by {@link
-   * #readForGood}. Costs nothing.
+   * Whether values may be imported now or once the file is open. Also true while the import marker
+   * cannot be deleted. To be asked before a read, so that a miss is followed by {@link
+   * #readForGood}. Costs one volatile read.
    */
   public boolean isImporting() {
     return context.importGuard.isNoting();
   }
 
   /**
-   * Reads a value once more that was not found: for a cache that must not come to have later what
-   * somebody was told it does not have. None is imported for this key from here on.
+   * Reads a value that {@link #read} has not found, and prevents imports of its key from then on.
+   * For a cache in which a key that was reported as missing must stay missing.
    *
    * @return what was imported meanwhile; null if there is nothing
    */
   public Value readForGood(byte[] key) {
     HashedKey hashed = new HashedKey(key);
     changes.noteForImport(hashed);
-    // Whoever was bringing it in when that was noted has done so after this.
+    // An import of this key that began before the key was noted has ended after this.
     context.pending.await(hashed);
     return readAgain(key);
   }
 
-  /** Says that no more values are imported, in this process or a later one. */
+  /** Ends the import: no more values are imported, in this process or a later one. */
   public void endImport() {
     changes.endImport();
   }
 
   // ---- opening and closing
 
-  /** Opens the file; returns how it was found when that is done or has failed. */
+  /** Opens the file; returns how it was found, once it is open or opening it has failed. */
   StartReport open() {
     return life.open();
   }
@@ -328,52 +333,54 @@ public final class Store {
     holder.awaitOpened();
   }
 
-  /** As {@link #awaitOpened}; an interrupt is kept for later. */
+  /** Like {@link #awaitOpened}, but not interruptible: an interrupt stays pending. */
   void awaitOpenedForever() {
     holder.awaitOpenedForever();
   }
 
-  /** Makes a new file if the last one failed or none could be made. */
+  /** Creates a new file if the last one failed or could not be created. */
   void heal() {
     life.heal();
   }
 
-  /** Writes what is queued, unmaps the file and marks it as whole. */
+  /** Writes what is queued, unmaps the file and marks it as closed. */
   void close() {
     life.close();
   }
 
   /**
-   * As {@link #close}, for a store whose files another one may open in this process: nothing is
-   * done to them after that.
+   * Closes the store like {@link #close}, and leaves its files alone afterwards, as another store
+   * of this process may open them.
    */
   void closeAndRelease() {
     life.close();
     life.release();
-    // It may be making a file that the other one will want to make, too.
+    // A growth may be creating a file that the other store will create, too.
     growth.end();
   }
 
-  /** After {@link #close}: see {@link StoreLife#release}. */
+  /** To be called after {@link #close}; see {@link StoreLife#release}. */
   void release() {
     life.release();
   }
 
-  /** After {@link #close}: see {@link StoreLife#settle}. */
+  /** To be called after {@link #close}; see {@link StoreLife#settle}. */
   void settle(AtomicBoolean ours) {
     life.settle(ours);
   }
 
   /**
-   * As {@link #close}, for another store of the same files that is about to be opened: what is
-   * changed here from then on is changed there.
+   * Closes the store like {@link #closeAndRelease}, for another store of the same files that is
+   * about to be opened. Later changes of this store are made in the other one.
    */
   void closeFor(Store other) {
     forwardTo(other);
     closeAndRelease();
   }
 
-  /** What is changed here once this is closed is changed in another store of the same files. */
+  /**
+   * Has later changes of this store, once it is closed, made in another store of the same files.
+   */
   void forwardTo(Store other) {
     changes.forwardTo(other.changes);
   }
@@ -381,10 +388,10 @@ public final class Store {
   // ---- upkeep
 
   /**
-   * Reads all entries from the file and checks them. Requests go on meanwhile; writes wait for
-   * milliseconds at most. Where the thread is interrupted meanwhile, not all is checked.
+   * Reads and checks all entries of the file. Requests continue meanwhile; writes wait for
+   * milliseconds at most. If the thread is interrupted meanwhile, not all entries are checked.
    *
-   * @param repair whether to rebuild the file without what is damaged, if anything is
+   * @param repair whether to rebuild the file without its damaged entries, if there are any
    * @throws InterruptedException if the thread is interrupted while it waits
    */
   public VerifyReport verify(boolean repair, Progress progress) throws InterruptedException {
@@ -392,23 +399,20 @@ public final class Store {
   }
 
   /**
-   * Makes the file as small as what it holds allows, without what is too old. Requests go on
+   * Makes the file as small as its values allow, without those that are too old. Requests continue
    * meanwhile.
    */
   public CompactReport compact(Progress progress) throws InterruptedException {
     return upkeep.compact(progress);
   }
 
-  /**
-   * What is to be done now and then: makes a new file where there is none, and as {@link
-   * #sweepExpired}, if the last time was long ago for the age that values may reach.
-   */
+  /** Runs the periodic upkeep: {@link StoreLife#healIfDue} and {@link StoreUpkeep#sweepIfDue}. */
   void sweepIfDue() {
     life.healIfDue();
     upkeep.sweepIfDue();
   }
 
-  /** Takes away the values that are too old, segment by segment. */
+  /** Removes the values that are too old, segment by segment. */
   void sweepExpired() {
     upkeep.sweepExpired();
   }

@@ -25,14 +25,14 @@ import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Changes values. Whatever it is, the older value is invalidated in the file when the change
- * returns, and the rest is left to the {@link StoreWriter}. {@link Store} says what each of them
- * promises.
+ * The changes of a store: puts, removals, clears and imports. When a put or removal returns, the
+ * older value in the file is invalidated or replaced; {@link StoreWriter} writes what is queued.
+ * {@link Store} says what each change promises.
  *
  * <p>Safe for any thread.
  */
 final class StoreChanges {
-  /** How long a change waits for a disk that does not answer. */
+  /** How long a change waits for a disk that does not respond. */
   private static final long BUSY_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private final FileHolder holder;
@@ -42,7 +42,7 @@ final class StoreChanges {
   private final long maxValue;
   private final int maxKey;
 
-  /** The changes of the store that has the files now; null if none has. */
+  /** The changes of the store that uses the files now; null if there is none. */
   private volatile StoreChanges successor;
 
   StoreChanges(StoreContext context, FileHolder holder, StoreGrowth growth, StoreWriter writer) {
@@ -57,7 +57,7 @@ final class StoreChanges {
   /** Stores a value in place of any older one; returns a ticket. */
   long put(byte[] keyBytes, byte[] value, long created) {
     if (context.settings.oldValues() == OldValues.VALID) {
-      // As if it had been computed: nothing is noted, and the older value may stay until then.
+      // Like a computed value: not noted, and the older value may stay until this one is written.
       long ticket = context.tickets.current(HashedKey.hashOf(keyBytes));
       putIfCurrent(keyBytes, value, created, ticket);
       return ticket;
@@ -66,9 +66,9 @@ final class StoreChanges {
   }
 
   /**
-   * Has another store, which is about to have the files, make what changes are made here when this
-   * one is over: whoever still uses it, such as the old one of a plugin that is being replaced,
-   * invalidates what both read.
+   * Makes later changes in another store, which is about to use the files, once this one is closed.
+   * A user that still has this store, such as the old version of a plugin being replaced, thus
+   * invalidates what both stores read.
    */
   void forwardTo(StoreChanges other) {
     successor = other;
@@ -84,21 +84,21 @@ final class StoreChanges {
     return change(new HashedKey(keyBytes), PendingWrite.remove());
   }
 
-  /** What a change has come to when the key is free again, and so what is left to do. */
+  /** The state of a change when its key is unlocked, which decides what is left to do. */
   private enum Outcome {
-    /** It is in the file. */
+    /** The change is in the file. */
     WRITTEN,
-    /** It waits, and the older value is invalidated. */
+    /** The change is queued, and the older value is invalidated. */
     WAITS,
-    /** It waits, and the disk kept the older value from being invalidated. */
+    /** The change is queued, but the disk was too busy to invalidate the older value. */
     BUSY,
-    /** It waits for the file to be opened, which may hold an older value. */
+    /** The change is queued until the file is open, which may hold an older value. */
     EARLY,
-    /** There is no file any more: nothing was noted. */
+    /** There is no file any more, and nothing was queued. */
     OVER
   }
 
-  /** A change of one key, which is one step with respect to others of that key. */
+  /** A change of one key, which is one step with respect to other changes of that key. */
   private final class Change {
     private final PendingWrite write;
     private long ticket;
@@ -109,14 +109,14 @@ final class StoreChanges {
     }
 
     void make(HashedKey key) {
-      // Who could not have the lock at once would wait for others' writes.
+      // Only tried, as a thread that waits for the lock would wait for the writes of others.
       boolean mayWrite = context.lock.tryLock();
       try {
         context.pending.change(
             key,
             (k, before) ->
-                // In place of one that is queued it is queued too: in the file it could be read
-                // before that one is gone.
+                // A change that replaces a queued one is queued too: in the file, it could be read
+                // before the queued one is gone.
                 makeAlone(k, mayWrite && before == null));
       } finally {
         if (mayWrite) {
@@ -137,11 +137,11 @@ final class StoreChanges {
       } else {
         outcome = file == null ? Outcome.EARLY : invalidateOlder(file, key);
       }
-      // Asked here, and after that: a file that came or went since is seen.
+      // Asked last, so that a file that came or went meanwhile is noticed.
       if (holder.isOver()) {
         outcome = Outcome.OVER;
       }
-      // What was left waiting when a file failed must not be found in the next one.
+      // A write that stays queued when a file fails must not be found in the next file.
       return outcome == Outcome.OVER || outcome == Outcome.WRITTEN ? null : write;
     }
   }
@@ -173,7 +173,7 @@ final class StoreChanges {
     return change.ticket;
   }
 
-  /** First of all: a value from before must not be imported once the key has changed. */
+  /** Notes a change before it is made, so that no value is imported for its key afterwards. */
   void noteForImport(HashedKey key) {
     try {
       context.importGuard.changing(key.bytes);
@@ -199,21 +199,21 @@ final class StoreChanges {
   }
 
   /**
-   * Sees to it that the older value of a key, which could not be invalidated, is not found again:
-   * the disk keeps whoever has its segment waiting.
+   * Ensures that the older value of a key is not found again, if it could not be invalidated
+   * because the holder of its segment's lock waits for the disk.
    */
   private void takeAway(HashedKey key) {
     long begun = System.nanoTime();
     while (!writer.writeNow(key)) {
       if (System.nanoTime() - begun > BUSY_NANOS) {
-        // It is still in the queue, so only a start of another process would find it.
+        // The queued write hides the older value here, so only another process would find it.
         holder.markForDiscard();
         return;
       }
     }
   }
 
-  /** Makes a change that came too late for this store's file. */
+  /** Makes a change that came too late for this store in the one that uses the files now. */
   private void changeElsewhere(HashedKey key, PendingWrite write) {
     StoreChanges next = lastSuccessor();
     if (next != null) {
@@ -221,12 +221,12 @@ final class StoreChanges {
     }
   }
 
-  /** Null if there is none; then whoever opens the files later sees that they are marked. */
+  /** Returns null if there is none; the files are then marked for the next start. */
   private StoreChanges lastSuccessor() {
     if (successor == null) {
       holder.forgetIfClosed();
     }
-    // Asked again: one that came before the mark was made has not seen it.
+    // Read again: a store that was created before the mark was made has not seen the mark.
     return successor;
   }
 
@@ -261,8 +261,8 @@ final class StoreChanges {
             if (!context.tickets.isCurrent(ticket)) {
               return before;
             }
-            // In place of a put or removal that is queued, it must not become superseded: what
-            // that one was to take away from the file would stay there.
+            // In place of a queued put or removal, a write must not be superseded: it would only be
+            // dropped, and a crash could bring back what was to be invalidated.
             boolean conditional = before == null || before.conditional();
             PendingWrite write = new PendingWrite(value, created, conditional, ticket);
             FileInUse file = holder.file();
@@ -300,15 +300,15 @@ final class StoreChanges {
       }
       context.pending.clear();
     } catch (IOException | RuntimeException | InternalError e) {
-      // The next file is empty too.
+      // The next file is empty as well.
       holder.fail(holder.file(), e);
     } finally {
-      // Last, and under the lock, so that no writer takes a write for valid that this supersedes.
+      // Last and under the lock, so that no writer considers a write current that this supersedes.
       context.tickets.advanceAll();
       context.lock.unlock();
     }
-    // Only now: who opens the file puts them aside before. While it is being opened, that is for
-    // them.
+    // Not before: a store puts these files aside while it opens, and deletes them itself if it is
+    // cleared until then.
     context.dropOtherVersions();
     if (cleared != null) {
       growth.unmapLater(file, cleared);
@@ -319,8 +319,8 @@ final class StoreChanges {
   }
 
   /**
-   * Called while the file is not open yet, so that the older value of a key can't be invalidated:
-   * makes sure that a crash before it is removed does not bring it back.
+   * Ensures that a crash does not bring back the older value of a key that was changed before the
+   * file was open, and so could not be invalidated.
    */
   private void forgetOlderAfterCrash(HashedKey key) {
     context.lock.lock();
@@ -335,14 +335,14 @@ final class StoreChanges {
     takeAway(key);
   }
 
-  // ---- values from before
+  // ---- import
 
-  /** Whether values may be imported; asked when the store was opened. */
+  /** Whether values may be imported; to be asked once the store is open. */
   boolean mayImport() {
     return context.importGuard.mayImport() && holder.file() != null;
   }
 
-  /** Nothing more is to be imported. */
+  /** Ends the import. */
   void endImport() {
     try {
       context.importGuard.end();
@@ -352,9 +352,9 @@ final class StoreChanges {
   }
 
   /**
-   * Imports a value from before the store was made. Whatever the store knows of a key wins: a value
-   * that is there, one that is queued, and a change of which {@link ImportGuard} knows. Nothing is
-   * evicted for what is imported.
+   * Imports a value that was held elsewhere before the store was created. Whatever the store knows
+   * of the key wins: a value in the file, a queued one, or a change noted by {@link ImportGuard}.
+   * Nothing is evicted for an import.
    */
   ImportResult importValue(byte[] keyBytes, byte[] value, long created) {
     if (context.isTooOld(created)) {
@@ -398,7 +398,7 @@ final class StoreChanges {
         return ImportResult.STORED;
       }
       boolean grows = growth.request(file, value.length);
-      // Where it is not as large as it may be, there may be disk for that later.
+      // A file below its limit may still grow later, when the disk has room.
       return grows || file.bytes() <= context.settings.maxBytes() / 2
           ? ImportResult.LATER
           : ImportResult.NO_ROOM;
@@ -414,7 +414,7 @@ final class StoreChanges {
     try {
       return file.read(key.bytes) != null;
     } catch (DamagedEntryException e) {
-      // What is in its place is better.
+      // The imported value is better than a damaged one.
       return false;
     }
   }

@@ -25,7 +25,7 @@ import java.util.Set;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 
-/** What all parts of one store share. */
+/** The context of one store: what all its parts share. */
 final class StoreContext {
   /** Counts since the store was opened. */
   static final class Counters {
@@ -43,7 +43,7 @@ final class StoreContext {
   final StoreSettings settings;
   final FilesOnDisk files;
 
-  /** Whether what there is must not be used; noted before anyone could ask for it in this run. */
+  /** Whether the files were marked for discard when this store was created. */
   final boolean discarded;
 
   /** The files of all caches of the folder of which other versions are kept for a day. */
@@ -60,7 +60,7 @@ final class StoreContext {
   final WriterLock lock = new WriterLock();
   final FaultLog faults;
 
-  /** Up to which values are found; Long.MAX_VALUE if there is no limit. */
+  /** The age up to which values are found; Long.MAX_VALUE if there is no limit. */
   final long maxAgeMillis;
 
   final Usage usage;
@@ -85,7 +85,7 @@ final class StoreContext {
     this.usage = new Usage(clock, threads::maintain, files.disk(), files.usage(), faults);
   }
 
-  /** Deletes what is kept of other versions: all is to go. */
+  /** Deletes the kept files of other versions of this cache, because all its values are removed. */
   void dropOtherVersions() {
     boolean unused = deleteOthers(files);
   }
@@ -100,9 +100,9 @@ final class StoreContext {
   }
 
   /**
-   * Deletes what is kept of other versions of all caches: the disk may be full of it.
+   * Deletes the kept files of other versions of all caches, to make room on a full disk.
    *
-   * @return whether there was any
+   * @return whether any were deleted
    */
   boolean makeRoom() {
     boolean any = false;
@@ -113,8 +113,8 @@ final class StoreContext {
   }
 
   /**
-   * Whether a value is too old that was made at that time, in milliseconds since the epoch. One
-   * from the future was made before the clock was set back, and may be no older than it is early.
+   * Whether a value made at a time, in milliseconds since the epoch, is too old. A time in the
+   * future is from before the clock was set back; it may be ahead by no more than the maximum age.
    */
   boolean isTooOld(long created) {
     return maxAgeMillis != Long.MAX_VALUE && Math.abs(clock.getAsLong() - created) > maxAgeMillis;

@@ -44,10 +44,10 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /**
- * The folder with all stores of a server, and the few threads that open, write and maintain them.
+ * The directory of all stores of a server, and the threads that open, write and maintain them.
  *
- * <p>One process at a time: the folder is locked, since two processes that map the same file would
- * write into the same segment at the same time: the locks of segments are in memory. The folder and
+ * <p>The folder is locked, for one process at a time. The locks of segments are in memory, so two
+ * processes that map the same file would write into one segment at the same time. The folder and
  * its files are readable by their owner only, because some caches hold secrets.
  *
  * <p>All methods may be called from any thread.
@@ -64,16 +64,16 @@ public final class StoreDirectory implements AutoCloseable {
   public static final Duration PATIENCE =
       Duration.ofSeconds(Long.getLong("cache-chroniclemap.patience.seconds", 60));
 
-  /** How often a folder that another process has is tried again. */
+  /** How often a folder that another process has locked is tried again. */
   private static final Duration LOOK_AGAIN = Duration.ofMillis(100);
 
-  /** The least bound of a store, bytes. */
+  /** The smallest limit of a store, bytes. */
   public static final long LEAST_BYTES = Geometry.MIN_FILE_BYTES;
 
-  /** So many stores are closed beside each other: most of that is waiting for the disk. */
+  /** How many stores are closed in parallel: most of that time the disk is waited for. */
   private static final int MAX_CLOSERS = 16;
 
-  /** How long closing may take all in all, if only the disk is waited for. */
+  /** How long {@link #close} may take in total for work that only waits for the disk. */
   private static final long SETTLE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final Path path;
@@ -86,8 +86,8 @@ public final class StoreDirectory implements AutoCloseable {
   private final Map<StoreSettings, Shared> stores = new HashMap<>();
 
   /**
-   * The last store that was made, by name and version. Once it is closed, who still uses it changes
-   * what the next store of the same files reads. Guarded by this.
+   * The last store that was created, by name and version. Once it is closed, later changes of it
+   * are made in the next store of the same files. Guarded by this.
    */
   private final Map<String, WeakReference<Store>> last = new HashMap<>();
 
@@ -123,40 +123,40 @@ public final class StoreDirectory implements AutoCloseable {
         var unused = files.deleteOthers(clock.getAsLong());
       }
     } catch (IOException | RuntimeException | Error e) {
-      // The stores are swept even so.
+      // The stores are swept nevertheless.
       logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
           "Cannot delete files of other versions of caches in %s", path);
     }
   }
 
-  /** Takes what is too old out of all stores. */
+  /** Runs the periodic upkeep of all stores, and deletes files of other versions after a day. */
   void sweep() {
     deleteOtherVersions();
     for (Store store : snapshot()) {
       try {
         store.sweepIfDue();
       } catch (RuntimeException | Error e) {
-        // The other stores are swept even so.
+        // The other stores are swept nevertheless.
         logger.atSevere().withCause(e).log("Cache %s: cannot look for old values", store.name());
       }
     }
   }
 
   /**
-   * Makes the folder where needed and locks it.
+   * Creates the folder if needed and locks it.
    *
-   * @throws StoreUnavailableException if it can't be made or written, or another process uses it
+   * @throws StoreUnavailableException if it cannot be created or written, or is locked already
    */
   public static StoreDirectory open(Path path) throws StoreUnavailableException {
     return open(path, Disk.REAL, System::currentTimeMillis);
   }
 
   /**
-   * Opens as above. Where another process has the folder it is waited for: an older server may be
-   * about to stop.
+   * Opens a folder like {@link #open(Path)}, but waits while another process has it locked: an
+   * older server may be about to stop.
    *
-   * @param patience how long it is waited for at most
-   * @param waiting told at once, and once, that it is waited for, and for whom
+   * @param patience how long to wait at most
+   * @param waiting called once, when the wait begins, with a message that names the other process
    */
   public static StoreDirectory openWhenFree(Path path, Duration patience, Consumer<String> waiting)
       throws StoreUnavailableException {
@@ -208,32 +208,34 @@ public final class StoreDirectory implements AutoCloseable {
   /**
    * Whether there are files of any store, of whatever name and version.
    *
-   * @throws IOException if that can't be seen
+   * @throws IOException if the folder cannot be read
    */
   public boolean hasStores() throws IOException {
     return FilesOnDisk.hasAny(disk, path);
   }
 
   /**
-   * Deletes what the stores hold, of whatever name and version. Before any of them is opened.
+   * Deletes the files of all stores, of whatever name and version. To be called before any store is
+   * opened.
    *
    * @param kept names of caches whose stores stay
-   * @throws IOException if some of it is still there
+   * @throws IOException if some of the files may still be there
    */
   public void deleteAllBut(Set<String> kept) throws IOException {
     FilesOnDisk.deleteAllBut(disk, path, kept);
   }
 
   /**
-   * Makes sure that no later start uses what a cache has on disk: of whatever version, but where
-   * one of them is open, as a plugin is being replaced, only of this version.
+   * Ensures that no later start uses the files of a cache, of whatever version. If a store of the
+   * cache is open, as while a plugin is being replaced, only the files of this version are
+   * affected.
    *
-   * @throws IOException if that can't be done
+   * @throws IOException if that fails
    */
   public synchronized void discard(String name, int version) throws IOException {
     FilesOnDisk files = files(name, version);
     if (stores.keySet().stream().anyMatch(open -> open.name().equals(name))) {
-      // That of a plugin that is being replaced. Its file stays until it is closed.
+      // The open store is that of a plugin being replaced. Its files stay until it is closed.
       files.markForDiscard();
     } else {
       files.discardAllVersions();
@@ -241,7 +243,8 @@ public final class StoreDirectory implements AutoCloseable {
   }
 
   /**
-   * Whether an import into a store was begun and may go on; to be asked before it is opened.
+   * Whether an import into a store was begun and may continue; to be asked before the store is
+   * opened.
    *
    * @param name of the cache
    * @param version of its keys and values
@@ -251,10 +254,10 @@ public final class StoreDirectory implements AutoCloseable {
   }
 
   /**
-   * Has the files of other versions kept for a day, for stores that are opened from now on.
+   * Keeps the files of other versions for a day, for stores that are opened from now on.
    *
-   * @param names of caches whose values depend on their keys alone: what is removed from the one
-   *     version is not removed from the other
+   * @param names of caches whose values depend on their keys alone: a removal from one version is
+   *     not repeated in the other
    */
   public synchronized void keepOtherVersionsOf(Set<String> names) {
     othersKept = ImmutableSet.copyOf(names);
@@ -266,11 +269,12 @@ public final class StoreDirectory implements AutoCloseable {
   }
 
   /**
-   * Opens a store in the background. A store that is open already is shared: a plugin that is being
-   * replaced has its caches open twice for a moment.
+   * Opens a store in the background. A store that is open already is shared: while a plugin is
+   * being replaced, its caches are open twice.
    *
-   * @param onOpened told, by a background thread, how the file was found; not for a shared store
-   * @throws StoreUnavailableException if its bound is too small for any file, or the folder was
+   * @param onOpened called by a background thread with how the file was found; not for a shared
+   *     store
+   * @throws StoreUnavailableException if the limit is too small for any file, or the folder was
    *     closed
    */
   public Store openStore(StoreSettings settings, Consumer<StartReport> onOpened)
@@ -279,16 +283,15 @@ public final class StoreDirectory implements AutoCloseable {
   }
 
   /**
-   * Opens a store as above.
+   * Opens a store like {@link #openStore(StoreSettings, Consumer)}.
    *
-   * @param importMode whether something else may hold values from before the store was made, for
-   *     {@link Store#importValue}
+   * @param importMode whether values from elsewhere may be imported by {@link Store#importValue}
    */
   public synchronized Store openStore(
       StoreSettings settings, ImportMode importMode, Consumer<StartReport> onOpened)
       throws StoreUnavailableException {
     if (closed) {
-      // Another process may have the folder by now.
+      // Another process may have locked the folder by now.
       throw new StoreUnavailableException(path + " was closed: the server is being stopped");
     }
     if (settings.maxBytes() < LEAST_BYTES) {
@@ -312,7 +315,8 @@ public final class StoreDirectory implements AutoCloseable {
   private Store begin(
       StoreSettings settings, ImportMode importMode, Consumer<StartReport> onOpened) {
     Optional<Store> other = takeOther(settings);
-    // What waits for the other one to be opened may be marked for being discarded until then.
+    // Until the other store is open, its queued changes may be why the files are marked for
+    // discard.
     other.ifPresent(Store::awaitOpenedForever);
     FilesOnDisk files = files(settings.name(), settings.version());
     if (othersKept.contains(settings.name())) {
@@ -336,18 +340,19 @@ public final class StoreDirectory implements AutoCloseable {
     return settings.name() + " " + settings.version();
   }
 
-  /** Opens a store as above, for a caller who does not mind how its file was found. */
+  /** Opens a store, for a caller that does not need to know how its file was found. */
   public Store openStore(StoreSettings settings) throws StoreUnavailableException {
     return openStore(settings, report -> {});
   }
 
   /**
-   * A store of the same files that is open with another bound or age, which nobody finds here any
-   * more: a file must not be mapped twice, and who comes later knows better. There is one at most.
+   * Takes a store of the same files out of {@link #stores}, which is open with another limit or
+   * age. A file must not be mapped twice, and the newer settings count. There is at most one such
+   * store.
    *
-   * <p>A store of another version is none: it has files of its own, though the new one deletes them
-   * or puts them aside. Its keys and values mean nothing to the new one, so what is removed there
-   * stays here, as it does in the memory of the new cache.
+   * <p>A store of another version has files of its own, although the new store deletes them or puts
+   * them aside. Its keys and values mean nothing to the new store. So a removal from it is not
+   * repeated in the new store, nor in the memory of the new cache.
    */
   private Optional<Store> takeOther(StoreSettings settings) {
     Optional<StoreSettings> other =
@@ -359,8 +364,8 @@ public final class StoreDirectory implements AutoCloseable {
   }
 
   /**
-   * Gives a store back; the last user's call closes it, which may take a moment. Nobody can open it
-   * again meanwhile: one mapping of a file at a time.
+   * Gives a store back. The last user's call closes the store, which may take a moment. Until then
+   * it cannot be opened again, so that its file is mapped only once.
    */
   public synchronized void closeStore(Store store) {
     stores
@@ -375,13 +380,13 @@ public final class StoreDirectory implements AutoCloseable {
             });
   }
 
-  /** For tests of what is done in the background: returns when nothing is. */
+  /** Returns when the disk tasks that are queued now are done; for tests. */
   @VisibleForTesting
   void awaitSettled() throws InterruptedException {
     threads.awaitSettled();
   }
 
-  /** Figures of all open stores, by name. */
+  /** Figures of all open stores, sorted by name. */
   public List<StoreStats> stats() {
     List<StoreStats> all = new ArrayList<>();
     for (Store store : snapshot()) {
@@ -397,7 +402,7 @@ public final class StoreDirectory implements AutoCloseable {
     return all;
   }
 
-  /** Whatever happens to one store, the others are closed too. */
+  /** Closes a store. A failure does not keep the others from being closed. */
   private static void closeAlone(Store store) {
     try {
       store.close();
@@ -425,7 +430,7 @@ public final class StoreDirectory implements AutoCloseable {
   }
 
   /**
-   * Closes the stores beside each other, and has the disk catch up in the time that is left: a
+   * Closes the stores in parallel, and forces their files to disk in the time that is left: a
    * server that takes long to stop is killed.
    */
   private static void closeAll(List<Store> all) {
@@ -442,7 +447,7 @@ public final class StoreDirectory implements AutoCloseable {
     all.forEach(Store::release);
   }
 
-  /** Does something with each store; returns when all is done, or after a while. */
+  /** Runs a task for each store in parallel; returns when all are done, or after a while. */
   private static void inParallel(List<Store> all, Consumer<Store> task, long nanos) {
     ExecutorService executor =
         Executors.newFixedThreadPool(

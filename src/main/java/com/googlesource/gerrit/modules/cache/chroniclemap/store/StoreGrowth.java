@@ -33,15 +33,15 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Replaces a store's file by a larger one when it fills, or by one of another size on request, in
- * the background: {@link FileInUse} tells how. The writer's lock is taken for one segment at a
- * time, so that others wait for it for milliseconds at most.
+ * The growth of a store: replaces its file by a larger one when it fills, or by one of another size
+ * on request. {@link FileInUse} says how. This runs in the background and takes the writer lock for
+ * one segment at a time, so that others wait for milliseconds at most.
  */
 final class StoreGrowth {
-  /** After a growth failed, the next one is tried no earlier. */
+  /** How long after a failed growth no other one is tried. */
   private static final long RETRY_NANOS = TimeUnit.MINUTES.toNanos(1);
 
-  /** How long a store that is closed waits for a growth, which is about done where it is small. */
+  /** How long {@link #awaitBriefly} waits: a growth of a small file is about done by then. */
   private static final long BRIEF_MILLIS = 300;
 
   private final StoreContext context;
@@ -49,9 +49,9 @@ final class StoreGrowth {
   private final GrowthPlan plan;
   private final Runnable grown;
 
-  /** A growth that was asked for. */
+  /** A growth that was requested. */
   private static final class Run extends CompletableFuture<Boolean> {
-    /** Whether it has begun, or never will. */
+    /** Whether the growth has begun, or never will. */
     final AtomicBoolean begun = new AtomicBoolean();
 
     static Run ended() {
@@ -62,15 +62,15 @@ final class StoreGrowth {
     }
   }
 
-  /** Done unless a growth is running or about to. */
+  /** The last growth; done unless it is running or about to run. */
   private final AtomicReference<Run> run = new AtomicReference<>(Run.ended());
 
   private volatile long refusedUntil = System.nanoTime();
 
   /**
-   * Begins with nothing to do.
+   * Starts with no growth.
    *
-   * @param grown told when there is more room, or there will be none
+   * @param grown called when there is more room, or when there will be none
    */
   StoreGrowth(StoreContext context, FileHolder holder, Runnable grown) {
     this.context = context;
@@ -89,7 +89,7 @@ final class StoreGrowth {
     run.get().join();
   }
 
-  /** Gives a growth up that has not begun, so that nobody waits for it. */
+  /** Cancels a growth that has not begun, so that nobody waits for it. */
   void giveUp() {
     Run last = run.get();
     if (last.begun.compareAndSet(false, true)) {
@@ -97,38 +97,41 @@ final class StoreGrowth {
     }
   }
 
-  /** As above, and waits for one that has begun: until its file is made, or the old one forced. */
+  /**
+   * Cancels a growth like {@link #giveUp}, and waits for one that has begun. Once the store is
+   * closed, a growth creates its next file or forces the old one at most.
+   */
   void end() {
     giveUp();
     await();
   }
 
-  /** As {@link #await}, but not for long; an interrupt does not matter. */
+  /** Like {@link #await}, but only for a short time; an interrupt stays pending. */
   void awaitBriefly() {
     try {
       var unused = Uninterruptibles.getUninterruptibly(run.get(), BRIEF_MILLIS, MILLISECONDS);
     } catch (ExecutionException | TimeoutException e) {
-      // Then it is given up.
+      // The caller gives up a growth that is still running.
     }
   }
 
   /**
-   * Sees to it that the file grows. Under the writer's lock.
+   * Requests a larger file. Under the writer lock.
    *
    * @param valueLength bytes of a value that did not fit, or 0
    * @return whether there will be more room soon
    */
   boolean request(FileInUse file, int valueLength) {
     if (file.isRebuilding() && isRunning()) {
-      // The value did not fit the next file either; that one may grow in its turn.
+      // The value did not fit the next file either, but that one may grow in turn.
       return plan.next(file.nextBytes(), valueLength, 0).isPresent();
     }
     long current = file.bytes();
     OptionalLong bytes =
         plan.next(current, valueLength, file.values().liveBytes() + context.pending.bytes());
     if (bytes.isEmpty() && file.values().isShortOfSlots()) {
-      // Values are far smaller than when the file was made: it has room but no slots for them. At
-      // its limit it can only be made anew by way of a smaller one.
+      // Values are far smaller than when the file was created: it has room, but no slots for them.
+      // A file at its limit gets more slots only by way of a smaller one.
       bytes = plan.previous(current);
     }
     if (bytes.isEmpty() || System.nanoTime() - refusedUntil < 0) {
@@ -140,7 +143,7 @@ final class StoreGrowth {
   /**
    * Replaces the file by one of another size.
    *
-   * @return told whether that was done; empty if it can't be begun, as another rebuild is running
+   * @return completes with whether that was done; empty if another rebuild is running
    */
   Optional<CompletableFuture<Boolean>> rebuild(FileInUse file, long bytes, Progress progress) {
     Run mine = new Run();
@@ -148,17 +151,17 @@ final class StoreGrowth {
   }
 
   /**
-   * Puts an empty file in the place of what there is. Under the writer's lock.
+   * Replaces the file by an empty one. Under the writer lock.
    *
-   * @return what there was, for the caller to unmap without the lock; null if there was nothing
-   * @throws IOException if none can be made
+   * @return the old generation, to be unmapped without the lock; null if the file was not in use
+   * @throws IOException if no file can be created
    */
   Generation clear(FileInUse file) throws IOException {
-    // An interrupt would close the channel through which the file is made.
+    // An interrupt would close the channel through which the file is created.
     boolean interrupted = Thread.interrupted();
     try {
       Generation old = holder.clear(file, emptyBytes(file));
-      // Less room belongs to it now.
+      // A smaller file allows less room for the saved usage.
       context.threads.settle(file::saveUsage);
       return old;
     } finally {
@@ -168,14 +171,14 @@ final class StoreGrowth {
     }
   }
 
-  /** Bytes of an empty file that takes the place of what there is. */
+  /** Bytes of an empty file that replaces this one. */
   long emptyBytes(FileInUse file) {
     return Math.min(plan.first(), file.bytes());
   }
 
   /**
-   * Makes the file smaller if it is larger than the store may be by now. To be called again now and
-   * then: the disk may have been full.
+   * Makes the file smaller if it exceeds the store's limit. To be called from time to time, as the
+   * disk may have been full.
    */
   void fitIfDue(FileInUse file) {
     if (file.bytes() > plan.maxBytes()) {
@@ -183,7 +186,7 @@ final class StoreGrowth {
     }
   }
 
-  /** Returns false if another rebuild is running or the background threads were stopped. */
+  /** Returns false if another rebuild is running or the threads were stopped. */
   private boolean begin(FileInUse file, long bytes, Progress progress, Run mine) {
     Run last = run.get();
     if (!last.isDone() || !run.compareAndSet(last, mine)) {
@@ -204,7 +207,7 @@ final class StoreGrowth {
     try {
       done = rebuildNow(file, bytes, progress);
       if (done) {
-        // Elsewhere: the disk may need long for it.
+        // On another thread, as the disk may need long.
         context.threads.settle(
             () -> {
               file.saveUsage();
@@ -224,8 +227,8 @@ final class StoreGrowth {
       if (!holder.uses(file)) {
         return false;
       }
-      // Under the lock: if all values are removed from here on, the empty file is a newer one, and
-      // what is made here is given up.
+      // Under the lock: a clear after this creates a file with a higher number, and the one created
+      // here is discarded.
       name = file.nextName(bytes);
     } finally {
       context.lock.unlock();
@@ -233,7 +236,7 @@ final class StoreGrowth {
     return fillNext(file, name, progress);
   }
 
-  /** Makes a file of another size, and copies all into it; returns whether it is in use now. */
+  /** Creates a file of another size and copies all values; returns whether it is in use now. */
   private boolean fillNext(FileInUse file, GenerationName name, Progress progress) {
     Generation made = null;
     try {
@@ -249,7 +252,7 @@ final class StoreGrowth {
       refuseUnlessFailed(file, e);
       abandon(file);
     } catch (RuntimeException | Error e) {
-      // First: what follows may fail like this.
+      // The file fails first, as the rest may fail in the same way.
       holder.fail(holder.file(), e);
       abandon(file);
     }
@@ -284,12 +287,12 @@ final class StoreGrowth {
     file.tidy();
   }
 
-  /** Returns null if the file is not in use any more, or newer than what was made. */
+  /** Returns null if the file is not in use any more, or is newer than the one created. */
   private Rebuild take(FileInUse file, Generation made) {
     Rebuild taken = null;
     context.lock.lock();
     try {
-      // All values may have been removed meanwhile, by way of a file that is newer than this one.
+      // A clear may have replaced the file by one that is newer than this one.
       if (holder.uses(file) && made.number() > file.current().number()) {
         taken = file.beginRebuild(made);
       }
@@ -326,12 +329,12 @@ final class StoreGrowth {
       return false;
     }
     context.counters.growths.increment();
-    // Waits for readers; writers need not.
+    // Without the lock, as this waits for readers.
     file.unmap(old);
     return true;
   }
 
-  /** As below, by another thread: to give a large file back takes the system a second or more. */
+  /** Unmaps an old generation on another thread, as a large one takes a second or more. */
   void unmapLater(FileInUse file, Generation old) {
     file.leave(old);
     if (!context.threads.maintain(file::tidy)) {
@@ -340,15 +343,14 @@ final class StoreGrowth {
   }
 
   /**
-   * Refuses growths for a while after one has failed, which says nothing of the file in use; if
-   * that failed meanwhile, it was logged.
+   * Refuses growths for a while after one has failed; if the file failed as well, that was logged.
    */
   private void refuseUnlessFailed(FileInUse file, Throwable cause) {
     if (!holder.stillUses(file)) {
       return;
     }
     if (cause instanceof IOException && context.makeRoom()) {
-      // There is more room now: the next request tries again.
+      // There is room on the disk now: the next request tries again.
       return;
     }
     refusedUntil = System.nanoTime() + RETRY_NANOS;

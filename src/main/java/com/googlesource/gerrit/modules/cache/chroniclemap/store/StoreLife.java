@@ -24,25 +24,22 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * How a store's file comes and goes: it is opened, replaced by a new one after it failed, and
- * closed.
+ * The life of a store's file: it is opened, replaced by a new one after it failed, and closed.
  *
  * <p>Safe for any thread.
  */
 final class StoreLife {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /**
-   * How long a store that is closed writes what is queued: up to 16 MB, where the disk may be slow.
-   */
+  /** How long {@link #close} writes queued writes: up to 16 MB, perhaps to a slow disk. */
   private static final long WRITE_NANOS = TimeUnit.MILLISECONDS.toNanos(400);
 
-  /** Bytes of a file from which on it matters how the system reads it. */
+  /** Bytes from which the system is advised of random access as soon as the file is open. */
   private static final long LARGE = 256 << 20;
 
   /**
-   * When segments that may be damaged, and that nobody has used until then, are checked: a server
-   * that starts has better to do.
+   * When segments that may be damaged, and that were not used until then, are checked: not while
+   * the server starts.
    */
   private static final long CHECK_AFTER_SECONDS = 60;
 
@@ -55,24 +52,26 @@ final class StoreLife {
   private final StoreWriter writer;
 
   /**
-   * Held while a new file is made in place of one that failed, and while that is ruled out. See
-   * {@link WriterLock} for the order of locks.
+   * Held while a new file is created in place of one that failed, and by {@link #close} to rule
+   * that out. {@link WriterLock} lists the order of locks.
    */
   private final Object healing = new Object();
 
   /** Whether the store was closed. Guarded by {@link #healing}. */
   private boolean closed;
 
-  /** When a new file was last tried to be made; milliseconds since the epoch. As above. */
+  /** When a new file was last tried; milliseconds since the epoch. Guarded by {@link #healing}. */
   private long lastHeal;
 
-  /** How long after that it is tried no more; 0 before the first time. As above. */
+  /**
+   * How long after {@link #lastHeal} no new file is tried; 0 before the first time. Guarded by
+   * {@link #healing}.
+   */
   private long pauseMillis;
 
-  /** What was closed; null before that, or if it could not be. */
+  /** The file that was closed properly; null before that, or if it could not be. */
   private volatile FileInUse left;
 
-  /** Begins before the file is opened. */
   StoreLife(StoreContext context, FileHolder holder, StoreGrowth growth, StoreWriter writer) {
     this.context = context;
     this.holder = holder;
@@ -82,7 +81,7 @@ final class StoreLife {
 
   // ---- opening
 
-  /** Opens the file; returns how it was found when that is done or has failed. */
+  /** Opens the file; returns how it was found, once it is open or opening it has failed. */
   StartReport open() {
     try {
       takeOver(new StoreOpener(context).open());
@@ -100,10 +99,11 @@ final class StoreLife {
     try {
       cleared = holder.use(result.file(), result.report(), growth.emptyBytes(result.file()));
       growth.fitIfDue(result.file());
-      // Brought into the file before anyone else writes: after that the marker is not needed.
+      // Queued writes go into the file before any others, so that the early marker is not needed
+      // afterwards.
       boolean all = writer.writeAllNow();
       if (context.settings.oldValues() == OldValues.DANGEROUS) {
-        // Nobody has forced what was changed before there was a file.
+        // The changes made before there was a file were not forced to disk.
         holder.force(/* all= */ false);
       }
       if (all && holder.state() == StoreState.READY) {
@@ -116,7 +116,7 @@ final class StoreLife {
       context.dropOtherVersions();
     }
     if (result.file().diskBytes() >= LARGE) {
-      // Now, as the page cache may be cold; smaller ones when there is time.
+      // At once, as the page cache may be cold; for smaller files, the periodic upkeep does this.
       context.threads.settle(result.file()::expectRandomAccess);
     }
     if (result.file().unchecked() > 0) {
@@ -129,11 +129,11 @@ final class StoreLife {
     }
   }
 
-  /** There is no file for now. */
+  /** Goes on without a file, which could not be opened. */
   private void giveUp(Throwable cause) {
     context.lock.lock();
     try {
-      // Who opened the store tells of it.
+      // Only counted: the caller that opened the store logs the cause.
       context.faults.count(cause);
       endImport();
       holder.giveUp(cause);
@@ -143,7 +143,7 @@ final class StoreLife {
     }
   }
 
-  /** Nobody knows what was in the file that could not be opened. */
+  /** Ends the import, as the content of the file that could not be opened is unknown. */
   private void endImport() {
     try {
       context.importGuard.end();
@@ -154,9 +154,9 @@ final class StoreLife {
 
   // ---- a file that failed
 
-  /** Unmaps a file that is not in use any more; {@link #heal} sees to another one. */
+  /** Unmaps a failed file in the background; {@link #healIfDue} creates another one later. */
   void replaceLater(FileInUse failed) {
-    // Not here: the caller may be a reader inside the gate, or in the middle of a change.
+    // Not on this thread, which may be a reader inside the gate or in the middle of a change.
     var unused = context.threads.write(() -> unmap(failed));
   }
 
@@ -170,7 +170,7 @@ final class StoreLife {
     } finally {
       context.lock.unlock();
     }
-    // Whoever writes holds the lock, and so has seen by now that this file is not used any more.
+    // Writers hold the lock, so each of them has seen by now that this file is not used any more.
     try {
       file.unmap();
     } catch (RuntimeException | InternalError e) {
@@ -179,12 +179,12 @@ final class StoreLife {
   }
 
   /**
-   * As {@link #heal}, unless that was tried lately: where files fail again and again, because the
+   * Calls {@link #heal}, unless that was tried recently. If files fail again and again, because the
    * disk is broken or full, the pause between two attempts doubles, from one minute to ten.
    */
   void healIfDue() {
     synchronized (healing) {
-      // A growth that is making a file for the one that failed ends soon.
+      // A growth that is still creating the next file of the failed one ends soon.
       if (closed || holder.state() != StoreState.FAILED || growth.isRunning()) {
         return;
       }
@@ -203,7 +203,7 @@ final class StoreLife {
     }
   }
 
-  /** Makes a new file if the last one failed or none could be made. */
+  /** Creates a new file if the last one failed or could not be created. */
   void heal() {
     synchronized (healing) {
       if (closed || holder.state() != StoreState.FAILED) {
@@ -214,14 +214,14 @@ final class StoreLife {
           throw new IOException("the growth of the old file has not ended");
         }
         if (holder.givenUp() != null) {
-          // Its name may be used again.
+          // The new file may get the name of the failed one.
           unmap(holder.givenUp());
         }
         takeOver(
             new StoreOpener(context).openEmpty("its file failed: " + holder.report().detail()));
         logger.atInfo().log("Cache %s has a file again", context.settings.name());
       } catch (IOException | RuntimeException | Error e) {
-        // Of any kind: whatever keeps this one from being made, there is a next time.
+        // Whatever the cause, the next healIfDue tries again.
         context.faults.count(e);
       }
     }
@@ -230,8 +230,8 @@ final class StoreLife {
   // ---- the end
 
   /**
-   * Writes what is queued, unmaps the file and marks it as whole. A growth that does not end in a
-   * moment is dropped, with what found room in the larger file only.
+   * Writes what is queued, unmaps the file and marks it as closed. A growth that does not end in a
+   * moment is abandoned, with the values that had room in the larger file only.
    */
   void close() {
     holder.awaitOpenedForever();
@@ -240,7 +240,7 @@ final class StoreLife {
       closed = true;
     }
     try {
-      // What did not fit the old file is in the next one only.
+      // Values that did not fit the old file are in the next one only.
       growth.awaitBriefly();
       closeFile();
     } finally {
@@ -255,9 +255,9 @@ final class StoreLife {
     try {
       boolean inOrder = false;
       try {
-        // What is left is lost. The older value of what was put or removed is invalidated, or
-        // whoever changes it sees that the store is closed and sees to that. The older value of
-        // what was only computed stays, as after a kill.
+        // Writes that stay queued are lost. The older value of a put or removal is invalidated, or
+        // the changing thread sees that the store is closed and marks the files. The older value of
+        // a computed value stays, as after a kill.
         writer.writeFor(WRITE_NANOS);
         inOrder = true;
       } finally {
@@ -268,7 +268,7 @@ final class StoreLife {
           e, "could not be closed properly and will be recovered at the next start");
     } finally {
       context.lock.unlock();
-      // The threads are stopped next, perhaps before one came to it.
+      // The threads are stopped next, perhaps before a requested growth has begun.
       growth.giveUp();
     }
   }
@@ -278,7 +278,7 @@ final class StoreLife {
     context.pending.close();
     if (file == null) {
       if (holder.givenUp() != null) {
-        // Another store may make a file of its name.
+        // Another store may create a file of the same name.
         holder.givenUp().unmap();
       }
       return;
@@ -292,7 +292,8 @@ final class StoreLife {
   }
 
   /**
-   * After {@link #close} and, if it is called at all, {@link #settle}: nothing is noted any more.
+   * Releases the closed file: nothing is noted about it any more. To be called after {@link #close}
+   * and, if it is called at all, after {@link #settle}.
    */
   void release() {
     FileInUse closedFile = left;
@@ -302,8 +303,8 @@ final class StoreLife {
   }
 
   /**
-   * After {@link #close}: has what was written brought to the disk, so that it is known to be whole
-   * when the machine was stopped meanwhile.
+   * Forces the closed file to disk, so that it is known to be whole even if the machine stops. To
+   * be called after {@link #close}.
    *
    * @param ours see {@link Generation#settle}
    */
@@ -314,7 +315,7 @@ final class StoreLife {
       try {
         closedFile.settle(ours);
       } catch (FileSystemException e) {
-        // Once the folder was given back it is merely late.
+        // A failure does not matter once the folder was given back.
         if (ours.get()) {
           context.faults.warn(
               e, "cannot make sure that its file is on disk; it is used again if it is");

@@ -28,9 +28,8 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * Opens a store's file, whatever state it is in: as it was left, or started empty where nobody
- * knows what is in it; {@link FileState.Verdict} tells how that is decided. What was lost is in the
- * report.
+ * Opens a store's file as it was left, or replaces it with an empty one if its content cannot be
+ * trusted; {@link FileState.Verdict} says how that is decided. The report says what was lost.
  */
 final class StoreOpener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -63,10 +62,10 @@ final class StoreOpener {
   }
 
   /**
-   * Opens the file. Reads no more of it than its header, however large it is; but a copy of a
-   * closed one is compared with its checksum, where that was noted.
+   * Opens the file, or creates one. However large the file is, only its header is read. A copy of a
+   * closed file is read once more, to compare its checksum if one was noted.
    *
-   * @throws IOException if there is no file and none can be made
+   * @throws IOException if there is no file and none can be created
    */
   Opened open() throws IOException {
     Opened opened = openOrReplace();
@@ -103,7 +102,7 @@ final class StoreOpener {
       Optional<FileState> state =
           FileState.open(files.disk(), found.statePath(), found.geometry().segments());
       if (state.isEmpty() && FileState.isUnfinished(files.disk(), found.statePath())) {
-        // No fault: whoever made it was killed before it held anything.
+        // Not a fault: the process that created the file was killed before the file held anything.
         logger.atInfo().log("Cache %s: its file was never finished", settings.name());
         files.deleteAll();
         return create(StartReport.Kind.NEW, "");
@@ -134,7 +133,7 @@ final class StoreOpener {
       }
       state.takeOver(found.path(), verdict);
       if (settings.oldValues() == OldValues.DANGEROUS) {
-        // Or else a disk that has not taken what the last user wrote would show that later.
+        // If the disk does not take what the last process wrote, that must show now and not later.
         files.disk().force(found.path());
       }
       generation = maker.open(found, state);
@@ -168,9 +167,9 @@ final class StoreOpener {
   }
 
   /**
-   * Makes an empty file in place of one that failed.
+   * Creates an empty file in place of one that failed.
    *
-   * @throws IOException if none can be made
+   * @throws IOException if none can be created
    */
   Opened openEmpty(String reason) throws IOException {
     files.deleteThisVersion();
@@ -209,7 +208,7 @@ final class StoreOpener {
             settings.name(), deleted.getFileName());
       }
     } catch (IOException e) {
-      // They mean nothing to anyone, whatever they are: the newest of this version counts.
+      // They are never used: the newest generation of this version counts.
       context.faults.warn(e, "cannot delete files that are not needed any more");
     }
   }

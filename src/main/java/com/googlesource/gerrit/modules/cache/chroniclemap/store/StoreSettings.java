@@ -21,11 +21,11 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * What a store is for.
+ * The settings of a store.
  *
- * @param name of the cache; names the file
+ * @param name of the cache; part of the names of the files
  * @param version of the keys and values; another version starts empty
- * @param maxBytes hard bound on the store's file, bytes; one and a half times that while it grows,
+ * @param maxBytes hard limit of the store's file, bytes; one and a half times that while it grows,
  *     up to twice while it is repaired
  * @param maxAge values older than this are not found any more; empty for no limit
  * @param oldValues what it would mean to find an older value of a key again
@@ -38,7 +38,7 @@ public record StoreSettings(
     VALID,
     /** A wrong answer: the value is out of date. */
     STALE,
-    /** That a user who signed out is signed in again: each change is forced to disk at once. */
+    /** A user who signed out would be signed in again: each change is forced to disk at once. */
     DANGEROUS
   }
 
@@ -55,15 +55,16 @@ public record StoreSettings(
   }
 
   /**
-   * Bytes above which a value is not stored: half of a full-grown file, so that it can be replaced.
+   * Bytes above which a value is not stored: half of a file of full size, so that a value can be
+   * replaced.
    */
   long maxValue() {
     return fullGrown().dataBytes() / 2;
   }
 
   /**
-   * Bytes above which a key is not stored. Each part of a value has the whole key beside it, and a
-   * record that no segment can hold would have all others leave the one it should go to.
+   * Bytes above which a key is not stored. Each part of a value is stored with its whole key. A
+   * record that no segment can hold would evict all others from its segment.
    */
   int maxKey() {
     return fullGrown().maxPayload();

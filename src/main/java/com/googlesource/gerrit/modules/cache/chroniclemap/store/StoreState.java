@@ -14,14 +14,16 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-/** What a store is doing. */
+/** The state of a store. */
 public enum StoreState {
-  /** Its file is being opened or recovered; what is put is kept in memory until then. */
+  /** The file is being opened or recovered; until then, puts are queued. */
   OPENING,
-  /** Reads and writes go to its file. */
+  /** Reads and writes go to the file. */
   READY,
-  /** Its file could not be opened or failed; nothing is found and nothing stored. */
+  /**
+   * The file failed or could not be opened; until there is a new one, nothing is found or stored.
+   */
   FAILED,
-  /** It was closed; nothing is found and nothing stored. */
+  /** The store was closed; nothing is found or stored. */
   CLOSED
 }

@@ -15,26 +15,26 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 /**
- * Figures of a store, true at about the same moment. Counts are since the store was opened.
+ * Figures of a store, all taken at about the same moment. Counts are since the store was opened.
  *
  * @param name of the cache
  * @param state what the store is doing
  * @param start how its file was found
  * @param entries values on disk
  * @param liveBytes bytes of their keys and records
- * @param diskBytes bytes of the file, all of them allocated
- * @param maxBytes the bound on diskBytes while the file does not grow
+ * @param diskBytes bytes of the file, all of them allocated; of both files during a rebuild
+ * @param maxBytes the limit of diskBytes while the file is not rebuilt
  * @param hits reads that found a value
  * @param misses reads that found none
  * @param puts values stored
- * @param notStored values left out because there was no room
- * @param damaged entries found damaged by a read, and removed
+ * @param notStored values that were dropped because there was no room
+ * @param damaged entries found damaged by a read, a repair or a rebuild
  * @param expired entries that were too old, and removed
- * @param invalidated keys removed on request
- * @param evictions values that left to make room
- * @param growths times the file was replaced by a larger one
- * @param queued values that wait for being written
- * @param faults times the disk failed the store, whatever came of it
+ * @param invalidated removals that were requested; a clear counts as one
+ * @param evictions values evicted to make room
+ * @param growths times the file was replaced by one of another size, or by a repaired one
+ * @param queued writes in the queue
+ * @param faults times the disk failed the store, whatever followed from it
  */
 public record StoreStats(
     String name,

@@ -28,9 +28,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The threads of all stores of a folder: two that open files and write what is queued; two for what
- * takes long and can wait, such as a rebuild or the check of a file; one that waits for the disk;
- * and one for what is due at a certain time, so that no rebuild delays that.
+ * The threads of all stores of a folder. Two open files and write what is queued. Two do what takes
+ * long and can wait, such as a rebuild or the check of a file. One waits for the disk. One is the
+ * timer, so that no rebuild delays what is due at a certain time.
  */
 final class StoreThreads {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -38,7 +38,7 @@ final class StoreThreads {
   private static final int UPKEEP = 2;
   private static final long STOP_SECONDS = 30;
 
-  /** How long it is waited at least for what was interrupted, and is about done as a rule. */
+  /** How long {@link #stop} waits at least for interrupted tasks, most of which end at once. */
   private static final long LEAST_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   private final ExecutorService writers =
@@ -48,7 +48,7 @@ final class StoreThreads {
   private final ScheduledExecutorService timer =
       Executors.newSingleThreadScheduledExecutor(named("cache-chroniclemap-timer-"));
 
-  /** Waits for the disk, for nobody. */
+  /** Runs tasks that wait for the disk and that no caller waits for. */
   private final ThreadPoolExecutor settler =
       new ThreadPoolExecutor(
           1,
@@ -67,22 +67,22 @@ final class StoreThreads {
     };
   }
 
-  /** Opens or writes soon; returns false if the threads were stopped. */
+  /** Queues a task that opens a file or writes; returns false if the threads were stopped. */
   boolean write(Runnable task) {
     return execute(writers, task);
   }
 
-  /** Does a task that takes long; returns false if the threads were stopped. */
+  /** Queues a task that takes long; returns false if the threads were stopped. */
   boolean maintain(Runnable task) {
     return execute(upkeep, task);
   }
 
-  /** Does a task that waits for the disk; not done if the threads were stopped. */
+  /** Queues a task that waits for the disk; drops it if the threads were stopped. */
   void settle(Runnable task) {
     boolean unused = execute(settler, () -> doOnce(task));
   }
 
-  /** Returns when all is done that {@link #settle} was asked for before. */
+  /** Returns when the tasks that {@link #settle} has queued before are done. */
   void awaitSettled() throws InterruptedException {
     CountDownLatch done = new CountDownLatch(1);
     settler.execute(done::countDown);
@@ -99,7 +99,7 @@ final class StoreThreads {
     }
   }
 
-  /** Does a short task after a while, unless the threads are stopped before. */
+  /** Runs a short task after a delay, unless the threads are stopped before. */
   void later(Runnable task, long seconds) {
     try {
       var unused = timer.schedule(task, seconds, TimeUnit.SECONDS);
@@ -108,7 +108,7 @@ final class StoreThreads {
     }
   }
 
-  /** Does a task now and then until the threads are stopped; others that are due wait for it. */
+  /** Repeats a task until the threads are stopped; other tasks of the timer wait for it. */
   void repeat(Runnable task, long seconds) {
     var unused =
         timer.scheduleWithFixedDelay(() -> doOnce(task), seconds, seconds, TimeUnit.SECONDS);
@@ -118,23 +118,24 @@ final class StoreThreads {
     try {
       task.run();
     } catch (RuntimeException | Error e) {
-      // Thrown on, it would be the last time.
+      // Rethrown, it would end the repetition.
       logger.atSevere().withCause(e).log("a task that is done now and then failed");
     }
   }
 
   /**
-   * Stops the threads; returns when they have, or after a while. One that makes a large file may go
-   * on for as long as that takes; {@link FolderDisk} keeps it from doing harm.
+   * Stops the threads; returns when they have ended, or after a while. A thread that creates a
+   * large file may run on; {@link FolderDisk} prevents it from doing harm.
    *
-   * @param deadline until when it is waited for that, about; as {@link System#nanoTime} tells
+   * @param deadline until when to wait for long tasks, about; on the clock of {@link
+   *     System#nanoTime}
    */
   void stop(long deadline) {
     timer.shutdownNow();
     upkeep.shutdownNow();
     writers.shutdown();
-    // Not waited for: the disk may need long, and it does nothing to files that are given back. Nor
-    // interrupted: what it is writing would fail, as if the disk had.
+    // Not waited for: the disk may need long, and these tasks do nothing to files that are given
+    // back. Nor interrupted: what they are writing would fail as if the disk had failed.
     settler.shutdown();
     settler.getQueue().clear();
     try {

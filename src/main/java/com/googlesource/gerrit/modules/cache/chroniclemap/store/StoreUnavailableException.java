@@ -14,11 +14,11 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-/** The folder for the stores can't be used. The message says why and what to do, for people. */
+/** Thrown if the folder of the stores cannot be used. The message says why and what to do. */
 public final class StoreUnavailableException extends Exception {
   private static final long serialVersionUID = 1L;
 
-  /** Who uses the folder. */
+  /** The user of the folder. */
   enum User {
     NOBODY,
     THIS_PROCESS,
@@ -41,12 +41,12 @@ public final class StoreUnavailableException extends Exception {
     this.user = user;
   }
 
-  /** Whether somebody uses it. */
+  /** Whether this or another process uses the folder. */
   public boolean isInUse() {
     return user != User.NOBODY;
   }
 
-  /** Whether another process uses it, which may end. */
+  /** Whether another process, which may stop, uses the folder. */
   boolean isInUseElsewhere() {
     return user == User.ANOTHER_PROCESS;
   }

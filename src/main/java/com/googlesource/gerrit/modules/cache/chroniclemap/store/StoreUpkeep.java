@@ -29,8 +29,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What is done to a file now and then while requests go on: it is checked, made smaller, and rid of
- * what is too old.
+ * The upkeep of a store's file while requests continue: it is checked, compacted, and swept of
+ * values that are too old.
  *
  * <p>Safe for any thread.
  */
@@ -41,7 +41,7 @@ final class StoreUpkeep {
   private static final long SAVE_MILLIS = TimeUnit.MINUTES.toMillis(10);
   private static final long MAX_SWEEP_MILLIS = TimeUnit.HOURS.toMillis(1);
 
-  /** How full a file may be that a store is compacted into, so that it does not grow at once. */
+  /** How full a compacted file may be, so that it does not grow at once. */
   private static final double COMPACT_FILL = 0.6;
 
   private final StoreContext context;
@@ -52,10 +52,9 @@ final class StoreUpkeep {
   /** When the use of values was last saved; milliseconds since the epoch. */
   private volatile long lastSave;
 
-  /** When values that are too old were last taken away; milliseconds since the epoch. */
+  /** When values that are too old were last removed; milliseconds since the epoch. */
   private volatile long lastSweep;
 
-  /** Begins with nothing done. */
   StoreUpkeep(StoreContext context, FileHolder holder, StoreGrowth growth, StoreWriter writer) {
     this.context = context;
     this.holder = holder;
@@ -81,11 +80,11 @@ final class StoreUpkeep {
         counts.values, counts.bytes, counts.damaged, repaired, complete, millisSince(begun));
   }
 
-  /** Returns whether all was checked. */
+  /** Returns whether all segments were checked. */
   private boolean verifyAll(FileInUse file, Progress progress, VerifyCounts counts) {
     growth.await();
     Generation checked = file.current();
-    // Not the channel that a growth reads with: an interrupt of this thread closes it.
+    // A channel of its own: an interrupt of this thread closes it, which must not hit a growth.
     try (FileChannel channel = checked.openChannel();
         SegmentReader reader = checked.reader(channel)) {
       int segments = file.segments();
@@ -99,7 +98,7 @@ final class StoreUpkeep {
       }
       return true;
     } catch (IOException | StoreBusyException e) {
-      // A file that is not in use any more was deleted by whoever saw to that.
+      // A file that is not in use any more may have been deleted.
       if (holder.stillUses(file) && file.current() == checked) {
         context.faults.warn(e, "cannot be checked");
       }
@@ -147,7 +146,7 @@ final class StoreUpkeep {
       return new CompactReport(CompactReport.Outcome.NO_FILE, 0, 0, 0, millisSince(begun));
     }
     long before = file.diskBytes();
-    // What segments hold that were not checked yet is not known for sure.
+    // The counts of segments that were not checked yet are not certain.
     holder.checkAll(file, /* leaveTime= */ false);
     long bytes = smallestFor(file);
     CompactReport.Outcome outcome =
@@ -191,11 +190,14 @@ final class StoreUpkeep {
     return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - nanos);
   }
 
-  /** As {@link #sweepExpired}, if the last time was long ago for the age that values may reach. */
+  /**
+   * Sweeps when that is due for the maximum age. At each call, also shrinks the file if it exceeds
+   * its limit and forces it to disk; every 10 minutes, saves the use of values.
+   */
   void sweepIfDue() {
     long interval = Math.clamp(context.maxAgeMillis / 10, MIN_SWEEP_MILLIS, MAX_SWEEP_MILLIS);
     long now = context.clock.getAsLong();
-    // Also when the clock was set back.
+    // Also if the clock was set back.
     if (Math.abs(now - lastSweep) >= interval) {
       lastSweep = now;
       sweepExpired();
@@ -203,7 +205,7 @@ final class StoreUpkeep {
     FileInUse file = holder.file();
     if (file != null) {
       growth.fitIfDue(file);
-      // Not when it is opened: that would cost each start some time of the processor.
+      // Not when the file is opened: that would cost each start some processor time.
       file.expectRandomAccess();
       context.threads.settle(() -> holder.force(/* all= */ true));
       if (Math.abs(now - lastSave) >= SAVE_MILLIS) {
@@ -213,7 +215,7 @@ final class StoreUpkeep {
     }
   }
 
-  /** Takes away the values that are too old, segment by segment. */
+  /** Removes the values that are too old, segment by segment. */
   void sweepExpired() {
     FileInUse file = holder.file();
     if (context.maxAgeMillis == Long.MAX_VALUE || file == null) {
@@ -223,13 +225,13 @@ final class StoreUpkeep {
       context.lock.giveWay();
       context.lock.lock();
       try {
-        // What is being rebuilt leaves them out itself; what was rebuilt may have fewer segments.
+        // A rebuild leaves such values out itself, and a rebuilt file may have fewer segments.
         if (!holder.uses(file) || file.isRebuilding() || i >= file.segments()) {
           return;
         }
         context.counters.expired.add(file.values().removeOld(i, context::isTooOld));
       } catch (StoreBusyException e) {
-        // The next sweep finds what stays.
+        // The next sweep finds what is left.
         logger.atFine().withCause(e).log("Cache %s", context.settings.name());
       } catch (RuntimeException | InternalError e) {
         holder.fail(file, e);

@@ -25,28 +25,28 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Writes what is queued in {@link PendingWrites} to the file. The writers of one store take turns,
- * because Chronicle-Map's own locks spin.
+ * The writer of a store: writes to the file what is queued in {@link PendingWrites}. The threads
+ * that write to one store take turns, because Chronicle-Map's own locks spin.
  *
- * <p>A write is taken from the queue and brought into the file as one step with respect to other
- * changes of the same key: see {@link PendingWrites#change}. So whoever changes a key sees either
- * that an older write of it waits, and replaces it, or that it is in the file, and invalidates it
- * there.
+ * <p>To take a write from the queue and bring it into the file is one step with respect to other
+ * changes of the same key: see {@link PendingWrites#change}. So a thread that changes a key either
+ * finds an older write in the queue and replaces it, or finds that write in the file and
+ * invalidates it there.
  *
- * <p>All methods are for any thread.
+ * <p>Safe for any thread.
  */
 final class StoreWriter {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   private static final long RETRY_SECONDS = 1;
 
-  /** Where a value that does not fit the file as it is may find room. */
+  /** Where a value that does not fit the file may find room. */
   private enum Room {
     /** Nowhere. */
     AS_IT_IS,
-    /** In a larger file, which is waited for; if there can't be one, in the place of others. */
+    /** In a larger file, for which the write waits; by eviction if the file cannot grow. */
     AFTER_GROWTH,
-    /** In the place of values of less use. */
+    /** In the place of evicted values. */
     BY_EVICTION
   }
 
@@ -75,7 +75,7 @@ final class StoreWriter {
     }
   }
 
-  /** Writes what is queued until nothing is. One thread at a time; others come in between. */
+  /** Writes what is queued until the queue is empty, on one thread at a time. */
   private void drain() {
     boolean all;
     do {
@@ -97,7 +97,7 @@ final class StoreWriter {
     }
   }
 
-  /** Writes what was queued when this was called; returns when it is in the file. */
+  /** Writes all that is queued at the call; returns when it is in the file. */
   void flush() {
     while (!writeAll()) {
       growth.await();
@@ -109,12 +109,12 @@ final class StoreWriter {
     return writeAll(Room.AFTER_GROWTH);
   }
 
-  /** As above, but what would wait for the file to grow takes the place of values of less use. */
+  /** Like {@link #writeAll()}, but evicts values instead of waiting for the file to grow. */
   boolean writeAllNow() {
     return writeAll(Room.BY_EVICTION);
   }
 
-  /** As above, for so long; the rest is left. */
+  /** Like {@link #writeAllNow}, but stops after a while; the rest stays queued. */
   void writeFor(long nanos) {
     long begun = System.nanoTime();
     for (HashedKey key : context.pending.keys()) {
@@ -135,16 +135,16 @@ final class StoreWriter {
   }
 
   /**
-   * Writes what is queued for a key, where nothing more can be queued. Never waits for the file to
-   * grow: values of less use go.
+   * Writes what is queued for a key that must not stay in the queue. Evicts values instead of
+   * waiting for the file to grow.
    *
-   * @return false if the disk keeps it waiting
+   * @return false if the write has to wait for the disk
    */
   boolean writeNow(HashedKey key) {
     return write(key, Room.BY_EVICTION);
   }
 
-  /** Returns false if the write has to wait, for the file to grow or for the disk. */
+  /** Returns false if the write has to wait for a growth or for the disk. */
   private boolean write(HashedKey key, Room room) {
     context.lock.lock();
     try {
@@ -168,10 +168,10 @@ final class StoreWriter {
   }
 
   /**
-   * Brings a change into the file if that takes no more than to write it: nothing is evicted for
-   * it. Under the writer's lock, in the middle of a {@link PendingWrites#change}.
+   * Writes a change to the file if nothing needs to be evicted for it. Under the writer lock,
+   * inside a {@link PendingWrites#change}.
    *
-   * @return false if it has to wait; then the older value may be in the file as before
+   * @return false if the write has to wait; the older value may then still be in the file
    */
   boolean writeAsItIs(FileInUse file, HashedKey key, PendingWrite write) {
     return apply(file, key, write, Room.AS_IT_IS);
@@ -185,9 +185,9 @@ final class StoreWriter {
         return true;
       }
       if (room != Room.AS_IT_IS && write.isSuperseded(context.tickets)) {
-        // It waited, so others may have read it, and must not find an older one again. To drop that
-        // is enough: no change of this key ended the ticket, or that one would wait here; a clear
-        // has put an empty file in place.
+        // Others may have read the queued value, so they must not find an older one again. A drop
+        // is enough, as the key itself was not changed: that would have replaced this write in the
+        // queue. After a clear the file is empty.
         file.drop(key.bytes);
         return true;
       }
@@ -220,7 +220,7 @@ final class StoreWriter {
     return true;
   }
 
-  /** Counts a value that did not fit. */
+  /** Counts and logs a value that did not fit. */
   void notStored(int length) {
     context.counters.notStored.increment();
     logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(

@@ -15,13 +15,13 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 /**
- * What a check of all entries of a store found.
+ * The result of checking all entries of a store.
  *
  * @param values whole values
  * @param bytes of their keys and records
  * @param damaged entries whose bytes are not those that were stored, or that lack a part
- * @param repaired whether damaged entries were dropped
- * @param complete whether all was checked; not if it was cancelled or the store has no file
+ * @param repaired whether the file was rebuilt without the damaged entries
+ * @param complete whether all entries were checked; false if cancelled or if there is no file
  * @param millis how long it took
  */
 public record VerifyReport(

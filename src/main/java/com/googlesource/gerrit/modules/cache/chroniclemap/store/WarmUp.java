@@ -20,10 +20,10 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Loads Chronicle-Map's classes before anyone needs them, on a thread of its own.
+ * Loads Chronicle-Map's classes before they are needed, on a thread of its own.
  *
- * <p>That takes a third of a second of one processor, during which a server's start would wait for
- * its first store. Done while the server still prepares other things, nobody waits.
+ * <p>Loading takes a third of a second of one processor, for which a server's start would wait at
+ * its first store. On this thread, loading overlaps with the rest of the start.
  */
 public final class WarmUp {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -32,8 +32,8 @@ public final class WarmUp {
   private WarmUp() {}
 
   /**
-   * Begins, once in the life of the process. Returns at once; may be called from any thread, and
-   * never throws. Does nothing where flags are missing.
+   * Starts to load, once per process. Returns at once and never throws. Does nothing if flags are
+   * missing. May be called from any thread.
    */
   public static void begin() {
     if (JvmFlags.missing().isPresent() || !begun.compareAndSet(false, true)) {
@@ -48,7 +48,7 @@ public final class WarmUp {
     try {
       RecordMapBuilder.warmUp();
     } catch (DamagedEntryException | RuntimeException | Error e) {
-      // The stores will say what is wrong, if it is.
+      // If something is wrong, the stores will report it.
       logger.atFine().withCause(e).log("warm-up failed");
     }
   }

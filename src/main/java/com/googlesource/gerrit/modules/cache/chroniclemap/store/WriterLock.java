@@ -19,29 +19,30 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Held by whoever writes to a store's file, and while it comes, goes or is replaced. Not fair:
- * handing it over in order costs a switch of threads for each write, several times the write
- * itself.
+ * The lock of a store's writer. A thread holds it while it writes to the file, or opens, replaces
+ * or closes the file. Not fair: to hand it over in order costs a switch of threads for each write,
+ * several times the write itself.
  *
- * <p>The order of a store's locks, outermost first; whoever holds one takes none that stands before
- * it:
+ * <p>The order of a store's locks, outermost first. A thread that holds one takes none that is
+ * listed before it:
  *
  * <ol>
- *   <li>the one of {@link StoreLife}, under which a new file is made
+ *   <li>the one of {@link StoreLife}, under which a new file is created
  *   <li>this one
- *   <li>that of a key in {@link PendingWrites}, held while its write is changed
+ *   <li>that of a key in {@link PendingWrites}, held while the key's write is changed
  *   <li>the one of {@link FileHolder}, under which the file and the state change
  * </ol>
  *
- * <p>The end of a {@link StoreGrowth} is waited for under none of them: it takes them itself.
+ * <p>A thread that waits for the end of a {@link StoreGrowth} holds none of them, as the growth
+ * takes them itself.
  */
 final class WriterLock extends ReentrantLock {
   private static final long serialVersionUID = 1L;
   private static final long GIVE_WAY_NANOS = 20_000;
 
   /**
-   * Lets others go first who wait for the lock. It is not fair: a loop that takes it again and
-   * again would keep them waiting for its end.
+   * Lets waiting threads go first. As the lock is not fair, a loop that takes it again and again
+   * would keep them waiting for the end of the loop.
    */
   void giveWay() {
     if (hasQueuedThreads() && !isHeldByCurrentThread()) {

@@ -15,10 +15,10 @@
 /**
  * A persistent map of byte strings: bytes in, bytes out, off-heap and on disk.
  *
- * <p>It knows no Gerrit and no Git. Start reading at {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.store.Store}, which names the parts it is made
- * of. They stand on {@code pending}, what is changed and not in the file yet, and on {@code files},
- * the files of one store; below these is {@code values}, whole values in one file, then {@code
- * engine}, records in one file, which alone knows Chronicle-Map, and {@code disk}.
+ * <p>This package knows neither Gerrit nor Git. Start reading at {@link
+ * com.googlesource.gerrit.modules.cache.chroniclemap.store.Store}, which names its parts. They use
+ * {@code pending}, the queued writes, and {@code files}, the files of one store. Below these are
+ * {@code values}, whole values in one file; {@code engine}, records in one file, which alone knows
+ * Chronicle-Map; and {@code disk}.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;

@@ -29,17 +29,17 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * The file of a store, and while it is rebuilt the next one too.
+ * The file in use of a store, and during a rebuild the next one too.
  *
- * <p>How a store grows or shrinks: the next file is made; from then on each write goes to both; the
- * old file is copied segment by segment, leaving out what is in the next one already, because that
- * is newer; then the next one takes the old one's place. That is a {@link Rebuild}. Readers never
- * wait: they read the old file, and look into the next one for what did not fit into the old.
+ * <p>How a store grows or shrinks: the next file is created, and from then on each write goes to
+ * both. The old file is copied segment by segment, without what is in the next one already, because
+ * that is newer. Then the next file replaces the old one. {@link Rebuild} does the copying. Readers
+ * never wait: they read the old file, and the next one for what did not fit the old.
  *
- * <p>Until the next file is whole it has a name that means nothing after a crash.
+ * <p>Until the next file is complete, it has a temporary name, which a start after a crash ignores.
  *
- * <p>Reads and {@link #invalidate} are for any thread; all else for the holder of the store's
- * writer lock, but for {@link #make} and what goes to the disk now and then.
+ * <p>Reads and {@link #invalidate} are for any thread. What changes the files is for the holder of
+ * the store's writer lock, except where a method says otherwise.
  */
 public final class FileInUse {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -47,21 +47,21 @@ public final class FileInUse {
   private final GenerationMaker maker;
 
   /**
-   * Set before {@link #next} is when the next generation takes the old one's place, and read before
-   * it: who has the old one and finds no next one sees in the end that it was replaced.
+   * Set before {@link #next} when the files are switched, and read before it. So a reader of the
+   * old generation that finds no next one notices in the end that the old one was replaced.
    */
   private volatile Generation current;
 
-  /** Null unless one is running. */
+  /** Null unless a rebuild is running. */
   private volatile Generation next;
 
-  /** What fills the next generation. Guarded by the writer's lock. */
+  /** Fills the next generation. Guarded by the writer lock. */
   private Rebuild rebuild;
 
-  /** Of the generation that was named last. Guarded by the writer's lock. */
+  /** The number of the generation that was named last. Guarded by the writer lock. */
   private int lastNumber;
 
-  /** Unmaps and deletes what is of no use any more. */
+  /** Tasks that unmap and delete what is not needed any more. */
   private final Queue<Runnable> leftovers = new ConcurrentLinkedQueue<>();
 
   /** Takes a generation into use. */
@@ -72,7 +72,7 @@ public final class FileInUse {
     countUses();
   }
 
-  /** From the last size on: a file that can't be made larger will be full some time. */
+  /** Counts uses from the last size on: a file that cannot grow will be full at some time. */
   private void countUses() {
     if (bytes() > maker.maxBytes() / 2) {
       current.values().expectEviction();
@@ -83,7 +83,7 @@ public final class FileInUse {
     return current;
   }
 
-  /** Most bytes that the current generation may take. */
+  /** The most bytes that the current generation may take. */
   public long bytes() {
     return current.bytes();
   }
@@ -92,12 +92,12 @@ public final class FileInUse {
     return next != null;
   }
 
-  /** Most bytes the next generation may take; only while there is one. */
+  /** The most bytes that the next generation may take; only during a rebuild. */
   public long nextBytes() {
     return next.bytes();
   }
 
-  /** Whether the file that is written last is so full that a larger one should be made. */
+  /** Whether the newest file is so full that a larger one should be created. */
   public boolean isFilling() {
     Generation after = next;
     return (after == null ? current : after).values().isFilling();
@@ -110,7 +110,7 @@ public final class FileInUse {
 
   // ---- values
 
-  /** Returns null if there is no value; of one that is invalidated no more is known than that. */
+  /** Returns null if there is no value. An invalidated value is returned without its content. */
   public StoredValue read(byte[] key) throws DamagedEntryException {
     while (true) {
       Generation generation = current;
@@ -125,14 +125,14 @@ public final class FileInUse {
       if (value == null && after != null) {
         value = after.read(key);
       }
-      // If the files were switched meanwhile, the value may be in the one not looked into.
+      // If the files were switched meanwhile, the value may be in a file that was not read.
       if (value != null || generation == current) {
         return value;
       }
     }
   }
 
-  /** A file that was just replaced, and deleted, says nothing any more: the other one counts. */
+  /** Ignores a failure of a file that was just replaced and deleted: the other file counts. */
   private void throwUnlessReplaced(Generation generation, IllegalStateException e) {
     if (generation == current) {
       throw e;
@@ -140,9 +140,9 @@ public final class FileInUse {
   }
 
   /**
-   * Invalidates a value in whatever file holds it or comes to hold it by being copied.
+   * Invalidates a value in each file that holds it or receives a copy of it.
    *
-   * <p>The old file goes first: {@link Rebuild} looks into it again after each copy.
+   * <p>The old file goes first: {@link Rebuild} checks it again after each copy.
    */
   public void invalidate(byte[] key) {
     while (true) {
@@ -165,8 +165,8 @@ public final class FileInUse {
   /**
    * Stores a value in place of any older one.
    *
-   * @param evict whether values of less use may go to make room
-   * @return false if there was no room; then the older one is gone as well
+   * @param evict whether values of less use may be evicted to make room
+   * @return false if there was no room; then the older value is gone as well
    */
   public boolean put(byte[] key, byte[] value, long created, boolean evict) {
     return rebuild == null
@@ -174,7 +174,7 @@ public final class FileInUse {
         : rebuild.put(key, value, created, evict);
   }
 
-  /** Notes that a value is about to be put in place of another, which may not be there any more. */
+  /** Notes that a value is about to replace another one, which may have been evicted. */
   public void noteChange() throws IOException {
     if (rebuild == null) {
       current.state().noteChange();
@@ -183,20 +183,18 @@ public final class FileInUse {
     }
   }
 
-  /**
-   * Whether it is known of the current file that a value was put in place of another or removed.
-   */
+  /** Whether a value of the current file is known to have been replaced or removed. */
   public boolean wasChanged() {
     return current.state().isChanged();
   }
 
-  /** Removes a value that must not be found again. */
+  /** Removes a value that must not be found again, even after a crash. */
   public void remove(byte[] key) {
     invalidate(key);
     drop(key);
   }
 
-  /** Removes a value that is of no use, though it would do no harm if it came back. */
+  /** Removes a useless value, which does no harm if a crash brings it back. */
   public void drop(byte[] key) {
     if (rebuild == null) {
       current.values().remove(key);
@@ -207,19 +205,19 @@ public final class FileInUse {
 
   // ---- segments
 
-  /** Segments of the current file. */
+  /** The number of segments of the current file. */
   public int segments() {
     return current.values().map().segments();
   }
 
-  /** Segments of the current file that may be damaged. */
+  /** The number of segments of the current file that may be damaged. */
   public int unchecked() {
     return current.state().unchecked();
   }
 
   /**
-   * Repairs a segment of the current file where needed; returns false if there is none of that
-   * number.
+   * Repairs a segment of the current file if needed; for any thread. Returns false if there is no
+   * segment of that number.
    */
   public boolean check(int segment) {
     Generation checked = current;
@@ -237,14 +235,14 @@ public final class FileInUse {
   // ---- another file in place of this one
 
   /**
-   * Puts an empty file in the place of what there is.
+   * Replaces the files by an empty one.
    *
    * @param bytes of the empty file
-   * @return what there was, which has no name any more and is to be unmapped without the lock
+   * @return the old generation, which has no name any more; to be unmapped without the lock
    */
   public Generation clear(long bytes) throws IOException {
     abandonRebuild();
-    // Or else a crash of the machine could bring the old file back.
+    // Otherwise a crash of the machine could bring the old file back.
     current.state().noteChange();
     Generation made =
         make(maker.files().generation(++lastNumber, bytes, Geometry.DEFAULT_BYTES_PER_SLOT));
@@ -257,7 +255,7 @@ public final class FileInUse {
     }
   }
 
-  /** Name and layout of a next generation of this size. */
+  /** The name and layout of a next generation of this size. */
   public GenerationName nextName(long bytes) {
     return maker
         .files()
@@ -265,31 +263,31 @@ public final class FileInUse {
             ++lastNumber, bytes, Geometry.bytesPerSlot(current.values().averageRecordBytes()));
   }
 
-  /** Loads what copying the current file needs, which takes a moment the first time; no lock. */
+  /** Loads what a copy of the current file needs: a moment the first time. Needs no lock. */
   public void prepareToBeCopied() {
     current.values().map().prepareToBeRead();
   }
 
-  /** Makes the file of the next generation. Takes a while where it is large; needs no lock. */
+  /** Creates the file of the next generation, which takes a while if it is large. Needs no lock. */
   public Generation make(GenerationName name) throws IOException {
     return maker.next(name);
   }
 
-  /** From here on each write goes to both. */
+  /** Begins a rebuild: from here on each write goes to both files. */
   public Rebuild beginRebuild(Generation made) {
     rebuild = new Rebuild(current.values(), current.name().path(), made.values(), maker.damaged());
     next = made;
     return rebuild;
   }
 
-  /** Puts the next generation in the old one's place. Readers of the old one finish. */
+  /** Replaces the old generation by the next one; returns the old one, which may still be read. */
   public Generation finishRebuild() throws IOException {
     return replaceBy(next);
   }
 
   private Generation replaceBy(Generation made) throws IOException {
     Generation old = current;
-    // A crash after this finds two generations and takes the newer one, which is whole.
+    // A start after a crash from here on takes the newer generation, which is complete.
     made.install();
     current = made;
     endRebuild();
@@ -299,7 +297,7 @@ public final class FileInUse {
       disk.delete(old.name().path());
       disk.delete(old.name().statePath());
     } catch (IOException e) {
-      // The next start deletes it; the newer one counts.
+      // The newer file counts, and the next start deletes this one.
       maker
           .faults()
           .warn(e, "cannot delete a file that is not needed any more:", old.name().path());
@@ -309,7 +307,7 @@ public final class FileInUse {
     return old;
   }
 
-  /** Gives the next generation up; {@link #tidy} is to follow, without the lock. */
+  /** Abandons the next generation; to be followed by {@link #tidy}, without the lock. */
   public void abandonRebuild() {
     Generation given = next;
     if (given != null) {
@@ -331,14 +329,14 @@ public final class FileInUse {
     leftovers.add(() -> unmap(old));
   }
 
-  /** Unmaps the generations that are of no use any more: large ones take a second or more. */
+  /** Unmaps unneeded generations. Called without the lock, as large ones take a second or more. */
   public synchronized void tidy() {
     for (Runnable task = leftovers.poll(); task != null; task = leftovers.poll()) {
       task.run();
     }
   }
 
-  /** Unmaps a generation that was replaced, whatever comes of it. */
+  /** Unmaps a generation that was replaced; a failure is only logged. Needs no lock. */
   public void unmap(Generation old) {
     try {
       old.unmap();
@@ -347,31 +345,31 @@ public final class FileInUse {
     }
   }
 
-  /** Unmaps and deletes a generation that never came into use. */
+  /** Unmaps and deletes a generation that never came into use. Needs no lock. */
   public void discard(Generation made) {
     Disk disk = maker.files().disk();
     try {
       disk.delete(made.name().growingPath());
       disk.delete(made.name().statePath());
     } catch (IOException e) {
-      // It means nothing to anyone; whoever makes the next one deletes it, or the next start.
+      // A file of a temporary name is never used, and the next start deletes it.
       maker.faults().warn(e, "cannot delete", made.name().growingPath());
     }
-    // Last: the system gives the disk back only now, and other files' names do not wait for it.
+    // Last: only now the system frees the disk, and the names need not wait for that.
     made.unmap();
   }
 
   // ---- the disk, now and then and at the end
 
-  /** Has the system read and write no more of the current file than what is asked for. */
+  /** Tells the system to read and write only the pages asked for. Needs no lock. */
   public void expectRandomAccess() {
     current.expectRandomAccess();
   }
 
   /**
-   * Forces to disk what was written to the current file until now, as is to be done before the next
-   * one takes its place: a page that the disk refused may have been dropped and read again as it
-   * was before, and copied like that. Without the lock.
+   * Forces the current file to disk, as must be done before the next one replaces it: a page that
+   * the disk refused may have been dropped, read again in an older state, and copied like that.
+   * Needs no lock.
    *
    * @throws IOException as {@link #force}
    */
@@ -380,9 +378,9 @@ public final class FileInUse {
   }
 
   /**
-   * Forces to disk what was written until now; without the lock.
+   * Forces to disk what was written so far. Needs no lock.
    *
-   * @param all whether to force the state file of the current file too; it survives a crash then
+   * @param all whether to force the state file of the current file too, which then survives a crash
    * @throws IOException as {@link Disk#force}: a file that the disk did not take must not be used
    *     any more
    */
@@ -398,8 +396,8 @@ public final class FileInUse {
           after.force(/* all= */ false);
         }
       } catch (FileSystemException e) {
-        // A file that was replaced meanwhile is deleted, and need not be forced. An error of the
-        // disk is thrown on even so: the system reports it only once.
+        // A file that was replaced meanwhile is deleted and need not be forced. An error of the
+        // disk is thrown nevertheless: the system reports it only once.
         if (isInUse(generation, after)) {
           throw e;
         }
@@ -411,14 +409,14 @@ public final class FileInUse {
     return generation == current && after == next;
   }
 
-  /** Saves what is known of the use of values. */
+  /** Saves how often values are used. Needs no lock. */
   public void saveUsage() {
     maker.usage().save(bytes());
   }
 
   /**
-   * Unmaps all; what is on disk then counts as crashed. To be called when nobody writes any more,
-   * and where a rebuild may be running after {@link #abandonRebuild}, which needs the lock.
+   * Unmaps all files, which then count as crashed. To be called when nobody writes any more; if a
+   * rebuild may be running, after {@link #abandonRebuild}, which needs the lock.
    */
   public void unmap() {
     abandonRebuild();
@@ -426,20 +424,20 @@ public final class FileInUse {
     tidy();
   }
 
-  /** Closes the current generation properly; what was to be the next one is given up. */
+  /** Closes the current generation properly and abandons the next one. */
   public void closeCleanly() throws IOException {
     abandonRebuild();
     current.closeCleanly();
   }
 
-  /** After {@link #closeCleanly}: see {@link Generation#settle}. */
+  /** To be called after {@link #closeCleanly}; see {@link Generation#settle}. */
   public void settle(AtomicBoolean ours) throws IOException {
     current.settle(ours);
   }
 
-  /** After the current file was closed: nothing is noted of it any more. */
+  /** Releases the current file after it was closed: nothing is noted about it any more. */
   public void release() {
-    // A file of the same name must not be made while one is mapped.
+    // Another file of the same name must not be created while one is mapped.
     tidy();
     current.release();
     maker.usage().close();
@@ -447,7 +445,7 @@ public final class FileInUse {
 
   // ---- figures
 
-  /** Bytes on disk. */
+  /** Bytes on disk, of both files during a rebuild. */
   public long diskBytes() {
     Generation after = next;
     return current.values().map().fileBytes()

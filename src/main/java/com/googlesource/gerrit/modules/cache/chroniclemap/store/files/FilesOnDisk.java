@@ -40,47 +40,47 @@ import java.util.stream.Collectors;
 import java.util.zip.CRC32C;
 
 /**
- * Names of a store's files:
+ * The files of a store on disk, by their names:
  *
  * <pre>
  *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm           a generation
- *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.state     what is known of it: {@link FileState}
- *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.N.growing it is being filled, and means nothing
+ *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.state     its state: {@link FileState}
+ *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.N.growing a generation that is not complete
  *   NAME-vVERSION.use                                          how often keys were asked for: {@link Usage}
  *   NAME-vVERSION.import                                       see {@link #importMarker}
  *   NAME-vVERSION.discard                                      see {@link #discardMarker}
  *   NAME-vVERSION.discard.early                                see {@link #earlyMarker}
  * </pre>
  *
- * <p>BYTES and SLOT (bytes per slot) fix the geometry. The fingerprint is 8 hexadecimal digits over
- * all that decides how the bytes of the file are read: Chronicle-Map lets the settings within a
- * file win over those it is opened with, so a file of other settings must never be opened at all.
+ * <p>BYTES and SLOT (bytes per slot) fix the geometry. FINGERPRINT is 8 hexadecimal digits over all
+ * that decides how the bytes of the file are read. Chronicle-Map prefers the settings within a file
+ * to those it is opened with, so a file of other settings must never be opened at all.
  *
- * <p>The files of another version of a cache may be kept for a day: who upgrades a server and goes
- * back, or the other way round, finds them as they were left. That is for caches whose values
- * depend on their keys alone: nobody tells them what is removed meanwhile. When a version was last
- * in use stands in the time of its state file.
+ * <p>The files of another version of a cache may be kept for a day, so that a server that is
+ * upgraded and goes back, or the other way round, finds them as they were. That is for caches whose
+ * values depend on their keys alone, as removals are not repeated in other versions. The time of
+ * its state file says when a version was last in use.
  */
 public final class FilesOnDisk {
-  /** Counts up when the layout of keys, envelopes or parts changes. */
+  /** Increases when the layout of keys, envelopes or parts changes. */
   private static final int FORMAT = 2;
 
   private static final Pattern GENERATION =
       Pattern.compile("-g(\\d{1,9})-(\\d{1,15})-(\\d{1,6})-([0-9a-f]{8})\\.chm");
 
-  /** A file of any store: cache and version. */
+  /** A file of any store; group 2 is the cache, group 1 the cache and version. */
   private static final Pattern ANY =
       Pattern.compile(
           "(([-_.%0-9A-Za-z]+)-v-?\\d{1,10})(-g[-0-9a-f]+)?\\.(chm|use|import|discard).*");
 
-  /** A time at which nothing of another version is kept any more. */
+  /** A time at which no file of another version is kept any more. */
   public static final long NEVER = Long.MAX_VALUE;
 
   private static final long KEPT_MILLIS = TimeUnit.DAYS.toMillis(1);
 
   private static final Pattern STORE = Pattern.compile("[-_.%0-9A-Za-z]+-v-?\\d{1,10}");
 
-  /** While any generation is there, its marker counts. */
+  /** Sorts markers last: a marker counts while any generation is there. */
   private static final Comparator<Path> MARKERS_LAST =
       Comparator.comparing(file -> file.getFileName().toString().contains(FolderDisk.MARKER));
 
@@ -94,21 +94,21 @@ public final class FilesOnDisk {
   private final int version;
   private final boolean keepsOthers;
 
-  /** Markers of which this store has made sure that they stay if the machine stops. */
+  /** Markers that this store has forced to disk. */
   private final Set<Path> onDisk = ConcurrentHashMap.newKeySet();
 
-  /** Whether {@link #markEarly} had to be left to the last resort. */
+  /** Whether {@link #markEarly} had to use the last resort. */
   private volatile boolean noted;
 
-  /** Where to note a store that can't be marked for being discarded. */
+  /** Where to note a store that cannot be marked for discard. */
   public interface LastResort {
-    /** Has the next start discard what a store holds. */
+    /** Makes the next start discard the files of a store. */
     void discard(String store) throws IOException;
 
-    /** Takes that back. */
+    /** Takes {@link #discard} back. */
     void keep(String store) throws IOException;
 
-    /** Whether the next start will discard what a store holds. */
+    /** Whether the next start will discard the files of a store. */
     boolean isDiscarded(String store);
   }
 
@@ -136,26 +136,26 @@ public final class FilesOnDisk {
   }
 
   /**
-   * One generation of the store.
+   * The name of one generation of the store, and what the name says.
    *
    * @param path of its file
-   * @param number counts up with each generation
+   * @param number increases with each generation
    * @param bytes the most its file may take
    * @param bytesPerSlot see {@link Geometry#bytesPerSlot}
-   * @param made differs for any two that this process makes: one that is still being made when its
-   *     folder is given back has nothing in common with the next of its number
+   * @param made differs for any two names of this process, so that a file that is still being
+   *     created when its folder is given back is never mixed up with the next one of its number
    */
   public record GenerationName(Path path, int number, long bytes, int bytesPerSlot, int made) {
     public Geometry geometry() {
       return Geometry.forFileOf(bytes, bytesPerSlot);
     }
 
-    /** Where the generation is made before it is whole. */
+    /** The path of the file until the generation is complete. */
     Path growingPath() {
       return path.resolveSibling(path.getFileName() + "." + made + ".growing");
     }
 
-    /** Where it stands what is known of the generation, whole or not. */
+    /** The path of the state file, whether the generation is complete or not. */
     public Path statePath() {
       return FileState.pathOf(path);
     }
@@ -178,7 +178,7 @@ public final class FilesOnDisk {
     return (int) crc.getValue();
   }
 
-  /** Plugins choose the names of their caches; a file name must not lead out of the folder. */
+  /** Escapes the name of a cache, which a plugin may choose: it must not lead out of the folder. */
   public static String escape(String name) {
     StringBuilder out = new StringBuilder();
     for (byte b : name.getBytes(StandardCharsets.UTF_8)) {
@@ -209,47 +209,47 @@ public final class FilesOnDisk {
   }
 
   /**
-   * The file whose presence says: what the store holds must not be used, because something that had
-   * to be removed from it may still be there.
+   * The marker for discard. While it exists, the files must not be used, because something that had
+   * to be removed may still be in them.
    */
   Path discardMarker() {
     return discardMarker(directory, versioned);
   }
 
-  /** As above, for a user who was changing something before it had opened the files. */
+  /** The marker for discard of a store that makes changes before it has opened the files. */
   public Path earlyMarker() {
     return directory.resolve(versioned + FolderDisk.MARKER + ".early");
   }
 
-  /** Whether what the store holds must not be used. */
+  /** Whether the files must not be used. */
   public boolean isMarkedForDiscard() {
     return disk.exists(discardMarker()) || (!noted && lastResort.isDiscarded(versioned));
   }
 
-  /** Whether a start must not use what the store holds. */
+  /** Whether a start must not use the files. */
   public boolean isMarkedAtStart() {
     return isMarkedForDiscard() || disk.exists(earlyMarker());
   }
 
   /**
-   * The file whose presence says: nothing was ever put into the store or removed from it, but for
-   * what was computed, so values from before may still be imported.
+   * The marker for import. While it exists, nothing was ever put into the store or removed from it,
+   * other than computed values, so values from elsewhere may still be imported.
    */
   private Path importMarker() {
     return directory.resolve(versioned + ".import");
   }
 
-  /** Whether values from before the store was made may still be imported; in doubt they may not. */
+  /** Whether values from elsewhere may still be imported; false if in doubt. */
   public boolean isMarkedForImport() {
     return disk.surelyExists(importMarker());
   }
 
-  /** Says that values from before the store was made may be imported. */
+  /** Creates the marker for import. */
   public void markForImport() throws IOException {
     disk.create(importMarker());
   }
 
-  /** Takes {@link #markForImport} back, so that no crash of the machine undoes that. */
+  /** Deletes the marker for import, so that no crash of the machine brings it back. */
   public void unmarkForImport() throws IOException {
     if (disk.exists(importMarker())) {
       disk.delete(importMarker());
@@ -257,7 +257,7 @@ public final class FilesOnDisk {
     }
   }
 
-  /** What is known of the use of the store's values. */
+  /** The file that says how often the store's keys were asked for. */
   public Path usage() {
     return directory.resolve(versioned + ".use");
   }
@@ -266,12 +266,12 @@ public final class FilesOnDisk {
     return directory.resolve(store + FolderDisk.MARKER);
   }
 
-  /** Makes sure that the next start does not use what the store holds now. */
+  /** Ensures that the next start does not use what the files hold now. */
   public void markForDiscard() throws IOException {
     mark(discardMarker());
   }
 
-  /** As above, until {@link #unmarkEarly}. */
+  /** Like {@link #markForDiscard}, until {@link #unmarkEarly}. */
   public void markEarly() throws IOException {
     boolean before = lastResort.isDiscarded(versioned);
     mark(earlyMarker());
@@ -299,12 +299,12 @@ public final class FilesOnDisk {
       if (onDisk) {
         return;
       }
-      // Whoever made it may not have got any further.
+      // Its creator may not have forced it to disk.
     }
     disk.sync(marker.toAbsolutePath().getParent());
   }
 
-  /** What the store holds may be used again. */
+  /** Takes {@link #markForDiscard} and {@link #markEarly} back: the files may be used again. */
   public void unmarkForDiscard() throws IOException {
     unmark(discardMarker());
     unmarkEarly();
@@ -328,7 +328,7 @@ public final class FilesOnDisk {
   }
 
   /**
-   * Makes sure that nobody uses what the files hold: they are deleted, or else marked.
+   * Deletes or else marks the files, so that nobody uses what they hold.
    *
    * @throws IOException if neither can be done
    */
@@ -347,9 +347,10 @@ public final class FilesOnDisk {
   }
 
   /**
-   * As above, for the files of all versions.
+   * Deletes the files of all versions.
    *
-   * @throws IOException if some of another version may still be there, or neither can be done
+   * @throws IOException if some of them may still be there; those of this version are then marked,
+   *     if that can be done
    */
   public void discardAllVersions() throws IOException {
     if (list().isEmpty()) {
@@ -365,7 +366,7 @@ public final class FilesOnDisk {
     }
   }
 
-  /** The newest generation there is. */
+  /** The newest generation of this version, if there is one. */
   public Optional<GenerationName> newest() throws IOException {
     return list().stream()
         .map(this::parse)
@@ -387,12 +388,12 @@ public final class FilesOnDisk {
     if (bytes < Geometry.MIN_FILE_BYTES || bytesPerSlot < 1) {
       return Optional.empty();
     }
-    // Built anew from its numbers, the name differs if the fingerprint does.
+    // Rebuilt from its numbers, the name differs if the fingerprint does.
     GenerationName generation = generation(Integer.parseInt(matcher.group(1)), bytes, bytesPerSlot);
     return generation.path().equals(file) ? Optional.of(generation) : Optional.empty();
   }
 
-  /** Of a file of a store the cache, and the cache with its version; empty if it is another one. */
+  /** Splits the name of a store's file; empty if it is another file. */
   private static Optional<Matcher> names(Path file) {
     Matcher matcher = ANY.matcher(file.getFileName().toString());
     return matcher.matches() ? Optional.of(matcher) : Optional.empty();
@@ -406,7 +407,7 @@ public final class FilesOnDisk {
     return names(file).orElseThrow().group(1);
   }
 
-  /** All files of some caches, of any version, markers and what a crash left included. */
+  /** All files of some caches, of any version, with markers and what a crash left. */
   private static List<Path> list(Disk disk, Path directory, Predicate<String> cache)
       throws IOException {
     return disk.list(directory).stream()
@@ -419,7 +420,7 @@ public final class FilesOnDisk {
     return list(disk, directory, prefix::equals);
   }
 
-  /** Those of this version, and of others that are not kept. */
+  /** The files of this version, and those of others that are not kept. */
   private List<Path> listOwn() throws IOException {
     return list().stream().filter(file -> !keepsOthers || storeOf(file).equals(versioned)).toList();
   }
@@ -427,11 +428,11 @@ public final class FilesOnDisk {
   // ---- other versions
 
   /**
-   * Says that this version is in use from now on: what another one left that was in use until now
-   * is kept for a day.
+   * Notes that this version is in use from now on. The files of another version that was in use
+   * until now are kept for a day.
    *
-   * @param opened its generation
-   * @param isNew whether there was none before
+   * @param opened the generation of this version
+   * @param isNew whether this version had no generation before
    * @param now milliseconds since the epoch
    */
   public void noteUse(GenerationName opened, boolean isNew, long now) throws IOException {
@@ -450,8 +451,8 @@ public final class FilesOnDisk {
   }
 
   /**
-   * Deletes the files of other versions that were in use more than a day ago, so that no crash of
-   * the machine undoes that.
+   * Deletes the files of other versions that were last in use more than a day ago, so that no crash
+   * of the machine brings them back.
    *
    * @param now milliseconds since the epoch
    * @return whether there were any
@@ -479,8 +480,8 @@ public final class FilesOnDisk {
   }
 
   /**
-   * Deletes all files of the cache but those of one generation, and those of versions that are
-   * kept; returns the generations deleted.
+   * Deletes all files of the cache except those of one generation, those of versions that are kept,
+   * the usage and the markers; returns the generations deleted.
    */
   public List<Path> deleteAllBut(GenerationName kept) throws IOException {
     List<Path> generations = new ArrayList<>();
@@ -511,8 +512,8 @@ public final class FilesOnDisk {
   }
 
   /**
-   * Deletes the files of all caches in a folder but those of some, so that no crash of the machine
-   * undoes that.
+   * Deletes the files of all caches in a folder except some, so that no crash of the machine brings
+   * them back.
    */
   public static void deleteAllBut(Disk disk, Path directory, Set<String> kept) throws IOException {
     Set<String> names = kept.stream().map(FilesOnDisk::escape).collect(Collectors.toSet());
@@ -522,11 +523,11 @@ public final class FilesOnDisk {
     disk.sync(directory);
   }
 
-  /** Marks stores of a folder for being discarded. */
+  /** Marks stores of a folder for discard. */
   public static void discard(Disk disk, Path directory, Iterable<String> stores)
       throws IOException {
     for (String store : stores) {
-      // Anything else is a line that was half written.
+      // Any other line was only half written.
       if (STORE.matcher(store).matches()) {
         mark(disk, discardMarker(directory, store), /* onDisk= */ false);
       }
@@ -537,7 +538,7 @@ public final class FilesOnDisk {
     return file.equals(discardMarker()) || file.equals(earlyMarker());
   }
 
-  /** Deletes all files of the cache, but for those of versions that are kept. */
+  /** Deletes all files of the cache, except those of versions that are kept. */
   public void deleteAll() throws IOException {
     deleteEach(listOwn());
     unmarkAfterDeletion();
@@ -545,24 +546,24 @@ public final class FilesOnDisk {
 
   private void unmarkAfterDeletion() throws IOException {
     if (isMarkedAtStart()) {
-      // Or else a crash of the machine might take the deletions back, but not this one.
+      // Otherwise a crash of the machine might undo the deletions but not that of the marker.
       disk.sync(directory);
     }
     unmarkForDiscard();
   }
 
-  /** Deletes the files of this version of the cache; those of another one may be in use. */
+  /** Deletes the files of this version of the cache; those of another version may be in use. */
   public void deleteThisVersion() throws IOException {
     deleteEach(
         list().stream()
             .filter(file -> file.getFileName().toString().startsWith(versioned + "-g"))
             .toList());
-    // What was removed from them is known by nobody any more.
+    // The removals that an import would have to respect are no longer known.
     disk.delete(importMarker());
     unmarkAfterDeletion();
   }
 
-  /** Deletes all but the marker, which goes last: while any generation is there, it counts. */
+  /** Deletes all but the markers, which go last: a marker counts while any generation is there. */
   private void deleteEach(List<Path> doomed) throws IOException {
     IOException failed = null;
     for (Path file : doomed) {

@@ -17,11 +17,12 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
 import java.util.concurrent.locks.StampedLock;
 
 /**
- * Keeps a mapped file mapped while anyone reads it. A reader passes through; whoever unmaps the
- * file shuts the gate, which waits for the readers inside and turns later ones away.
+ * The gate of a mapped file, which keeps the file mapped while anyone reads it. Readers enter and
+ * leave. The thread that unmaps the file shuts the gate, which waits for the readers inside and
+ * turns later ones away.
  *
- * <p>Reading memory that was unmapped kills the whole process, so this does not rely on
- * Chronicle-Map noticing. The gate is striped by thread, so that readers do not share a cache line.
+ * <p>A read of unmapped memory kills the whole process, so this does not rely on Chronicle-Map
+ * noticing. The gate is striped by thread, so that readers do not share a cache line.
  */
 final class Gate {
   private static final int STRIPES = 32;

@@ -31,10 +31,11 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * One file of a store while it is mapped, and the gate that keeps it mapped while anyone reads it.
+ * A generation: one file of a store while it is mapped, and the gate that keeps it mapped while
+ * anyone reads it.
  *
- * <p>Reads may come from any thread at any time, also after the file was unmapped: then they find
- * nothing; so may {@link #invalidate}. Writes are for the holder of the store's writer lock.
+ * <p>Any thread may read and {@link #invalidate} at any time. After the file was unmapped, reads
+ * find nothing. Writes are for the holder of the store's writer lock.
  */
 public final class Generation {
   private final Disk disk;
@@ -45,20 +46,20 @@ public final class Generation {
   /** Held while the file is forced to disk. */
   private final Object forcing = new Object();
 
-  /** Whether what is known of the file was forced since the file was. Guarded by that. */
+  /** Whether the state file was forced since the file was. Guarded by {@link #forcing}. */
   private boolean saved;
 
   /** Why the disk did not take what was written; null if it did. Guarded by {@link #forcing}. */
   private IOException refused;
 
-  /** Whether the file has the name under which it counts. */
+  /** Whether the file has its final name. */
   private volatile boolean installed;
 
   /**
    * Takes over a mapped file.
    *
-   * @param installed whether it has the name under which it counts; if not, {@link #install} is to
-   *     give it that
+   * @param installed whether the file has its final name; if not, {@link #install} gives it that
+   *     name
    */
   Generation(Disk disk, GenerationName name, ValueTable values, boolean installed) {
     this.disk = disk;
@@ -71,24 +72,24 @@ public final class Generation {
     return name;
   }
 
-  /** Counts up with each generation of a store. */
+  /** Increases with each generation of a store. */
   public int number() {
     return name.number();
   }
 
-  /** The most that the file may take, bytes. */
+  /** The most bytes that the file may take. */
   long bytes() {
     return name.bytes();
   }
 
-  /** For the writer. */
+  /** The values, for the writer. */
   ValueTable values() {
     return values;
   }
 
   /**
-   * Returns null if there is no value or the file was unmapped; of one that is invalidated no more
-   * is known than that.
+   * Returns null if there is no value or the file was unmapped. An invalidated value is returned
+   * without its content.
    */
   StoredValue read(byte[] key) throws DamagedEntryException {
     long stamp = gate.enter();
@@ -118,19 +119,19 @@ public final class Generation {
     }
   }
 
-  /** Waits for the readers inside and unmaps the file, with what is known of it. */
+  /** Waits for the readers inside the gate, then unmaps the file and its state file. */
   public synchronized void unmap() {
     gate.shut();
     values.map().close();
     release();
   }
 
-  /** Gives a whole file the name under which it counts. */
+  /** Gives a complete file its final name. */
   void install() throws IOException {
     try {
       disk.move(name.growingPath(), name.path());
     } catch (IOException e) {
-      // If it has its new name even so, the next start would take it for the newer one.
+      // It may have its new name nevertheless; the next start would take it for the newer one.
       try {
         disk.delete(name.path());
       } catch (IOException left) {
@@ -143,7 +144,7 @@ public final class Generation {
     state().takesPlace();
   }
 
-  /** Unmaps what is known of the file. */
+  /** Unmaps the state file. */
   void release() {
     state().release();
   }
@@ -153,12 +154,12 @@ public final class Generation {
     return disk.open(name.path(), Set.of(StandardOpenOption.READ));
   }
 
-  /** A reader past the mapping, with a channel of the caller's own. */
+  /** A reader of the file that bypasses the mapping, with a channel of the caller's own. */
   public SegmentReader reader(FileChannel channel) {
     return values.map().reader(channel, name.path());
   }
 
-  /** Repairs a segment where needed, unless the file was unmapped. */
+  /** Repairs a segment if needed, unless the file was unmapped. */
   void check(int segment) {
     whileMapped(() -> values.map().check(segment));
   }
@@ -168,21 +169,21 @@ public final class Generation {
     whileMapped(values.map()::expectRandomAccess);
   }
 
-  /** What is known of the file. */
+  /** The state of the file. */
   FileState state() {
     return values.map().state();
   }
 
   /**
-   * Forces to disk what was written to the file until now; does nothing if nothing was written
-   * since the last call. Callers that come at the same time wait for each other: one of them forces
-   * for all who came before it began.
+   * Forces to disk what was written to the file so far; does nothing if nothing was written since
+   * the last call. If several threads call at the same time, one of them forces for all that came
+   * before it began.
    *
-   * @param all whether to force the state file too. After the first time that is done, the file
-   *     survives a crash of the machine, with what is in it by then or later
-   * @throws FileSystemException if the file can't be opened just now
+   * @param all whether to force the state file too. Once that is done, the file survives a crash of
+   *     the machine, with its content of then or later
+   * @throws FileSystemException if the file cannot be opened at the moment
    * @throws IOException if the disk did not take what was written; the system says so only once, so
-   *     each later call throws the same
+   *     each later call throws again
    */
   void force(boolean all) throws IOException {
     synchronized (forcing) {
@@ -201,7 +202,7 @@ public final class Generation {
       }
       if (all && !saved) {
         if (!state().isBased()) {
-          // No older file has this one's name after a crash of the machine.
+          // So that no older file has this one's name after a crash of the machine.
           disk.sync(name.path().toAbsolutePath().getParent());
           state().noteBased();
         }
@@ -224,36 +225,36 @@ public final class Generation {
         disk.force(name.growingPath());
         return;
       } catch (NoSuchFileException e) {
-        // It was given its name just now.
+        // The file was given its final name just now.
       }
     }
     disk.force(name.path());
   }
 
   /**
-   * Says that the file, which nobody writes to any more, is whole, and unmaps it. To say so takes
-   * as long for a large file as for any. What is known of it stays mapped for {@link #settle},
-   * until {@link #release}.
+   * Marks the file, to which nobody writes any more, as closed, and unmaps it. The mark takes no
+   * longer for a large file. The state file stays mapped for {@link #settle}, until {@link
+   * #release}.
    */
   void closeCleanly() throws IOException {
     gate.shut();
     try {
-      // A newer version of a plugin's cache may have removed the file of this one.
+      // A newer version of a plugin's cache may have deleted the file.
       if (disk.exists(name.path())) {
         state().close(name.path());
       }
     } finally {
-      // Last: it takes the longer the more of the file was touched.
+      // Last, as this takes the longer the more of the file was touched.
       values.map().close();
     }
   }
 
   /**
-   * After {@link #closeCleanly}: sees to it that the file is known to be whole when the machine was
-   * stopped meanwhile, and after it was copied. Takes as long as the disk needs.
+   * Forces a closed file to disk, so that it is known to be whole even if the machine stops, or
+   * after it was copied. To be called after {@link #closeCleanly}. Takes as long as the disk needs.
    *
-   * @param ours whether the folder is still this process's, asked when the disk has done its part;
-   *     it stays so while {@code ours} is held as a lock
+   * @param ours whether the folder still belongs to this process, asked after the disk has done its
+   *     part; does not change while {@code ours} is held as a lock
    */
   void settle(AtomicBoolean ours) throws IOException {
     synchronized (forcing) {
@@ -263,10 +264,10 @@ public final class Generation {
       }
       disk.force(name.path());
     }
-    // What the segments hold, too.
+    // The state file holds the counts of the segments.
     disk.force(name.statePath());
     ifOurs(ours, state()::noteOnDisk);
-    // Where nothing was ever invalidated, a copy is of use without.
+    // A file in which nothing was ever invalidated can be used as a copy without a checksum.
     if (state().isChanged()) {
       int checksum = state().checksum(name.path());
       ifOurs(ours, () -> state().noteChecksum(checksum));

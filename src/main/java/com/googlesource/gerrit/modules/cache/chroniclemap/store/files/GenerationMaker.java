@@ -27,14 +27,14 @@ import java.nio.file.Path;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Makes and opens the generations of one store, and is what they have in common.
+ * The maker of one store's generations: creates and opens them, and holds what they share.
  *
  * @param cache name of the store's cache
  * @param maxBytes that a file may grow to
- * @param faults counts and logs what the disk can't do
+ * @param faults counts and logs the faults of the disk
  * @param maxValue bytes of the largest value that may be put
  * @param oldValuesStayValid whether a key names what its value is made from
- * @param evictions counts values that leave to make room
+ * @param evictions counts values evicted to make room
  * @param damaged counts records that are found damaged when segments are repaired or copied
  */
 public record GenerationMaker(
@@ -47,7 +47,7 @@ public record GenerationMaker(
     boolean oldValuesStayValid,
     LongAdder evictions,
     LongAdder damaged) {
-  /** Makes the first generation of a store, empty and under the name by which it counts. */
+  /** Creates the first generation of a store, empty and under its final name. */
   public Generation first(long bytes) throws IOException {
     GenerationName name = files.generation(1, bytes, Geometry.DEFAULT_BYTES_PER_SLOT);
     return create(name, name.path());
@@ -56,7 +56,7 @@ public record GenerationMaker(
   /**
    * Opens a generation.
    *
-   * @param state what is known of it, after {@link FileState#takeOver}
+   * @param state of its file, after {@link FileState#takeOver}
    */
   public Generation open(GenerationName name, FileState state) throws IOException {
     return generation(
@@ -65,9 +65,9 @@ public record GenerationMaker(
         /* installed= */ true);
   }
 
-  /** Makes one that is to take the place of another. */
+  /** Creates a generation that is to replace another one. */
   Generation next(GenerationName name) throws IOException {
-    // If it is smaller, what is used most is kept.
+    // A smaller file keeps the values used most.
     usage.load();
     files.disk().delete(name.growingPath());
     return create(name, name.growingPath());

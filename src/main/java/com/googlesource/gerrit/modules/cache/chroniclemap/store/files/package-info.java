@@ -13,10 +13,10 @@
 // limitations under the License.
 
 /**
- * The files of one store: their names and what those say, each of them while it is mapped, and the
- * step from one to the next.
+ * The files of one store: their names, each file while it is mapped, and the switch from one file
+ * to the next.
  *
- * <p>The face of it is {@link
+ * <p>Start reading at {@link
  * com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse}.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
