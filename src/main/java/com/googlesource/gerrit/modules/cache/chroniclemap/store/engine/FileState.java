@@ -56,7 +56,7 @@ import java.util.zip.CRC32C;
  * <p>The format, little endian:
  *
  * <pre>
- *      0  magic (8), CRC32C of the bytes from here to 64 (4), segments (4), bytes of the file (8),
+ *      0  magic (8), CRC32C of bytes 12 to 63 (4), segments (4), bytes of the file (8),
  *         bytes of its header (4), CRC32C of its header (4)
  *    128  closed (4), changed (4), based (4), on disk (4), checksum known (4), checksum (4),
  *         last modification of the file (8)
