@@ -24,7 +24,7 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * All that the stores ask of the disk, so that tests can make each single call fail.
+ * The disk operations of the stores, in one interface so that tests can make each single call fail.
  *
  * <p>Safe for any thread.
  */
@@ -32,77 +32,76 @@ public interface Disk {
   /** The disk of this machine. */
   Disk REAL = new RealDisk();
 
-  /** Whether a file is there; true also if the disk does not tell. */
+  /** Whether a file exists; true also if the file system cannot tell. */
   boolean exists(Path file);
 
-  /** Whether a file is there for sure: in doubt it is not. */
+  /** Whether a file certainly exists; false if the file system cannot tell. */
   boolean surelyExists(Path file);
 
-  /** Bytes of a file. */
+  /** The length of a file in bytes. */
   long size(Path file) throws IOException;
 
-  /** Makes an empty file that only its owner can read. */
+  /** Creates an empty file that only its owner can read. */
   void create(Path file) throws IOException;
 
-  /** Deletes a file, if it is there. */
+  /** Deletes a file if it exists. */
   void delete(Path file) throws IOException;
 
-  /** Gives a file another name, in place of any other file of that name, in one step. */
+  /** Renames a file atomically and replaces any file of the new name. */
   void move(Path from, Path to) throws IOException;
 
   /**
-   * Makes sure that what was made, moved or deleted in a folder stays so if the machine stops. An
-   * interrupt does not matter.
+   * Forces to disk which files of a folder were created, renamed or deleted. Ignores interrupts.
    */
   void sync(Path folder) throws IOException;
 
-  /** Files of a folder. */
+  /** Lists the files of a folder. */
   List<Path> list(Path folder) throws IOException;
 
   FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException;
 
-  /** Writes a file that was just made. */
+  /** Writes a file that was just created. */
   void write(Path file, byte[] bytes) throws IOException;
 
   /** Maps a whole file for reading and writing. */
   MappedByteBuffer map(Path file) throws IOException;
 
-  /** Unmaps a file. To touch it after that ends the process. */
+  /** Unmaps a file. Any later access to the buffer ends the process. */
   void unmap(MappedByteBuffer mapped);
 
   /**
-   * Makes sure that what a file holds stays if the machine stops. An interrupt does not matter.
+   * Forces the content of a file to disk. Ignores interrupts.
    *
-   * @throws FileSystemException if the file can't be opened; any other exception says that the disk
-   *     did not take all of it. The system may have dropped that by now and read what was there
-   *     before, and does not say so a second time
+   * @throws FileSystemException if the file cannot be opened
+   * @throws IOException if the disk did not take all of the content. The system reports that only
+   *     once, and may have dropped the lost pages and read the older ones again
    */
   void force(Path file) throws IOException;
 
   /**
-   * What differs for any two files, also for a file and the one that takes its place: its number
-   * and when it was made. At most 64 characters of ASCII.
+   * Identifies a file, also among files that had the same name: its inode number and its creation
+   * time. At most 64 characters of ASCII.
    */
   String fileKey(Path file) throws IOException;
 
-  /** Whether a file has that key; by its number alone where nobody knows when it was made. */
+  /** Whether a file has a key of {@link #fileKey}, compared without a creation time if unknown. */
   boolean hasKey(Path file, String key) throws IOException;
 
-  /** When what a file holds was last changed; nanoseconds since the epoch. */
+  /** The time at which the content was last changed, in nanoseconds since the epoch. */
   long modified(Path file) throws IOException;
 
-  /** Sets what {@link #modified} answers; milliseconds since the epoch. */
+  /** Sets the time that {@link #modified} returns, in milliseconds since the epoch. */
   void touch(Path file, long millis) throws IOException;
 
   /**
-   * Names the time between two starts of the machine, and the device of a file in it since that was
-   * attached; empty if the first can't be told. At most 64 characters of ASCII.
+   * Identifies the boot of the machine, and within it the attachment of the file's device. Empty if
+   * the boot is not known. At most 64 characters of ASCII.
    */
   String boot(Path file) throws IOException;
 
-  /** Called before a file takes the disk of its holes. */
+  /** Called before disk is allocated for the holes of a file. */
   void allocating(Path file) throws IOException;
 
-  /** Called before Chronicle-Map makes or opens a file and maps it. */
+  /** Called before Chronicle-Map creates or opens a file and maps it. */
   void mapping(Path file) throws IOException;
 }

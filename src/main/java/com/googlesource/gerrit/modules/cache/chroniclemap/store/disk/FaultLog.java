@@ -21,8 +21,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Counts the faults that a store's file meets, and says each kind of them in the log once an hour
- * at most: a disk that is full or gone fails every call.
+ * The log of the faults of a store's file. Counts all faults but logs each kind at most once an
+ * hour, since on a disk that is full or gone every call fails.
  *
  * <p>Safe for any thread.
  */
@@ -33,35 +33,35 @@ public final class FaultLog {
   private final String cache;
   private final LongAdder count = new LongAdder();
 
-  /** When each kind was last said, by the text of its message. */
+  /** When each kind was last logged, by the text of its message. */
   private final ConcurrentHashMap<String, Long> said = new ConcurrentHashMap<>();
 
   public FaultLog(String cache) {
     this.cache = cache;
   }
 
-  /** Faults since the store was opened. */
+  /** The number of faults since the store was opened. */
   public long count() {
     return count.sum();
   }
 
-  /** Counts a fault that somebody else tells of. */
+  /** Counts a fault that the caller reports in another way. */
   public void count(Throwable cause) {
     count.increment();
     logger.atFine().withCause(cause).log("Cache %s", cache);
   }
 
-  /** Counts a fault of a file; the message says what could not be done with it. */
+  /** Counts and logs a fault; the message says which operation on the file failed. */
   public void warn(Throwable cause, String message, Path file) {
     warn(cause, message, " " + file);
   }
 
-  /** Counts a fault; the message says what follows from it. */
+  /** Counts and logs a fault; the message says what it results in. */
   public void warn(Throwable cause, String message) {
     warn(cause, message, "");
   }
 
-  /** Tells of a fault that was counted; the message says what follows from it. */
+  /** Logs a fault that was counted before; the message says what it results in. */
   public void tell(Throwable cause, String message) {
     tell(cause, message, "");
   }

@@ -20,17 +20,17 @@ import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
- * The disk as the stores of one folder use it. Once the folder is given back nothing in it is
- * deleted or given another name: a thread that has not ended by then, because it makes a large
- * file, would do that to the files of whoever has the folder next.
+ * The disk as the stores of one folder use it, until the folder is given back. From then on no file
+ * is deleted or renamed, and none but markers created: a thread that is still making a large file
+ * would otherwise interfere with the folder's next user.
  *
  * <p>Safe for any thread.
  */
 public final class FolderDisk extends ForwardingDisk {
-  /** In the name of each file that is a marker. */
+  /** Part of the name of each file that is a marker. */
   public static final String MARKER = ".discard";
 
-  /** Held while a name changes, and by whoever rules that out. */
+  /** Held for reading while a file is deleted, renamed or created. */
   private final ReadWriteLock lock = new ReentrantReadWriteLock();
 
   /** Guarded by {@link #lock}. */
@@ -40,7 +40,7 @@ public final class FolderDisk extends ForwardingDisk {
     super(disk);
   }
 
-  /** The folder may be another one's from now on. */
+  /** Gives the folder back. Another process may use it from now on. */
   public void giveBack() {
     lock.writeLock().lock();
     try {
@@ -66,7 +66,7 @@ public final class FolderDisk extends ForwardingDisk {
     }
   }
 
-  /** Does nothing once the folder was given back: whoever has it next does that. */
+  /** Does nothing once the folder was given back, since its next user deletes such files. */
   @Override
   public void delete(Path file) throws IOException {
     lock.readLock().lock();
@@ -84,7 +84,7 @@ public final class FolderDisk extends ForwardingDisk {
     unlessGiven(from, () -> super.move(from, to));
   }
 
-  /** Makes a file, even then if it is empty and says something by being there. */
+  /** Creates a file; a marker even if the folder was given back. */
   @Override
   public void create(Path file) throws IOException {
     if (file.getFileName().toString().contains(MARKER)) {

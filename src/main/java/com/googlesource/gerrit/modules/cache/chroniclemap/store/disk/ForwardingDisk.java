@@ -22,7 +22,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
 
-/** A disk that passes all on to another one. */
+/** A disk that forwards all calls to another one. */
 public abstract class ForwardingDisk implements Disk {
   private final Disk disk;
 
@@ -30,7 +30,7 @@ public abstract class ForwardingDisk implements Disk {
     this.disk = disk;
   }
 
-  /** Told of each call that changes what is on disk. */
+  /** Called just before or after each call that may change what is on disk. */
   protected void called() {}
 
   @Override
@@ -78,7 +78,7 @@ public abstract class ForwardingDisk implements Disk {
 
   @Override
   public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
-    // Chronicle-Map has mapped it by now, and taken its disk.
+    // By now Chronicle-Map has created the file, allocated its disk and mapped it.
     called();
     return disk.open(file, options);
   }

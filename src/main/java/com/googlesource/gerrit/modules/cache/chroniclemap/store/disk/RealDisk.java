@@ -49,12 +49,12 @@ final class RealDisk implements Disk {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final String BOOT_ID = readBootId();
 
-  /** The only way that Java 21 has to unmap a buffer; null if this runtime has it no more. */
+  /** The only way in Java 21 to unmap a buffer; null if this runtime has no such method. */
   private static final Method CLEANER;
 
   private static final Object UNSAFE;
 
-  /** Where the system tells of its devices. */
+  /** The folder in which the kernel describes its devices. */
   private final Path sys;
 
   RealDisk() {
@@ -113,8 +113,8 @@ final class RealDisk implements Disk {
   }
 
   /**
-   * Not by the calling thread: an interrupt would close the channel and hide an error of the disk,
-   * which the system reports only once, and a folder can't be opened in another way.
+   * Runs in a thread of its own, because a folder can only be opened as a channel: an interrupt of
+   * the calling thread would close it and hide an error, which the system reports only once.
    */
   @Override
   public void sync(Path folder) throws IOException {
@@ -142,16 +142,16 @@ final class RealDisk implements Disk {
   }
 
   /**
-   * Not by way of a channel: an interrupt would close it and hide an error of the disk, which the
-   * system reports only once. Opened for reading, as a file system that met errors can't be written
-   * any more, and still has to report them.
+   * Uses no channel: an interrupt would close it and hide an error, which the system reports only
+   * once. Opens the file for reading only, because a file system that met errors becomes read-only
+   * but still has to report them.
    */
   @Override
   public void force(Path path) throws IOException {
     try (RandomAccessFile file = new RandomAccessFile(path.toFile(), "r")) {
       file.getFD().sync();
     } catch (FileNotFoundException e) {
-      // Of whatever kind: it says only that the file can't be opened.
+      // Whatever the message says, this exception means only that the file cannot be opened.
       FileSystemException failure =
           Files.notExists(path)
               ? new NoSuchFileException(path.toString())
@@ -199,7 +199,7 @@ final class RealDisk implements Disk {
         throw new IllegalStateException(e);
       }
     }
-    // Otherwise it is unmapped when it is collected as garbage.
+    // Without the cleaner, the buffer is unmapped when it is collected as garbage.
   }
 
   @Override
@@ -213,7 +213,7 @@ final class RealDisk implements Disk {
     Map<String, Object> attributes =
         Files.readAttributes(file, "unix:ino,creationTime,lastModifiedTime");
     Object made = attributes.get("creationTime");
-    // Java gives the time of the last change where the file system does not know better.
+    // Java returns the time of the last change if the file system has no creation time.
     boolean known = !made.equals(attributes.get("lastModifiedTime"));
     String number = attributes.get("ino") + " ";
     return key.startsWith(number) && (!known || key.equals(number + made));
@@ -239,23 +239,23 @@ final class RealDisk implements Disk {
   }
 
   /**
-   * Counts up with each disk that is attached to this machine, so that one that was away, and may
-   * have been put back to an older state meanwhile, is another one. Empty before Linux 5.15 and
-   * where there is no disk below: on NFS or ZFS.
+   * The kernel's sequence number of the disk, which is new each time a disk is attached: a disk
+   * that was detached may have been restored to an older state. Empty before Linux 5.15, and on
+   * file systems without a block device such as NFS or ZFS.
    */
   private String attachment(Path file, long device) {
-    // As the C library packs them.
+    // The encoding of makedev() in the C library.
     long major = (device >>> 8 & 0xfff) | (device >>> 32 & ~0xfffL);
     long minor = (device & 0xff) | (device >>> 12 & ~0xffL);
     Path disk = sys.resolve("dev/block/" + major + ":" + minor);
     try {
       if (!Files.exists(disk)) {
-        // As on btrfs, which has numbers of its own.
+        // Some file systems, such as btrfs, have device numbers of their own.
         Path source = Path.of(Files.getFileStore(file).name()).getFileName();
         disk = sys.resolve("class/block/" + source);
       }
       Path count = disk.resolve("diskseq");
-      // Of a partition the whole disk knows.
+      // A partition has no number of its own, but its disk has.
       return Files.readString(Files.exists(count) ? count : disk.resolve("../diskseq")).trim();
     } catch (IOException e) {
       return "";

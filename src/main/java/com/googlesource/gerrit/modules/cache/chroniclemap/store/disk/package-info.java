@@ -13,7 +13,7 @@
 // limitations under the License.
 
 /**
- * All that the stores ask of the disk, so that tests can make each single call fail, but for what
- * goes through mapped memory and for hints to the system; and where it is told of what failed.
+ * The disk operations of the stores except for mapped memory and hints to the system, in one
+ * interface so that tests can make each single call fail; and the log of their faults.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.disk;

@@ -26,54 +26,54 @@ import net.openhft.posix.OpenFlag;
 import net.openhft.posix.PosixAPI;
 
 /**
- * What a reading of a whole file has brought into memory and nobody else asked for: given back to
- * the system as the reading goes on, so that a check or a growth of a large cache does not push out
- * what requests read.
+ * Pages of the page cache that a sequential read of a whole file borrows. They are given back as
+ * the read goes on, so that a check or a rebuild of a large cache does not push out what requests
+ * read.
  *
- * <p>Which pages were in memory before is asked for by {@code mincore}, for one window of the file
- * after the other and one ahead, because the system reads ahead, too. Runs of others are unmapped
- * ({@code MADV_DONTNEED}, which loses nothing of a file) and given back by {@code posix_fadvise},
- * which begins to write what is dirty and leaves it. A request that has touched such a page
- * meanwhile reads it from disk once more. Costs a bit of heap for each page of the file, and system
- * calls for each run of pages.
+ * <p>{@code mincore} tells which pages were resident before. It is called for one window of the
+ * file at a time, and one window ahead because of the system's read-ahead. Runs of other pages are
+ * unmapped by {@code MADV_DONTNEED}, which loses nothing of a file, and dropped by {@code
+ * posix_fadvise}, which starts to write dirty pages and keeps them. A request that used such a page
+ * meanwhile has to read the page again. The costs are a bit of heap for each page, and system calls
+ * for each run.
  *
- * <p>Linux only, and for files that are large; elsewhere, and where a call fails, it does nothing.
- * One thread reads, from the beginning to the end; any may close it.
+ * <p>Does nothing for small files, on other systems than Linux, and once a call failed. One thread
+ * reads, from the beginning to the end; any thread may close.
  */
 final class BorrowedPages {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** Smaller files can't push out much, and the first call loads native code. */
+  /** Smaller files cannot push out much, and the first call has to load native code. */
   private static final long LEAST_BYTES = 64 << 20;
 
   private static final int WINDOW_BYTES = 32 << 20;
 
-  /** So much is given back at once. More than the system reads at once. */
+  /** Bytes that are given back at a time; more than the system reads ahead. */
   private static final int STEP_BYTES = 16 << 20;
 
-  /** Fewer pages between others that were there before are not worth the calls. */
+  /** Shorter runs of pages are not worth the calls. */
   private static final int FEW_PAGES = 8;
 
-  /** Value of POSIX_FADV_DONTNEED of Linux, but on s390x. */
+  /** POSIX_FADV_DONTNEED on Linux, except on s390x. */
   private static final int DONT_NEED = 4;
 
-  /** Functions of the C library, as the man pages of these names tell them. */
+  /** Functions of the C library, see their man pages. */
   public interface LibC {
     int mincore(long address, long length, @Out byte[] pages);
 
     int posix_fadvise(int file, long offset, long length, int advice);
   }
 
-  /** The mapping of a file that may be closed meanwhile. */
+  /** A mapping of the file, which another thread may unmap. */
   interface Mapped {
-    /** Runs something if the file is still mapped, and while it is. */
+    /** Runs the action unless the file is unmapped. An unmapping waits for the action. */
     void whileMapped(Runnable action);
 
-    /** Whether somebody waits for that to end, to unmap the file. */
+    /** Whether a thread is waiting to unmap the file. */
     boolean isEnding();
   }
 
-  /** Loaded when it is first needed. */
+  /** Loaded on first use. */
   private static final class Loaded {
     static final int PAGE_BYTES = OS.pageSize();
     static final LibC LIB_C = load();
@@ -86,7 +86,8 @@ final class BorrowedPages {
                 && ChronicleRuntime.allocatesDisk();
         return possible ? LibraryLoader.create(LibC.class).failImmediately().load("c") : null;
       } catch (RuntimeException | Error e) {
-        // An error too, such as too little memory: thrown on, this class could never be used again.
+        // Errors are caught too, for example for lack of memory: thrown from here, they would make
+        // this class unusable for good.
         logger.atFine().withCause(e).log("pages that were read cannot be given back");
         return null;
       }
@@ -99,30 +100,31 @@ final class BorrowedPages {
   private final long bytes;
   private final BitSet resident = new BitSet();
 
-  /** Descriptor of the file; -1 if there is none yet, or any more. */
+  /** The file descriptor; -1 before the first read and after {@link #close}. */
   private int file = -1;
 
-  /** Whether nothing is done: it was closed, there is no need to, or a call failed. */
+  /** Whether this does nothing: it was closed, the file is small, or a call failed. */
   private volatile boolean off;
 
-  /** How many pages from the beginning were asked for. */
+  /** The number of pages that mincore was called for. */
   private int asked;
 
   private byte[] window;
 
-  /** Offset before which all was read. */
+  /** The offset up to which the file was read. */
   private long read;
 
-  /** Offset before which all was given back. */
+  /** The offset up to which pages were given back. */
   private long given;
 
   /**
-   * Begins to read a file.
+   * Begins a read of a file.
    *
-   * @param path its present name
-   * @param mapped or else other memory, which is there by then, would be given back
-   * @param address where it is mapped from its beginning on
-   * @param bytes of it that are mapped
+   * @param path the current name of the file
+   * @param mapped prevents the file from being unmapped during calls that take its addresses, which
+   *     could otherwise be those of other memory by then
+   * @param address where the mapping of the file begins
+   * @param bytes the length of the mapping
    */
   BorrowedPages(Path path, Mapped mapped, long address, long bytes) {
     this.path = path;
@@ -132,7 +134,7 @@ final class BorrowedPages {
     this.off = bytes < LEAST_BYTES;
   }
 
-  /** Loads what is needed for a file of this size, which takes a moment the first time. */
+  /** Loads the native code if a file is large enough for it. The first time takes a moment. */
   static void prepareFor(long fileBytes) {
     if (fileBytes >= LEAST_BYTES) {
       try {
@@ -143,7 +145,7 @@ final class BorrowedPages {
     }
   }
 
-  /** So many bytes from this offset on are about to be read. */
+  /** To be called before these bytes of the file are read. */
   synchronized void reading(long offset, long length) {
     attempt(
         () -> {
@@ -158,8 +160,8 @@ final class BorrowedPages {
   }
 
   /**
-   * Gives back what was read, in larger steps than segments are. Better without a lock that others
-   * wait for: some calls for each run of pages.
+   * Gives back what was read, once that is enough. Should be called without any lock that others
+   * wait for, as it makes a few system calls for each run of pages.
    */
   synchronized void giveBack() {
     attempt(
@@ -171,9 +173,9 @@ final class BorrowedPages {
         });
   }
 
-  /** For whoever reads no more. A second time does nothing. */
+  /** To be called when nothing more is read. Further calls do nothing. */
   void close() {
-    // First: whoever gives back just now ends soon.
+    // Set first, so that a call of giveBack in another thread ends soon.
     off = true;
     synchronized (this) {
       int closed = file;
@@ -189,7 +191,7 @@ final class BorrowedPages {
       try {
         step.run();
       } catch (RuntimeException | LinkageError e) {
-        // It is but a hint.
+        // Nothing depends on these hints.
         logger.atFine().withCause(e).log("pages that were read cannot be given back");
         close();
       }
@@ -213,7 +215,7 @@ final class BorrowedPages {
       window = new byte[pages(WINDOW_BYTES)];
     }
     if (Loaded.LIB_C.mincore(address + from, length, window) != 0) {
-      // What is not known is left alone.
+      // If the call fails, all pages count as resident and stay.
       Arrays.fill(window, (byte) 1);
     }
     for (int i = 0; i < count; i++) {
@@ -223,8 +225,8 @@ final class BorrowedPages {
   }
 
   private void giveBackRuns() {
-    // Once more what was before it: of the runs of pages that the system read at once, which it
-    // gives back as a whole or not, the last one was not at its end.
+    // Begins one step earlier. The system drops pages that it read together only together, and the
+    // last of them were not all read by then.
     int page = resident.nextClearBit((int) (Math.max(0, given - STEP_BYTES) / Loaded.PAGE_BYTES));
     int end = Math.min(asked, pages(Math.min(bytes, read)));
     while (page < end && !off && !mapped.isEnding()) {

@@ -23,26 +23,25 @@ import net.openhft.posix.PosixAPI;
 import net.openhft.posix.internal.PosixAPIHolder;
 
 /**
- * Settings of the Chronicle libraries that are read once, when their classes load. Whoever touches
- * a Chronicle class calls {@link #prepare} first.
+ * The settings of the Chronicle libraries that are read only once, when their classes load.
+ * Therefore {@link #prepare} has to be called before any Chronicle class is used.
  */
 public final class ChronicleRuntime {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   static {
-    // No call home. The jar that would do it is left out; this keeps it so if another one brings
-    // it.
+    // No analytics. The jar that would send them is not included, but another plugin may bring it.
     System.setProperty("chronicle.analytics.disable", "true");
-    // Chronicle announces itself on the console otherwise.
+    // Otherwise Chronicle prints an announcement to the console.
     System.setProperty("chronicle.announcer.disable", "true");
-    // Chronicle would load its native code at once, which takes longer than all else at a start;
-    // only files that are made need it.
+    // Chronicle would load its native code now, which takes longer than the rest of a start. The
+    // code is only needed to create files.
     PosixAPI.useNoOpPosixApi();
   }
 
   private static boolean nativeLoaded;
 
-  /** What is to be done by this thread between taking the disk of a file and mapping it. */
+  /** What this thread does between the allocation of a file's disk and the mapping of the file. */
   private static final ThreadLocal<Step> BEFORE_MAPPING = new ThreadLocal<>();
 
   /** A step of making a file. */
@@ -58,11 +57,11 @@ public final class ChronicleRuntime {
   private ChronicleRuntime() {}
 
   /**
-   * Loads what takes disk when a file is made; to be called before one is. Takes longer than to
-   * open a file, the first time.
+   * Loads the native code that allocates disk; to be called before a file is created. The first
+   * call takes longer than opening a file.
    *
-   * @return whether it is there. It is native code, which can't be loaded from a temporary folder
-   *     that forbids executing; Chronicle then makes sparse files without a word.
+   * @return false if the code cannot be loaded, for example from a temporary folder that forbids
+   *     execution. Chronicle then creates sparse files and does not report that
    */
   public static synchronized boolean allocatesDisk() {
     if (!nativeLoaded) {
@@ -81,10 +80,10 @@ public final class ChronicleRuntime {
   }
 
   /**
-   * Makes a file, and does something in between.
+   * Creates a file with a step before the file is mapped.
    *
-   * @param beforeMapping done when the file has its length and its disk; if it fails, the file is
-   *     made even so
+   * @param beforeMapping runs when the file has its length and its disk, provided that {@link
+   *     #allocatesDisk}; if it fails, the file is created nevertheless
    */
   static <T> T making(Step beforeMapping, Maker<T> maker) throws IOException {
     BEFORE_MAPPING.set(beforeMapping);
@@ -95,7 +94,7 @@ public final class ChronicleRuntime {
     }
   }
 
-  /** Chronicle-Map lets nobody in between, but asks for the disk of a file by way of this. */
+  /** Chronicle-Map has no hook before it maps a file, but it allocates disk through this object. */
   private static PosixAPI watched(PosixAPI real) {
     return (PosixAPI)
         Proxy.newProxyInstance(
@@ -127,10 +126,9 @@ public final class ChronicleRuntime {
   }
 
   /**
-   * Tells the system that mapped memory is read and written here and there. Or else it reads what
-   * lies around each place that is touched first, and takes all of it for changed where one byte
-   * is: up to {@code read_ahead_kb} of the disk, which may be megabytes. Does nothing where that
-   * can't be told.
+   * Advises the system that mapped memory is accessed at random, if the native code is available.
+   * Otherwise the system reads up to {@code read_ahead_kb}, possibly megabytes, around the first
+   * access to a page, and writes all of that back when one byte has changed.
    */
   static void expectRandomAccess(long address, long bytes) {
     if (allocatesDisk()) {
@@ -138,6 +136,6 @@ public final class ChronicleRuntime {
     }
   }
 
-  /** Makes sure that the settings are in place. */
+  /** Applies the settings, by loading this class. */
   static void prepare() {}
 }

@@ -14,7 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
-/** The bytes found for a key are not those that were stored for it. */
+/** Thrown if the bytes found for a key are not those that were stored for the key. */
 public final class DamagedEntryException extends Exception {
   private static final long serialVersionUID = 1L;
 
@@ -27,14 +27,14 @@ public final class DamagedEntryException extends Exception {
   /**
    * For readers.
    *
-   * @param certain whether it can't be that the value was just being replaced
+   * @param certain false if the value may only have been replaced during the read
    */
   public DamagedEntryException(String message, boolean certain) {
     super(message, null, false, false);
     this.certain = certain;
   }
 
-  /** Whether it can't be that the value was just being replaced. */
+  /** False if the value may only have been replaced during the read. */
   public boolean isCertain() {
     return certain;
   }

@@ -20,7 +20,8 @@ import java.nio.ByteOrder;
 import java.util.zip.CRC32C;
 
 /**
- * The bytes stored for one key: a header of {@value #HEADER_LENGTH} bytes, then the payload.
+ * The envelope of a payload, which together are a record: a header of {@value #HEADER_LENGTH}
+ * bytes, then the payload.
  *
  * <pre>
  *    0        8     12    16
@@ -31,15 +32,15 @@ import java.util.zip.CRC32C;
  *
  * <ul>
  *   <li>created: milliseconds since the epoch at which the value was made
- *   <li>crc: CRC32C of the key as stored, created, kind and payload. The key is part of it so that
- *       a damaged index, which leads a reader to another key's bytes, is noticed too
- *   <li>kind: {@link #WHOLE}, {@link #HEAD} or {@link #PART}. Its top bit says that the record is
- *       invalidated: the key was put again or removed, and the record is to be taken away. That is
- *       how a value is invalidated at once, by any thread, in the one byte at {@link
- *       #INVALIDATED_OFFSET}; the checksum is over the kind without it
+ *   <li>crc: CRC32C of the stored key, created, kind and payload. It includes the key to detect a
+ *       damaged index that leads to another key's record
+ *   <li>kind: {@link #WHOLE}, {@link #HEAD} or {@link #PART}. The top bit marks the record as
+ *       invalidated, because its key was put again or removed, until the writer removes the record.
+ *       Any thread can set it at once, as it is in the one byte at {@link #INVALIDATED_OFFSET}. The
+ *       checksum does not include this bit
  * </ul>
  *
- * All numbers are little endian, as Chronicle-Map's own on every processor it runs on.
+ * All numbers are little endian, like Chronicle-Map's own on all supported processors.
  */
 public final class Envelope {
   static final int CREATED_OFFSET = 0;
@@ -57,7 +58,7 @@ public final class Envelope {
   /** The payload is the value. */
   public static final int WHOLE = 0;
 
-  /** The payload is the {@link PartList} of a value too large for one entry. */
+  /** The payload is the {@link PartList} of a value that is too large for one record. */
   public static final int HEAD = 1;
 
   /** The payload is a part of a value. */
@@ -70,7 +71,7 @@ public final class Envelope {
 
   private Envelope() {}
 
-  /** Wraps {@code payload[offset, offset + length)} for storing under {@code storedKey}. */
+  /** Returns the record with the payload {@code payload[offset, offset + length)}. */
   public static byte[] wrap(
       byte[] storedKey, int kind, long created, byte[] payload, int offset, int length) {
     byte[] out = new byte[HEADER_LENGTH + length];
@@ -81,12 +82,12 @@ public final class Envelope {
     return out;
   }
 
-  /** Whether a kind as it stands in the file says that the record is invalidated. */
+  /** Whether a kind, as read from the file, marks its record as invalidated. */
   public static boolean isInvalidated(int storedKind) {
     return (storedKind & INVALIDATED_BIT) != 0;
   }
 
-  /** The kind itself, of an invalidated record too. */
+  /** The kind without the mark. */
   static int kind(int storedKind) {
     return storedKind & ~INVALIDATED_BIT;
   }
@@ -96,7 +97,7 @@ public final class Envelope {
     return isInvalidated((int) INT.get(record, KIND_OFFSET));
   }
 
-  /** The kind of a record; -1 if it is too short to be one. */
+  /** The kind of a record; -1 if the bytes are too few for a record. */
   static int kindOf(byte[] record) {
     return record.length < HEADER_LENGTH ? -1 : kind((int) INT.get(record, KIND_OFFSET));
   }
@@ -109,17 +110,17 @@ public final class Envelope {
     return (long) LONG.get(bytes, recordOffset + CREATED_OFFSET);
   }
 
-  /** The kind of a record among other bytes, as it stands in the file. */
+  /** The kind of a record within other bytes, as stored in the file. */
   static int storedKindOf(byte[] bytes, int recordOffset) {
     return (int) INT.get(bytes, recordOffset + KIND_OFFSET);
   }
 
-  /** Whether these bytes are a record that was stored under this key. */
+  /** Whether these bytes are a record that was stored for this key. */
   public static boolean isValid(byte[] storedKey, byte[] record) {
     return isValid(storedKey, 0, storedKey.length, record, 0, record.length);
   }
 
-  /** As above, of a key and a record that stand among other bytes. */
+  /** The same for a key and a record within other bytes. */
   static boolean isValid(
       byte[] key, int keyOffset, int keyLength, byte[] bytes, int recordOffset, int recordLength) {
     return recordLength >= HEADER_LENGTH
@@ -135,7 +136,7 @@ public final class Envelope {
                 recordLength - HEADER_LENGTH);
   }
 
-  /** The checksum of a record; equal to the stored one unless a bit of it has changed. */
+  /** Computes the checksum of a record. */
   static int checksum(
       byte[] storedKey, int kind, long created, byte[] payload, int offset, int length) {
     return checksum(storedKey, 0, storedKey.length, kind, created, payload, offset, length);

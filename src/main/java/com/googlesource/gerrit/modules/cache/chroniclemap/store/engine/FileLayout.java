@@ -18,8 +18,8 @@ import java.nio.ByteBuffer;
 import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
 
 /**
- * Where things are in a Chronicle-Map file of one geometry, as far as {@link SegmentReader} and
- * {@link SegmentRepair} need it.
+ * The layout of a Chronicle-Map file of one geometry, as far as {@link SegmentReader} and {@link
+ * SegmentRepair} need it.
  *
  * <pre>
  *   file      header and global state | segment headers | segment 0 | segment 1 | ...
@@ -33,8 +33,8 @@ import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
  * of Chronicle-Map 2026.1, and its published data store specification. All numbers are little
  * endian.
  *
- * @param headersOffset offset of the first segment's header in the file, bytes; nothing before it
- *     ever changes but a lock, see {@link SegmentHeaders#isLocked}
+ * @param headersOffset offset of the first segment's header in the file, bytes; of the bytes before
+ *     it, only a lock ever changes, see {@link SegmentHeaders#isLocked}
  * @param segmentsOffset offset of the first segment in the file, bytes
  * @param segments number of segments
  * @param segmentBytes distance from one segment to the next, bytes
@@ -66,13 +66,13 @@ record FileLayout(
     int chunks,
     int chunkBytes,
     int maxRecord) {
-  /** Offset in the file of a word that says how long its header is and whether it is ready. */
+  /** Offset in the file of the word with the length and the state of the file's header. */
   static final int SIZE_WORD_IN_FILE = 8;
 
-  /** A bit of that word: the header was never finished. */
+  /** A bit of this word, set until the header is complete. */
   static final int NOT_READY = 0x8000_0000;
 
-  /** The layout of a map's file. */
+  /** Returns the layout of a map's file. */
   static FileLayout of(VanillaChronicleHash<?, ?, ?, ?> map, int maxPayload) {
     long freeListOffset =
         map.tierHashLookupOuterSize + VanillaChronicleHash.TIER_COUNTERS_AREA_SIZE;
@@ -94,7 +94,7 @@ record FileLayout(
         Envelope.HEADER_LENGTH + maxPayload);
   }
 
-  /** The slot at an offset of a segment. */
+  /** Returns the slot at an offset within a segment. */
   long slot(ByteBuffer segment, int offset) {
     return slotBytes == Integer.BYTES
         ? segment.getInt(offset) & 0xFFFF_FFFFL
@@ -111,12 +111,12 @@ record FileLayout(
     return Math.toIntExact(chunksOffset + chunk * chunkBytes);
   }
 
-  /** What a slot has of its key's hash. */
+  /** The part of the key's hash that is in a slot. */
   long keyOf(long slot) {
     return slot & mask(keyBits);
   }
 
-  /** What a slot would have of this hash; never 0, which is an unused slot. */
+  /** The part of a hash that a slot would hold; never 0, which marks an unused slot. */
   long keyOfHash(long segmentHash) {
     long key = keyOf(segmentHash);
     return key == 0 ? mask(keyBits) : key;

@@ -35,36 +35,39 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.zip.CRC32C;
 
 /**
- * What is known of a store's file, in a small file beside it that is mapped while the store is
- * open: whether it was closed, what each segment holds, which segments may be half written, and
- * whether anything in it was ever invalidated. It answers, at the next start and, but for copies,
- * without reading the store's file itself, what of that may be used; see {@link #judge}.
+ * The state of a store's file, in a small file beside it that is mapped while the store is open:
+ * whether the store's file was closed, what each segment holds, which segments may be half written,
+ * and whether any value was ever invalidated or replaced. From this the next start tells what may
+ * be used, in most cases without reading the segments; see {@link #judge}.
  *
- * <p>Rests on three facts. What a process has written into mapped memory is in the file, in the
- * order of writing, even if the process is killed. One thread at a time writes, so that after a
- * kill only the segments that it touched last can be half written: those are noted before they are
- * touched ({@link #begin}). And a crash of the machine may take any page back to an older state, so
- * that after one an older value could be found, unless no key of the file ever had two values:
- * {@link #noteChange} says on disk, before the first value is put in place of another or removed,
- * that this has ended. What is loaded again after it had to leave for lack of room counts as the
- * same value.
+ * <p>The state rests on three facts:
+ *
+ * <ul>
+ *   <li>What a process has written to mapped memory is in the file, in the order of writing, even
+ *       if the process is killed.
+ *   <li>One thread at a time writes. So after a kill only the segments written last can be half
+ *       written. Their numbers are noted before they are written to ({@link #begin}).
+ *   <li>A crash of the machine may take any page back to an older state, so an older value could be
+ *       found, unless no key of the file ever had two values. The first time a value is about to be
+ *       invalidated or replaced by another, {@link #noteChange} therefore forces a note of that to
+ *       disk. A value that is loaded again after its eviction counts as the same value.
+ * </ul>
  *
  * <p>The format, little endian:
  *
  * <pre>
- *      0  magic (8), checksum over what follows up to 64 (4), segments (4), bytes of the file (8),
+ *      0  magic (8), CRC32C of bytes 12 to 63 (4), segments (4), bytes of the file (8),
  *         bytes of its header (4), CRC32C of its header (4)
  *    128  closed (4), changed (4), based (4), on disk (4), checksum known (4), checksum (4),
- *         last change of the file (8)
- *    192  boot of the machine in which it was opened, and the device: see {@link Disk#boot} (64,
- *         text)
- *    256  key of the file: see {@link Disk#fileKey} (64, text)
- *    320  numbers of the segments touched last, plus 1 (16 of 4)
- *    512  of each segment: records (4), values (4), bytes (4), unchecked (4)
+ *         last modification of the file (8)
+ *    192  boot and device when the file was opened, see {@link Disk#boot} (64, text)
+ *    256  key of the file, see {@link Disk#fileKey} (64, text)
+ *    320  numbers of the segments written last, plus 1 (16 of 4)
+ *    512  for each segment: records (4), values (4), bytes (4), unchecked (4)
  * </pre>
  *
- * <p>Takes 16 bytes for each segment of 1 MB or more. All but what is said to be for the writer may
- * be called by any thread.
+ * <p>A segment of 1 MB or more takes 16 bytes here. Unless they say otherwise, methods may be
+ * called by any thread.
  */
 public final class FileState {
   private static final long MAGIC = 0x3154_5453_4D48_4343L;
@@ -101,20 +104,20 @@ public final class FileState {
 
   /** What a start may do with a store's file. */
   public enum Verdict {
-    /** Nobody touched it since it was closed. */
+    /** Use it: nothing has changed since it was closed. */
     CLEAN,
-    /** Its user was killed: the segments touched last are to be checked. */
+    /** Use it after a kill, and check the segments written last. */
     KILLED,
-    /** It may be a mixture of states, in which no key has two values: all are to be checked. */
+    /** Use it and check all segments: pages may vary in age, but no key ever had two values. */
     UNSURE,
-    /** It may hold what was invalidated, or is no file of this store. */
+    /** Discard it: it may hold invalidated values, or it is not a file of this store. */
     LOST
   }
 
   private final Disk disk;
   private final Path path;
 
-  /** Null once it was released. Used by whoever uses the store's file, or has this locked. */
+  /** Null once released. Used under this object's lock, or while the store's file is in use. */
   private ByteBuffer buffer;
 
   private final int segments;
@@ -123,23 +126,23 @@ public final class FileState {
   private final AtomicLong bytes = new AtomicLong();
   private final AtomicInteger unchecked = new AtomicInteger();
 
-  /** As in the file, for the writer. */
+  /** The segments written last, as in the file; for the writer. */
   private final int[] touched = new int[TOUCHED];
 
   private int nextTouched;
 
-  /** Whether the file says that it is open. */
+  /** Whether the state file says that the store's file is open. */
   private volatile boolean open;
 
-  /** Whether the file says that a value was ever put in place of another or removed. */
+  /** Whether the state file says that a value was ever invalidated or replaced by another. */
   private volatile boolean changed;
 
-  /** Whether this process has made sure that the disk says so, of this file and no older one. */
+  /** Whether this process has forced {@link #changed} to disk, and the name of this file. */
   private volatile boolean noted;
 
   /**
-   * Whether anything may have been written to the store's file since it was last forced, by another
-   * process too.
+   * Whether the store's file may have been written to since it was last forced to disk. Initially
+   * true, because an earlier process may have written.
    */
   private volatile boolean unforced = true;
 
@@ -162,23 +165,23 @@ public final class FileState {
     return store.resolveSibling(store.getFileName() + ".state");
   }
 
-  /** Whether a file is one of these. */
+  /** Whether a file is a state file. */
   public static boolean isOne(Path file) {
     return file.toString().endsWith(".state");
   }
 
-  /** Makes that of an empty file of so many segments, in place of any other. */
+  /** Creates the state of an empty file, in place of any other state file. */
   static FileState create(Disk disk, Path path, int segments) throws IOException {
     byte[] zeros = new byte[TABLE_AT + ROW_BYTES * segments];
     ByteBuffer.wrap(zeros).order(ByteOrder.LITTLE_ENDIAN).putInt(SEGMENTS_AT, segments);
     disk.delete(path);
     disk.create(path);
-    // Written wholly, so that the disk has room for all of it.
+    // All bytes are written, so that all disk is allocated.
     disk.write(path, zeros);
     return new FileState(disk, path, disk.map(path));
   }
 
-  /** That of a map in memory. */
+  /** Returns the state of a map in memory. */
   static FileState inMemory(int segments) {
     ByteBuffer zeros =
         ByteBuffer.allocateDirect(TABLE_AT + ROW_BYTES * segments).order(ByteOrder.LITTLE_ENDIAN);
@@ -187,7 +190,7 @@ public final class FileState {
     return state;
   }
 
-  /** Opens the one at a path; empty if there is none that makes sense. */
+  /** Opens a state file; empty if there is none, or none that is valid. */
   public static Optional<FileState> open(Disk disk, Path path, int segments) throws IOException {
     try {
       if (disk.size(path) != TABLE_AT + (long) ROW_BYTES * segments) {
@@ -204,7 +207,7 @@ public final class FileState {
         : Optional.empty();
   }
 
-  /** Whether the making of a file was never finished, so that there was nothing in it. */
+  /** Whether the creation of the file was never completed, so that the store's file is empty. */
   public static boolean isUnfinished(Disk disk, Path path) throws IOException {
     if (!disk.exists(path) || disk.size(path) < Long.BYTES) {
       return disk.exists(path);
@@ -216,8 +219,8 @@ public final class FileState {
   }
 
   static int fixedChecksum(ByteBuffer buffer) {
-    // Copied first: a fault of mapped memory inside a CRC32C ends the process, in a copy it is an
-    // InternalError.
+    // A copy, because a fault of mapped memory within CRC32C would end the process. While copying,
+    // a fault is an InternalError.
     byte[] fixed = new byte[END_OF_FIXED - SEGMENTS_AT];
     buffer.get(SEGMENTS_AT, fixed);
     CRC32C crc = new CRC32C();
@@ -228,10 +231,10 @@ public final class FileState {
   // ---- the life of the file
 
   /**
-   * Says what the store's file is like, which nobody has written to yet.
+   * Describes the store's file, which was just created, and makes the state valid.
    *
-   * @param headerBytes bytes of the file before its segments, which do not change while their lock
-   *     is free
+   * @param headerBytes bytes of the file before its segment headers, which do not change while the
+   *     lock of the whole map is free
    */
   void describe(Path store, long fileBytes, int headerBytes) throws IOException {
     int checksum = headerChecksum(store, headerBytes);
@@ -241,7 +244,7 @@ public final class FileState {
     putText(BOOT_AT, disk.boot(path));
     putText(KEY_AT, disk.fileKey(store));
     buffer.putInt(CHECKSUM_AT, fixedChecksum(buffer));
-    // Last: without it nothing of this counts.
+    // Written last, as the state is not valid without.
     VarHandle.releaseFence();
     buffer.putLong(0, MAGIC);
   }
@@ -258,7 +261,7 @@ public final class FileState {
     return (int) crc.getValue();
   }
 
-  /** Says what may be done with the store's file, which nobody maps. */
+  /** Tells what may be done with the store's file, which must not be mapped yet. */
   public Verdict judge(Path store) throws IOException {
     if (disk.size(store) != buffer.getLong(FILE_BYTES_AT)) {
       return Verdict.LOST;
@@ -280,7 +283,7 @@ public final class FileState {
         return Verdict.CLEAN;
       }
     }
-    // A copy that was made while the file was open may lack a change that came after it.
+    // A copy of an open file is not used, as it may lack a later change.
     return (sameFile || !open)
             && !changed
             && buffer.getInt(BASED_AT) != 0
@@ -290,15 +293,15 @@ public final class FileState {
         : Verdict.LOST;
   }
 
-  /** Whether the store's file is the one that this was written for, and no copy of it. */
+  /** Whether the store's file is the one that this state was written for, and not a copy. */
   public boolean isSameFile(Path store) throws IOException {
     return disk.hasKey(store, text(KEY_AT));
   }
 
-  /** Prepares for a file that was judged so: from here on it is this process's. */
+  /** Prepares the use of the store's file by this process, according to the verdict. */
   public void takeOver(Path store, Verdict verdict) throws IOException {
     if (verdict == Verdict.CLEAN && isSameFile(store)) {
-      // As long as nobody writes, it stays closed.
+      // The file stays closed until the first write.
       return;
     }
     for (int i = 0; i < TOUCHED; i++) {
@@ -308,7 +311,7 @@ public final class FileState {
       }
     }
     for (int i = 0; verdict == Verdict.UNSURE && i < segments; i++) {
-      // What the table says of it is an older count at worst, until it was checked.
+      // The counts of such a segment may be outdated until it was checked.
       mark(i);
     }
     VarHandle.releaseFence();
@@ -316,22 +319,22 @@ public final class FileState {
     putText(KEY_AT, disk.fileKey(store));
     putOpen();
     open = true;
-    // Or else the old key and boot might be on disk beside what is written from here on.
+    // Otherwise the disk could have the old key and boot together with later writes.
     disk.force(path);
   }
 
-  /** Says that the file is open, in this boot. */
+  /** Notes that the file is open in this boot. */
   private void putOpen() throws IOException {
     String boot = disk.boot(path);
     buffer.putInt(ON_DISK_AT, 0);
     buffer.putInt(HAS_CHECKSUM_AT, 0);
     putText(BOOT_AT, boot);
-    // Last: who is killed in between leaves a file that says it is closed, as it still is.
+    // Written last: a process killed before this leaves a file that is still closed.
     VarHandle.releaseFence();
     buffer.putInt(CLOSED_AT, 0);
   }
 
-  /** Has a segment checked before it is used. */
+  /** Requires a segment to be checked before it is used. */
   void mark(int segment) {
     if (get(segment, UNCHECKED) == 0) {
       put(segment, UNCHECKED, 1);
@@ -339,7 +342,7 @@ public final class FileState {
     }
   }
 
-  /** To be called before anything is written to the store's file. */
+  /** To be called before each write to the store's file. */
   void beforeWrite() {
     if (!open) {
       sayOpen();
@@ -355,7 +358,8 @@ public final class FileState {
     try {
       putOpen();
       if (onDisk) {
-        // Or else a crash of the machine could leave it beside a file with some of the new pages.
+        // Otherwise, after a crash of the machine, the disk could have "closed" together with some
+        // of the new pages.
         disk.force(path);
       }
     } catch (IOException e) {
@@ -364,7 +368,7 @@ public final class FileState {
     open = true;
   }
 
-  /** Says that the store's file, which nobody writes to any more, is whole. */
+  /** Notes that the store's file is whole. Nothing may be written to it any more. */
   public synchronized void close(Path store) throws IOException {
     if (!open) {
       return;
@@ -385,24 +389,27 @@ public final class FileState {
     }
   }
 
-  /** Whether what a start needs to make sense of the store's file is on disk. */
+  /**
+   * Whether the store's file and its name were ever forced to disk. Without that, no start uses the
+   * file after a crash of the machine.
+   */
   public synchronized boolean isBased() {
     return buffer == null || buffer.getInt(BASED_AT) != 0;
   }
 
-  /** Notes that the store's file has been brought to the disk once, as it was by then. */
+  /** Notes that the store's file and its name were forced to disk. */
   public synchronized void noteBased() {
     if (buffer != null) {
       buffer.putInt(BASED_AT, 1);
     }
   }
 
-  /** Whether it is known that what was closed is on disk. */
+  /** Whether the closed file is known to be on disk. */
   public synchronized boolean isOnDisk() {
     return buffer == null || buffer.getInt(ON_DISK_AT) != 0;
   }
 
-  /** Notes that all of a file that was closed has been brought to the disk since. */
+  /** Notes that the closed file was forced to disk. */
   public synchronized void noteOnDisk() {
     if (buffer != null && !open) {
       buffer.putInt(BASED_AT, 1);
@@ -410,7 +417,7 @@ public final class FileState {
     }
   }
 
-  /** Notes the checksum of a file that was closed, by which a copy of it is known to be whole. */
+  /** Notes the checksum of the closed file, by which a copy of it is known to be whole. */
   public synchronized void noteChecksum(int checksum) {
     if (buffer != null && !open) {
       buffer.putInt(FILE_CHECKSUM_AT, checksum);
@@ -420,8 +427,8 @@ public final class FileState {
   }
 
   /**
-   * Unmaps the file, which nobody may use any more but for its sums; those who would note something
-   * of what is over do nothing.
+   * Unmaps the state file. After that only the totals may be read; methods that note something
+   * about the closed file do nothing.
    */
   public synchronized void release() {
     if (buffer instanceof MappedByteBuffer mapped) {
@@ -430,7 +437,7 @@ public final class FileState {
     }
   }
 
-  /** Reads the whole store's file. */
+  /** Computes the CRC32C of the whole store's file. */
   public int checksum(Path store) throws IOException {
     CRC32C crc = new CRC32C();
     ByteBuffer chunk = ByteBuffer.allocateDirect(1 << 18);
@@ -442,25 +449,24 @@ public final class FileState {
     return (int) crc.getValue();
   }
 
-  /** Whether {@link #noteChange} has nothing to do any more. */
+  /** Whether {@link #noteChange} has nothing left to do. */
   public boolean isNoted() {
     return noted;
   }
 
-  /** Whether a value was ever invalidated or replaced by another one. */
+  /** Whether a value was ever invalidated or replaced by another. */
   public boolean isChanged() {
     return changed;
   }
 
   /**
-   * To be called before a value is invalidated or replaced by another one. The first time this
-   * waits for the disk; what was on it before is of no use after a crash of the machine from then
-   * on.
+   * To be called before a value is invalidated or replaced by another. The first call waits for the
+   * disk. From then on, a file that was not on disk as a whole is lost in a crash of the machine.
    *
-   * @throws IOException if that can't be noted
+   * @throws IOException if the disk does not take the note
    */
   public void noteChange() throws IOException {
-    // One that says it is closed would be taken as it is.
+    // A file that counts as closed would be used as it is after a crash.
     beforeWrite();
     if (!noted) {
       noteFirstChange();
@@ -468,8 +474,8 @@ public final class FileState {
   }
 
   /**
-   * The store's file, which is whole now, is about to take the place of another one: the next
-   * change is noted once more, with what was done to names since, so that the other one is gone.
+   * To be called when the store's file, which is whole, takes the place of another file. The next
+   * change waits for the disk again and forces the new name too, so that the other file is gone.
    */
   public void takesPlace() {
     noted = false;
@@ -483,21 +489,19 @@ public final class FileState {
     changed = true;
     buffer.putInt(CHANGED_AT, 1);
     disk.force(path);
-    // And that this file, and no older one, is the store's.
+    // Ensures that this file, and not an older one, is the store's file after a crash.
     disk.sync(path.toAbsolutePath().getParent());
     noted = true;
   }
 
-  /** To be called after something was written to the store's file. */
+  /** To be called after each write to the store's file. */
   public void wrote() {
     if (!unforced) {
       unforced = true;
     }
   }
 
-  /**
-   * Whether the store's file is to be forced to disk; what is written from here on is not in it.
-   */
+  /** Returns whether the store's file has to be forced to disk. Later writes are reported again. */
   public boolean takeUnforced() {
     // Not set to false unless it was true: that could undo another thread's wrote(). A write that
     // is noted between these two lines is in the file before the caller forces it.
@@ -523,7 +527,7 @@ public final class FileState {
     nextTouched = (nextTouched + 1) % TOUCHED;
   }
 
-  /** Counts what has changed in a segment; for whoever has it to themselves. */
+  /** Adds to the counts of a segment, which no other thread may change meanwhile. */
   void add(int segment, int moreRecords, int moreValues, int moreBytes) {
     put(segment, RECORDS, get(segment, RECORDS) + moreRecords);
     put(segment, VALUES, get(segment, VALUES) + moreValues);
@@ -534,18 +538,18 @@ public final class FileState {
     wrote();
   }
 
-  /** Whether a segment must not be used before it was checked. */
+  /** Whether a segment must be checked before it is used. */
   boolean isUnchecked(int segment) {
     return unchecked.get() != 0
         && (int) INT.getAcquire(buffer, TABLE_AT + ROW_BYTES * segment + UNCHECKED) != 0;
   }
 
-  /** Segments that were not checked yet. */
+  /** The number of segments that are not checked yet. */
   public int unchecked() {
     return unchecked.get();
   }
 
-  /** Says that a segment was checked, and what it holds. */
+  /** Notes that a segment was checked, and its counts. */
   void checked(int segment, int newRecords, int newValues, int newBytes) {
     add(
         segment,
@@ -560,27 +564,27 @@ public final class FileState {
     return segments;
   }
 
-  /** Records in a segment. */
+  /** The number of records in a segment. */
   public int records(int segment) {
     return get(segment, RECORDS);
   }
 
-  /** Bytes of keys and records in a segment. */
+  /** The bytes of keys and records in a segment. */
   public int bytes(int segment) {
     return get(segment, BYTES);
   }
 
-  /** Records in all segments, parts of values among them. */
+  /** The number of records in all segments, including parts of values. */
   public long records() {
     return records.get();
   }
 
-  /** Values in all segments. */
+  /** The number of values in all segments. */
   public long values() {
     return values.get();
   }
 
-  /** Bytes of keys and records in all segments. */
+  /** The bytes of keys and records in all segments. */
   public long bytes() {
     return bytes.get();
   }

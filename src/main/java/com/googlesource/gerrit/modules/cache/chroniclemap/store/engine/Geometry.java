@@ -15,16 +15,16 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
 /**
- * How a file of a given size is divided: the four numbers that fix a Chronicle-Map file's length.
+ * The geometry of a file: the four numbers that determine the length of a Chronicle-Map file.
  *
  * <p>A file is a row of equal segments, each with its own lock, hash slots, bit set of used chunks
- * and chunks. An entry lies in consecutive chunks of the one segment its key hashes to.
+ * and chunks. The hash of a key chooses the segment, in which an entry takes consecutive chunks.
  *
- * <p>The sizes of a cache's entries are not known before it is used, so the first file serves any:
- * chunks are small (an entry wastes half of one), and there is a slot for each 128 to 256 bytes (2
- * to 3 % of the file). A later generation has slots for the sizes really seen. Segments are 1 to 2
- * MiB in files of 1 MiB to half a terabyte, because a slot then takes 4 bytes rather than 8 and
- * because a lock is held for a part of the data only.
+ * <p>The sizes of a cache's entries are not known before the cache is used, so the first file suits
+ * any size. Its chunks are small, as an entry wastes half a chunk on average, and there is a slot
+ * for each 128 to 256 bytes (2 to 3 % of the file). Later generations have slots for the sizes that
+ * were seen. Files of 1 MiB to half a terabyte have segments of 1 to 2 MiB, because a slot then
+ * takes 4 bytes rather than 8, and because a lock covers only a part of the data.
  *
  * @param segments a power of two
  * @param chunkSize bytes
@@ -32,37 +32,37 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
  * @param entriesPerSegment entries for which one segment's slots are laid out
  */
 public record Geometry(int segments, int chunkSize, long chunksPerSegment, long entriesPerSegment) {
-  /** The smallest file that is any use, bytes. */
+  /** The smallest useful file, in bytes. */
   public static final long MIN_FILE_BYTES = 64 << 10;
 
-  /** Bytes of a file per slot where nothing is known of the entries; up to twice that in effect. */
+  /** Bytes of a file per slot if the sizes of entries are not known; in effect up to twice that. */
   public static final int DEFAULT_BYTES_PER_SLOT = 128;
 
-  /** Share of a store's disk that may be taken by what is saved of the use of its values. */
+  /** One in this many bytes of a store may be used for saved frequencies. */
   public static final int SAVED_SHARE = 128;
 
   private static final int CHUNK_SIZE = 64;
   private static final int MIN_BYTES_PER_SLOT = 64;
   private static final int MAX_BYTES_PER_SLOT = 1024;
 
-  /** Bytes of payload above which a value is split, in a file of more than one segment. */
+  /** Bytes of payload above which a value is split in a file of several segments. */
   private static final int MAX_PAYLOAD = 16 << 10;
 
   private static final long SEGMENT_BYTES = 1 << 20;
 
-  /** For files of up to half a terabyte: what is kept of each segment takes 80 bytes of memory. */
+  /** Enough for half a terabyte. A segment takes 80 bytes of memory besides the file. */
   private static final int MAX_SEGMENTS = 1 << 18;
 
-  /** Chronicle-Map's header and global state, the rounding to pages, {@link FileState}'s header. */
+  /** Chronicle-Map's header and global state, rounding to pages, {@link FileState}'s header. */
   private static final long FILE_OVERHEAD = 24 << 10;
 
-  /** Its header, counters, the rounding of its areas to cache lines, its row in FileState. */
+  /** The segment's header, counters, rounding to cache lines, and row in {@link FileState}. */
   private static final long SEGMENT_OVERHEAD = 512;
 
   private static final double SLOT_LOAD = 0.6;
 
   /**
-   * The geometry of a file of at most {@code maxBytes}, and not much less.
+   * Returns the geometry of a file of at most {@code maxBytes}, and not much less.
    *
    * @param bytesPerSlot bytes of the file per hash slot, see {@link #bytesPerSlot}
    */
@@ -83,22 +83,22 @@ public record Geometry(int segments, int chunkSize, long chunksPerSegment, long 
     return new Geometry(segments, CHUNK_SIZE, chunks, entries);
   }
 
-  /** The bytes per slot that suit records of this size on average: a power of two. */
+  /** The bytes per slot that suit records of this average size; a power of two. */
   public static int bytesPerSlot(long averageRecordBytes) {
     long suitable = Long.highestOneBit(Math.max(1, averageRecordBytes / 2));
     return Math.clamp(suitable, MIN_BYTES_PER_SLOT, MAX_BYTES_PER_SLOT);
   }
 
-  /** Bytes of all chunks. */
+  /** The bytes of all chunks. */
   public long dataBytes() {
     return segments * chunksPerSegment * chunkSize;
   }
 
   /**
-   * Bytes of payload above which a value is split: a sixteenth of a segment at most, and small
-   * beside one, so that a segment in which an eighth was evicted here and there has a free run of
-   * that length, and the parts spread evenly over the segments. The same for all files of more than
-   * one segment, so that a record of one generation fits the next.
+   * Bytes of payload above which a value is split. At most a sixteenth of a segment, so that the
+   * parts spread evenly over the segments, and so that a segment of which scattered records, an
+   * eighth of its bytes, were evicted has a free run of this length. The same for all files of
+   * several segments, so that a record of one generation fits in the next.
    */
   public int maxPayload() {
     return (int) Math.min(MAX_PAYLOAD, chunksPerSegment * chunkSize / 16);

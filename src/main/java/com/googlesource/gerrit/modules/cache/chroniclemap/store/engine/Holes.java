@@ -25,8 +25,8 @@ import java.util.Set;
 import net.openhft.chronicle.hash.impl.util.jna.PosixFallocate;
 
 /**
- * Parts of a file that take no disk yet. A disk that fills up later would kill the process through
- * one that is mapped, so they are filled before.
+ * Holes of a file, to which no disk is allocated yet. They are filled before the file is mapped:
+ * writing to a mapped hole on a full disk would kill the process.
  */
 public final class Holes {
   private static final int ALLOCATE_BYTES = 1 << 20;
@@ -34,8 +34,8 @@ public final class Holes {
   private Holes() {}
 
   /**
-   * Takes the disk of the holes of a file that nobody maps: a copy of it may have some where it is
-   * full of zeros.
+   * Allocates disk for the holes of a file that is not mapped. A copy of a file may have holes
+   * where the file is full of zeros.
    */
   public static void fill(Disk disk, Path path) throws IOException {
     disk.allocating(path);
@@ -48,7 +48,7 @@ public final class Holes {
     }
   }
 
-  /** Takes the disk of a sparse file by writing what it holds, before anyone else writes to it. */
+  /** Allocates disk by rewriting the whole content, before other threads write to the file. */
   static void rewrite(Disk disk, Path path) throws IOException {
     ByteBuffer buffer = ByteBuffer.allocateDirect(ALLOCATE_BYTES);
     try (FileChannel channel =

@@ -18,9 +18,9 @@ import net.openhft.chronicle.algo.hashing.LongHashFunction;
 import net.openhft.chronicle.hash.impl.HashSplitting;
 import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
 
-/** Where Chronicle-Map keeps a key, by its hash. */
+/** The places of keys in a Chronicle-Map file, which follow from their hashes. */
 record KeyPlaces(HashSplitting splitting) {
-  /** As ChronicleMapBuilder of Chronicle-Map 2026.1 sets it for keys of bytes. */
+  /** The hash function that Chronicle-Map 2026.1 uses for keys of bytes. */
   private static final LongHashFunction HASH = LongHashFunction.xx_r39();
 
   static KeyPlaces of(VanillaChronicleHash<?, ?, ?, ?> map) {
@@ -31,7 +31,7 @@ record KeyPlaces(HashSplitting splitting) {
     return splitting.segmentIndex(HASH.hashBytes(bytes, offset, length));
   }
 
-  /** The hash of which a slot has a part. */
+  /** The hash of a key within its segment, a part of which is in the slot. */
   long segmentHash(byte[] bytes, int offset, int length) {
     return splitting.segmentHash(HASH.hashBytes(bytes, offset, length));
   }

@@ -18,11 +18,11 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * What the head of a split value says of its parts: {@code id(8) length(4) partLength(4)}, little
- * endian. The id is new for each write of the value, so that a reader never mixes parts of two
- * values.
+ * The list of a split value's parts, which is the payload of its head: {@code id(8) length(4)
+ * partLength(4)}, little endian. Each write of a value has a new id, so that a reader never mixes
+ * the parts of two values.
  *
- * @param id names this write of the value
+ * @param id identifies this write of the value
  * @param length bytes of the whole value
  * @param partLength bytes of each part but the last
  */
@@ -46,7 +46,7 @@ public record PartList(long id, int length, int partLength) {
         .array();
   }
 
-  /** Returns null if the bytes are no part list. */
+  /** Returns null if the bytes are not a part list. */
   public static PartList decode(byte[] bytes) {
     if (bytes.length != ENCODED_LENGTH) {
       return null;

@@ -39,37 +39,37 @@ import net.openhft.chronicle.map.MapEntry;
 import net.openhft.chronicle.map.MapSegmentContext;
 
 /**
- * One Chronicle-Map file of byte strings, and what is known of it in the {@link FileState} beside.
+ * A map of keys to records, both byte strings, in one Chronicle-Map file with its {@link
+ * FileState}. {@link RecordMapBuilder} creates and opens them.
  *
- * <p>All blocks of the file are taken when it is made, so that a disk that fills up later can't
- * kill the process through a mapped hole. The file never grows.
+ * <p>All disk of the file is allocated when the file is created, as a write to a mapped hole on a
+ * full disk would kill the process. The file never grows.
  *
- * <p>The locks and counts of the segments, which Chronicle-Map keeps in the file, are in plain
- * memory while it is mapped. So a read writes nothing into the file, a user who is killed leaves no
- * lock behind, and no reader waits for a disk that can't be written to just now. The counts are
- * those of the state file.
+ * <p>Chronicle-Map keeps the locks and counts of segments in the file. Here they are in plain
+ * memory instead, and the counts are saved in the state file. So a read writes nothing to the file,
+ * a killed process leaves no lock behind, and no reader waits for a disk that currently takes no
+ * writes.
  *
- * <p>A segment that may be damaged (see {@link FileState.Verdict}) is repaired when it is first
- * used: one segment is read for that, however large the file is.
+ * <p>A segment that may be damaged (see {@link FileState.Verdict}) is repaired on first use, which
+ * reads only this segment.
  *
- * <p>Reads may run in any number of threads, and together with one writer. Writes are for one
- * thread at a time. Nothing may be called after {@link #close}: who has it sees to that. {@link
- * RecordMapBuilder} makes and opens them.
+ * <p>Any number of threads may read while one thread writes. The caller ensures that no method is
+ * called after {@link #close}. Access to records may throw {@link StoreBusyException}.
  */
 public final class RecordMap {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** Fewer are not worth a call. */
+  /** Fewer bytes are not worth a system call. */
   private static final int FEW_BYTES = 64 << 10;
 
-  /** What a test puts between this and the map of a path, so that to touch it fails. */
+  /** Lets a test wrap the map of a path so that an access fails. */
   static volatile BiFunction<Path, ChronicleMap<byte[], byte[]>, ChronicleMap<byte[], byte[]>>
       between = (path, map) -> map;
 
   private final ChronicleMap<byte[], byte[]> map;
   private final VanillaChronicleHash<?, ?, ?, ?> hash;
 
-  /** Where the file is mapped; noted as the map tells it only while it is open. */
+  /** Kept here because the map only returns its address while it is open. */
   private final long address;
 
   private final long mappedBytes;
@@ -80,7 +80,7 @@ public final class RecordMap {
   /** Null if the file is in memory only. */
   private final SegmentMender mender;
 
-  /** Noted while the file is mapped for sure: Chronicle-Map reads a part of it from the file. */
+  /** Made while the file is surely mapped, as Chronicle-Map reads a part of it from the file. */
   private final FileLayout layout;
 
   private final Geometry geometry;
@@ -88,23 +88,23 @@ public final class RecordMap {
   private final Disk disk;
   private final Path path;
 
-  /** Held by whoever needs the file to stay mapped and does not pass Chronicle-Map. */
+  /** Held by code that needs the mapping and does not go through Chronicle-Map. */
   private final Object unmapping = new Object();
 
   private volatile boolean unmapped;
 
-  /** Whether the system knows how the file is used. */
+  /** Whether {@link #expectRandomAccess} was called. */
   private final AtomicBoolean advised = new AtomicBoolean();
 
-  /** For reading past the mapping; null if the file is in memory only. */
+  /** For reads past the mapping; null if the file is in memory only. */
   private final FileChannel channel;
 
   /**
-   * Takes over a map that nobody uses yet.
+   * Takes over a map that is not used yet.
    *
-   * @param path null if it is in memory only
-   * @param channel to read the file with, which is closed with it; null if it is in memory only
-   * @param damaged counts what is found damaged when segments are repaired
+   * @param path null if the map is in memory only
+   * @param channel to read the file, closed with this map; null if the map is in memory only
+   * @param damaged counts damaged records that are found in repairs
    */
   RecordMap(
       ChronicleMap<byte[], byte[]> map,
@@ -148,17 +148,17 @@ public final class RecordMap {
     return geometry.maxPayload();
   }
 
-  /** Bytes that records can take. */
+  /** Bytes available for records. */
   public long dataBytes() {
     return geometry.dataBytes();
   }
 
-  /** Records for which slots are laid out. */
+  /** The number of records for which slots are laid out. */
   public long slots() {
     return geometry.segments() * geometry.entriesPerSegment();
   }
 
-  /** Bytes of the file, all of them allocated. */
+  /** Bytes of the file, all allocated on disk. */
   public long fileBytes() {
     return fileBytes;
   }
@@ -167,7 +167,7 @@ public final class RecordMap {
     return layout.segments();
   }
 
-  /** What is known of the file, the counts of what it holds among it. */
+  /** The state of the file, with the counts of its content. */
   public FileState state() {
     return state;
   }
@@ -175,10 +175,10 @@ public final class RecordMap {
   // ---- reading
 
   /**
-   * Reads a record, with one copy. Nothing of the file is written.
+   * Reads a record, which copies it once. Writes to the file only to repair the segment.
    *
    * @return null if there is none; {@link StoredValue#INVALIDATED} if it is invalidated
-   * @throws DamagedEntryException if its bytes are not those that were stored
+   * @throws DamagedEntryException if the bytes are not those that were stored
    */
   public StoredValue read(byte[] storedKey) throws DamagedEntryException {
     int kind;
@@ -209,7 +209,7 @@ public final class RecordMap {
     return new StoredValue(kind, created, payload);
   }
 
-  /** Looks for a key, in a segment that was checked. */
+  /** Begins to look up a key, after its segment was repaired where needed. */
   private ExternalMapQueryContext<byte[], byte[], ?> query(byte[] storedKey) {
     ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey);
     int segment = query.segmentIndex();
@@ -232,7 +232,7 @@ public final class RecordMap {
     return (int) length;
   }
 
-  /** Whether there is a record. */
+  /** Whether there is a record, invalidated or not. */
   public boolean contains(byte[] storedKey) {
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
       SegmentLocks.lockForRead(query);
@@ -255,7 +255,7 @@ public final class RecordMap {
     return Envelope.isInvalidated(value.bytes().readInt(value.offset() + Envelope.KIND_OFFSET));
   }
 
-  /** The record of a key if it is the head of a split value, invalidated or not; null if not. */
+  /** The record of a key if it is the head of a split value, invalidated or not; otherwise null. */
   public byte[] headOf(byte[] storedKey) {
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
       SegmentLocks.lockForRead(query);
@@ -264,7 +264,7 @@ public final class RecordMap {
     }
   }
 
-  /** The segment in which the record of a key lies, if there is one. */
+  /** The segment to which a key belongs. */
   public int segmentOf(byte[] storedKey) {
     try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
       return query.segmentIndex();
@@ -274,10 +274,10 @@ public final class RecordMap {
   // ---- writing
 
   /**
-   * What became of a put.
+   * The result of a put.
    *
    * @param fitted whether the record is in the file
-   * @param replaced the older record of the key, if it was the head of a split value; or else null
+   * @param replaced the older record of the key if it was the head of a split value; otherwise null
    */
   public record Put(boolean fitted, byte[] replaced) {
     private static final Put FITTED = new Put(true, null);
@@ -289,9 +289,9 @@ public final class RecordMap {
   }
 
   /**
-   * The length of an entry's record, if it can be true. Chronicle-Map frees as many chunks as the
-   * length says when the entry is removed or replaced, wherever they are; so a file in which a
-   * length is wrong can't be written to any more.
+   * Returns the length of an entry's record, if it is plausible. Chronicle-Map frees as many chunks
+   * as the length says when it removes or replaces the entry, even those of other entries. So a
+   * file with a wrong length must not be written to.
    */
   private long checkedSize(MapEntry<byte[], byte[]> entry) {
     long size = entry.value().size();
@@ -302,11 +302,11 @@ public final class RecordMap {
   }
 
   /**
-   * Stores a record made by {@link Envelope#wrap}. If it does not fit, any older record of the key
-   * is gone too, so that nobody takes it for the value.
+   * Stores a record made by {@link Envelope#wrap}. If the record does not fit, any older record of
+   * the key is removed too, so that it is not taken for the value.
    *
-   * @param same whether the value is known to be the one that is there
-   * @throws StoreBusyException if readers did not leave the segment; then nothing has changed
+   * @param same whether a record that is replaced is known to have the same value
+   * @throws StoreBusyException if a lock was not free in time; then nothing has changed
    */
   public Put put(byte[] storedKey, byte[] record, boolean same) {
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
@@ -326,15 +326,15 @@ public final class RecordMap {
         return Put.of(true, head);
       }
       if (entry != null) {
-        // Not replaced: where Chronicle-Map finds no room to move a record to, it has freed and
-        // uncounted it but left it in the index.
+        // Removed instead of replaced: a replace that finds no room leaves the entry in the index,
+        // although its chunks are free.
         query.remove(entry);
         count(segment, storedKey, -1, -before);
       }
       try {
         query.insert(query.absentEntry(), query.wrapValueAsData(record));
       } catch (IllegalStateException | IllegalArgumentException e) {
-        // Chronicle-Map's way to say that the segment has no free run of chunks or no free slot.
+        // Chronicle-Map's exceptions for a segment without a free run of chunks or a free slot.
         return Put.of(false, head);
       }
       count(segment, storedKey, 1, record.length);
@@ -342,7 +342,7 @@ public final class RecordMap {
     }
   }
 
-  /** The record of an entry if it is the head of a split value, invalidated or not; null if not. */
+  /** Returns the record if it is the head of a split value, invalidated or not; otherwise null. */
   private static byte[] headOf(MapEntry<byte[], byte[]> entry, long size) {
     if (size != Envelope.HEADER_LENGTH + PartList.ENCODED_LENGTH) {
       return null;
@@ -351,10 +351,10 @@ public final class RecordMap {
     return Envelope.kindOf(record) == Envelope.HEAD ? record : null;
   }
 
-  /** Whether an entry has the value of a record, whenever that was made. */
+  /** Whether an entry has the value of a record, whatever their times of creation. */
   private boolean isSame(MapEntry<byte[], byte[]> entry, byte[] record) {
     if (state.isNoted()) {
-      return true; // it makes no difference any more
+      return true; // the answer has no effect any more
     }
     byte[] present = entry.value().get();
     return Envelope.kindOf(present) == Envelope.WHOLE
@@ -372,7 +372,7 @@ public final class RecordMap {
     try {
       state.noteChange();
     } catch (IOException e) {
-      // Or else the older value might be back after a crash of the machine.
+      // Otherwise a crash of the machine could bring the older value back.
       throw new IllegalStateException("cannot note that a value was replaced", e);
     }
   }
@@ -391,10 +391,10 @@ public final class RecordMap {
   }
 
   /**
-   * Removes a record, for whatever reason but that its value must not be found again: that is for
-   * {@link #invalidate} to say. Returns whether there was one.
+   * Removes a record; returns whether there was one. After a crash of the machine it may be back,
+   * so a value that must not be found again has to be invalidated first.
    *
-   * @throws StoreBusyException if readers did not leave the segment; then nothing has changed
+   * @throws StoreBusyException if a lock was not free in time; then nothing has changed
    */
   public boolean remove(byte[] storedKey) {
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
@@ -414,14 +414,14 @@ public final class RecordMap {
   }
 
   /**
-   * Invalidates a record, if there is one. May be called by any thread, also while another one
-   * writes: the lock of readers keeps the record where it is. Waits for the disk if it is the first
-   * record of the file that is invalidated or replaced.
+   * Invalidates a record if there is one. May be called by any thread, even during a write: the
+   * read lock keeps the record in place. The first change after the file was opened waits for the
+   * disk.
    */
   public void invalidate(byte[] storedKey) throws StoreBusyException {
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
       SegmentLocks.lockForRead(query);
-      // Also where there is none: one that left may be back after a crash of the machine.
+      // Also without a record: one that was removed could be back after a crash of the machine.
       noteChange();
       MapEntry<byte[], byte[]> entry = query.entry();
       if (entry != null && !isInvalidated(entry)) {
@@ -437,7 +437,7 @@ public final class RecordMap {
 
   // ---- whole segments
 
-  /** Makes sure that a segment is valid. */
+  /** Repairs a segment where needed. */
   public void check(int segment) {
     checkIndex(segment, segments());
     if (state.isUnchecked(segment)) {
@@ -445,10 +445,10 @@ public final class RecordMap {
     }
   }
 
-  /** What {@link #scanSegment} tells of each record. */
+  /** The callback of {@link #scanSegment}. */
   public interface Scan {
     /**
-     * Looks at a record.
+     * Takes a record.
      *
      * @param storedKey valid during the call only
      * @param created milliseconds since the epoch
@@ -458,11 +458,11 @@ public final class RecordMap {
   }
 
   /**
-   * Tells of each record of a segment, in the same order as long as nothing is written. Readers go
-   * on meanwhile.
+   * Passes on each record of a segment, always in the same order while nothing is written. Does not
+   * block readers.
    */
   public void scanSegment(int index, Scan scan) {
-    // Chronicle-Map does not look, and what lies beyond the last segment is not mapped.
+    // Chronicle-Map does not check the index, and memory beyond the last segment is not mapped.
     check(index);
     try (MapSegmentContext<byte[], byte[], ?> segment = map.segmentContext(index)) {
       segment.forEachSegmentEntry(
@@ -483,26 +483,26 @@ public final class RecordMap {
     return size;
   }
 
-  /** Where things are in this file, and in any other of the same geometry. */
+  /** The layout of this file, and of any other of the same geometry. */
   FileLayout layout() {
     return layout;
   }
 
-  /** Loads what a {@link #reader} needs, which takes a moment the first time; for any thread. */
+  /** Loads what a {@link #reader} needs; the first time takes a moment. For any thread. */
   public void prepareToBeRead() {
     BorrowedPages.prepareFor(mappedBytes);
   }
 
   /**
-   * A reader of this file past Chronicle-Map; to be used while nobody writes.
+   * Returns a reader that goes past Chronicle-Map, to be used while nothing is written.
    *
-   * @param now the name that the file has by now
+   * @param now the current name of the file
    */
   public SegmentReader reader(Path now) {
     return reader(channel, now);
   }
 
-  /** As above, with a channel of the caller's own: one that may be closed by an interrupt. */
+  /** The same with a channel of the caller's own, which an interrupt may close. */
   public SegmentReader reader(FileChannel own, Path now) {
     prepareToBeRead();
     return new SegmentReader(
@@ -510,9 +510,9 @@ public final class RecordMap {
   }
 
   /**
-   * Has the system make the pages to which so many bytes of records will go next, by writing zeros
-   * there at once: to make each when it is first touched takes several times as long. For the
-   * writer, of a file that still has the name it was made with.
+   * Has the system create the pages for the next records of a segment by writing zeros there, which
+   * is several times faster than creating each page on first access. For the writer of a file that
+   * has not been renamed yet.
    */
   public void makePages(int segment, int bytes) throws IOException {
     if (bytes < FEW_BYTES || state.isUnchecked(segment)) {
@@ -530,7 +530,7 @@ public final class RecordMap {
     }
   }
 
-  /** The chunk after which none is in use. */
+  /** The number of the chunk after which none is used. */
   private int endOfUsed(FileChannel own, long segmentOffset) throws IOException {
     ByteBuffer used = ByteBuffer.allocate(layout.freeListBytes()).order(ByteOrder.LITTLE_ENDIAN);
     if (!SegmentReader.readFully(own, segmentOffset + layout.freeListOffset(), used)) {
@@ -545,7 +545,7 @@ public final class RecordMap {
     return 0;
   }
 
-  /** Has the system read and write no more of the file than what is asked for, from now on. */
+  /** Has the system read and write only the pages that are accessed, without their surroundings. */
   public void expectRandomAccess() {
     if (advised.compareAndSet(false, true)) {
       ChronicleRuntime.expectRandomAccess(address, mappedBytes);
@@ -571,7 +571,7 @@ public final class RecordMap {
   /** Unmaps the file. */
   public void close() {
     unmapped = true;
-    // Whoever is inside comes to an end.
+    // Waits for the thread that is using the mapping.
     synchronized (unmapping) {
     }
     try {

@@ -27,17 +27,17 @@ import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
 import net.openhft.chronicle.map.ChronicleMap;
 import net.openhft.chronicle.map.ChronicleMapBuilder;
 
-/** Makes and opens each {@link RecordMap}. */
+/** The builder of {@link RecordMap}s, which creates and opens their files. */
 public final class RecordMapBuilder {
-  /** Files with fewer are made in a moment, whatever is done. */
+  /** Files with fewer segments are quickly created in any case. */
   private static final int MANY_SEGMENTS = 64;
 
   private RecordMapBuilder() {}
 
   /**
-   * Makes a file that only its owner can read. On failure nothing is left behind.
+   * Creates a file that only its owner can read. On failure no files are left behind.
    *
-   * @param statePath of the file that says what is known of it
+   * @param statePath the path of the file's {@link FileState}
    */
   public static RecordMap create(Disk disk, Path path, Path statePath, Geometry geometry)
       throws IOException {
@@ -59,7 +59,7 @@ public final class RecordMapBuilder {
       return file;
     } catch (IOException | RuntimeException | Error e) {
       if (file != null) {
-        // A file that is deleted while it is mapped keeps its disk.
+        // A deleted file takes disk as long as it is mapped.
         file.close();
       }
       deleteAfter(e, disk, path);
@@ -69,10 +69,10 @@ public final class RecordMapBuilder {
   }
 
   /**
-   * Writes the zeros that a segment begins with into a file that is about to be mapped.
-   * Chronicle-Map does that too, by way of the mapping; but where the system reads megabytes around
-   * each page that is touched first, that takes seconds for each gigabyte: 13 to 55 s for a file of
-   * 8 GB where {@code read_ahead_kb} is 8192, instead of 0.7 s.
+   * Writes the zeros with which each segment begins, before the file is mapped. Chronicle-Map
+   * writes them too, but through the mapping. If the system reads megabytes around the first access
+   * to each page, that takes seconds for each gigabyte: 13 to 55 s for a file of 8 GB with {@code
+   * read_ahead_kb} of 8192, instead of 0.7 s.
    */
   private static void writeIndexes(Disk disk, Path path, Geometry geometry) throws IOException {
     if (geometry.segments() < MANY_SEGMENTS) {
@@ -92,7 +92,7 @@ public final class RecordMapBuilder {
     }
   }
 
-  /** The layout of a file with one of the segments that a geometry has. */
+  /** Returns the layout of a file with only one segment of this geometry. */
   private static FileLayout layoutOfOne(Geometry geometry) {
     Geometry one =
         new Geometry(
@@ -116,10 +116,10 @@ public final class RecordMapBuilder {
     disk.mapping(path);
     ChronicleMap<byte[], byte[]> map = builder(geometry).createPersistedTo(path.toFile());
     try {
-      // Chronicle-Map rounds what it maps up to a page.
+      // Chronicle-Map rounds the size of the mapping up to whole pages.
       long size = disk.size(path);
       if (size < ((VanillaChronicleHash<?, ?, ?, ?>) map).dataStoreSize()) {
-        // To touch memory beyond the end of its file is a fault.
+        // An access to memory beyond the end of the file would be a fault.
         throw new IOException("the file was cut off at " + size + " bytes");
       }
       return new RecordMap(
@@ -137,7 +137,7 @@ public final class RecordMapBuilder {
     }
   }
 
-  /** Loads the classes that an open file needs, which takes longer than to open one. */
+  /** Loads the classes that an open file needs, which takes longer than opening a file. */
   public static void warmUp() throws DamagedEntryException {
     Geometry geometry =
         Geometry.forFileOf(Geometry.MIN_FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
@@ -164,8 +164,8 @@ public final class RecordMapBuilder {
   /**
    * Opens a file.
    *
-   * @param state what is known of it, after {@link FileState#takeOver}
-   * @param damaged counts what is found damaged when segments are repaired
+   * @param state the state of the file, after {@link FileState#takeOver}
+   * @param damaged counts damaged records that are found in repairs
    */
   public static RecordMap open(
       Disk disk, Path path, Geometry geometry, FileState state, LongAdder damaged)
@@ -174,7 +174,7 @@ public final class RecordMapBuilder {
     return map(disk, path, geometry, state, damaged);
   }
 
-  /** Refuses what Chronicle-Map would wait a minute for: a header that was never finished. */
+  /** Rejects an incomplete header, for which Chronicle-Map would wait a minute. */
   private static void checkReady(Disk disk, Path path) throws IOException {
     ByteBuffer word = ByteBuffer.allocate(Integer.BYTES).order(ByteOrder.LITTLE_ENDIAN);
     try (FileChannel channel = disk.open(path, Set.of(StandardOpenOption.READ))) {
@@ -196,12 +196,12 @@ public final class RecordMapBuilder {
         .entries(geometry.entriesPerSegment() * geometry.segments())
         .allowSegmentTiering(false)
         .sparseFile(false)
-        // Our own checksum is checked on each read, not only in recovery.
+        // Our own checksum is verified on each read, not only in a recovery.
         .checksumEntries(false)
-        // Nobody wants the older value; reading it would cost a copy.
+        // The older value is not needed, and returning it would cost a copy.
         .putReturnsNull(true)
         .removeReturnsNull(true)
-        // Gerrit stops the store; a second closer in a shutdown hook would unmap it under readers.
+        // Gerrit stops the store. A shutdown hook would unmap the file while threads still read it.
         .skipCloseOnExitHook(true);
   }
 }

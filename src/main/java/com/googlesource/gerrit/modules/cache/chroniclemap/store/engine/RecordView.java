@@ -17,8 +17,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 import java.util.Arrays;
 
 /**
- * An entry of a Chronicle-Map file where it lies in a copy of its segment: key and record. Used
- * again and again, so that reading a whole file makes no garbage.
+ * A view of a record and its key within a copy of a segment. The view is reused, so that reading a
+ * whole file makes no garbage.
  *
  * <p>For one thread.
  */
@@ -31,14 +31,14 @@ public final class RecordView {
   private int recordAt;
   private int recordLength;
 
-  // Of the number that was read last.
+  // The end of the number that was read last.
   private int numberEnd;
 
   /**
-   * Looks at an entry.
+   * Moves this view to an entry.
    *
-   * @param start of the entry
-   * @param limit end of what was read of the segment
+   * @param start the offset of the entry
+   * @param limit the end of the bytes that were read of the segment
    * @return whether there is a record with the right checksum
    */
   boolean parse(byte[] segment, int start, int limit, int maxRecord) {
@@ -53,7 +53,7 @@ public final class RecordView {
     return Envelope.isValid(bytes, keyAt, keyLength, bytes, recordAt, recordLength);
   }
 
-  /** Reads a length that so many bytes follow; returns -1 if it makes no sense. */
+  /** Reads the length of the bytes that follow it; returns -1 if it is invalid. */
   private int length(int start, int limit, int most) {
     long length = 0;
     for (int i = 0; i < MAX_STOP_BIT_BYTES && start + i < limit; i++) {
@@ -67,12 +67,12 @@ public final class RecordView {
     return -1;
   }
 
-  /** Where the entry ends. */
+  /** The offset at which the entry ends. */
   int end() {
     return recordAt + recordLength;
   }
 
-  /** Bytes of key and record. */
+  /** The bytes of key and record. */
   public int length() {
     return keyLength + recordLength;
   }
@@ -89,22 +89,22 @@ public final class RecordView {
     return keyLength;
   }
 
-  /** A copy of the key as stored. */
+  /** Returns a copy of the stored key. */
   public byte[] storedKey() {
     return Arrays.copyOfRange(bytes, keyAt, keyAt + keyLength);
   }
 
-  /** A copy of the record. */
+  /** Returns a copy of the record. */
   public byte[] record() {
     return Arrays.copyOfRange(bytes, recordAt, recordAt + recordLength);
   }
 
-  /** A copy of the record's payload. */
+  /** Returns a copy of the record's payload. */
   public byte[] payload() {
     return Arrays.copyOfRange(bytes, recordAt + Envelope.HEADER_LENGTH, recordAt + recordLength);
   }
 
-  /** Milliseconds since the epoch at which the value was made. */
+  /** The time at which the value was made, in milliseconds since the epoch. */
   public long created() {
     return Envelope.createdOf(bytes, recordAt);
   }

@@ -21,10 +21,10 @@ import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
 
 /**
  * The headers of a map's segments, with their locks and counts, in plain memory: 64 to 192 bytes
- * each. Chronicle-Map has them in the file, where each reader of a segment writes into them.
+ * each. Chronicle-Map has them in the file, where each reader of a segment would write to them.
  *
- * <p>Source: VanillaChronicleHash and BigSegmentHeader of Chronicle-Map 2026.1, which finds the
- * header of a segment by a public offset from where the file is mapped.
+ * <p>Source: VanillaChronicleHash and BigSegmentHeader of Chronicle-Map 2026.1, where a public
+ * field holds the offset of the headers from the address of the mapping.
  */
 final class SegmentHeaders {
   private static final int ALIGNMENT = 64;
@@ -42,9 +42,9 @@ final class SegmentHeaders {
     this.headerBytes = headerBytes;
   }
 
-  /** Has a map that nobody uses yet find its headers here, with free locks and no entries. */
+  /** Makes a map that is not used yet find its headers here, with free locks and no entries. */
   static SegmentHeaders takeOver(VanillaChronicleHash<?, ?, ?, ?> map) {
-    // They stand before the segments.
+    // The headers are just before the segments.
     long segmentsOffset = map.sizeInBytesWithoutTiers() - map.actualSegments * map.tierSize;
     int headerBytes = (int) ((segmentsOffset - map.segmentHeadersOffset) / map.actualSegments);
     long bytes = (long) map.actualSegments * headerBytes + ALIGNMENT;
@@ -56,27 +56,27 @@ final class SegmentHeaders {
   }
 
   /**
-   * Whether the lock of the whole map is taken, which Chronicle-Map has in the file and takes each
-   * time a segment has no room: a user who was killed then has left it so.
+   * Whether the lock of the whole map is held. It is in the file, and Chronicle-Map takes it each
+   * time a segment has no room. A process that was killed then has left it held.
    */
   static boolean isLocked(VanillaChronicleHash<?, ?, ?, ?> map) {
     return OS.memory().readLong(map.bsAddress() + map.headerSize) != 0;
   }
 
-  /** Frees the lock of a map that nobody uses yet. */
+  /** Frees the lock of a map that is not used yet. */
   static void unlock(VanillaChronicleHash<?, ?, ?, ?> map) {
     OS.memory().writeLong(map.bsAddress() + map.headerSize, 0);
   }
 
-  /** Sets how many entries a segment has; for whoever has it to themselves. */
+  /** Sets the number of entries of a segment, which no other thread may use meanwhile. */
   void setEntries(int segment, int entries) {
     long header = first + (long) segment * headerBytes;
     BigSegmentHeader.INSTANCE.entries(header, entries);
-    // It is looked for from there on.
+    // The search for a free chunk starts there.
     BigSegmentHeader.INSTANCE.lowestPossiblyFreeChunk(header, 0);
   }
 
-  /** Gives the memory back, once the map is closed; to do so again does nothing. */
+  /** Frees the memory, once the map is closed. Further calls do nothing. */
   void free() {
     if (freed.compareAndSet(false, true)) {
       OS.memory().freeMemory(memory, bytes);

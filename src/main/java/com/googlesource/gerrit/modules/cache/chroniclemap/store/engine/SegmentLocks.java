@@ -21,25 +21,25 @@ import net.openhft.chronicle.hash.locks.InterProcessLock;
 import net.openhft.chronicle.map.ExternalMapQueryContext;
 
 /**
- * Takes the locks of a Chronicle-Map file's segments without spinning for long. Who has one may
- * wait for the disk, so nobody waits for it for more than a second.
+ * The locks of a Chronicle-Map file's segments, taken without much spinning. A lock's holder may be
+ * waiting for the disk, so other threads give up after about a second.
  */
 final class SegmentLocks {
   private static final int SPINS = 50;
   private static final long PAUSE_NANOS = 20_000;
   private static final long LOCK_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** How long a writer that waits for readers keeps further ones out, each time it tries. */
+  /** How long each attempt of a writer to get the lock keeps new readers out. */
   private static final long TRY_MICROS = 50;
 
-  /** What one pause counts for at most, however long it really took. */
+  /** The most that one pause counts, however long it took. */
   private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
   private SegmentLocks() {}
 
   /**
-   * Takes the lock of readers. Chronicle-Map would spin for it: where the writer that has the
-   * segment is not running, because all processors are busy, that keeps it from running.
+   * Takes the read lock. Chronicle-Map would spin, and if all processors are busy, that prevents
+   * the writer that holds the lock from running.
    */
   static void lockForRead(ExternalMapQueryContext<byte[], byte[], ?> query) {
     InterProcessLock lock = query.readLock();
@@ -52,7 +52,10 @@ final class SegmentLocks {
     await(lock::tryLock);
   }
 
-  /** Waits for a lock; not by the clock alone: after a pause of the process it is free soon. */
+  /**
+   * Waits for a lock. Long pauses count only in part: after a pause of the whole process, the lock
+   * will be free soon.
+   */
   private static void await(BooleanSupplier tryLock) {
     long waited = 0;
     long before = System.nanoTime();
@@ -67,12 +70,12 @@ final class SegmentLocks {
     }
   }
 
-  /** Takes the lock of the one writer, beside which others still read. */
+  /** Takes the lock that excludes other writers but no readers. */
   static void lockForUpdate(ExternalMapQueryContext<byte[], byte[], ?> query) {
     await(query.updateLock()::tryLock);
   }
 
-  /** Keeps readers out too, once those inside have left. */
+  /** Takes the write lock, once all readers have left the segment. */
   static void lockForWrite(ExternalMapQueryContext<byte[], byte[], ?> query) {
     InterProcessLock lock = query.writeLock();
     boolean[] interrupted = {Thread.interrupted()};

@@ -28,25 +28,24 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Stream;
 
 /**
- * Repairs the segments of a mapped file after a kill or a crash of the machine, each before it is
- * first used: nobody is inside meanwhile, since all look whether it was checked before they enter.
- * Takes one read of the segment: 1 to 2 MB, however large the file.
+ * The mender of a mapped file's segments: repairs each of them before its first use after a kill or
+ * a crash of the machine. No thread uses a segment meanwhile, since each first asks whether it was
+ * checked. A repair reads the whole segment, 1 to 2 MB. If the process is killed during a repair,
+ * the segment still counts as unchecked.
  *
- * <p>Who is killed in the middle of this leaves a segment that still counts as unchecked.
- *
- * <p>Safe for any thread; those that want the same segment wait for each other.
+ * <p>Safe for any thread; threads that need the same segment wait for each other.
  */
 final class SegmentMender {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** So many segments are repaired at a time in the whole process. */
+  /** This many segments are repaired at a time in the whole process. */
   private static final List<Stripe> STRIPES = Stream.generate(Stripe::new).limit(4).toList();
 
-  /** Held while one of its segments is repaired. */
+  /** A lock that is held while one of its segments is repaired. */
   private static final class Stripe {
     private static final byte[] NONE = {};
 
-    /** Heap for a copy of a segment; kept as long as there may be another one. */
+    /** Memory for the copy of a segment; kept until all segments of a file are checked. */
     volatile byte[] room = NONE;
   }
 
@@ -59,7 +58,7 @@ final class SegmentMender {
   private final LongAdder damaged;
 
   /**
-   * Begins with nothing done.
+   * Begins without repairing anything.
    *
    * @param damaged counts slots that led to no valid record
    */
@@ -81,9 +80,9 @@ final class SegmentMender {
   }
 
   /**
-   * Repairs a segment, unless that was done.
+   * Repairs a segment if it is unchecked.
    *
-   * @throws IllegalStateException if the file can't be read or written, or was deleted
+   * @throws IllegalStateException if the file cannot be read or written, or was deleted
    * @throws StoreBusyException if there is too little memory
    */
   void mend(int segment) {
@@ -100,25 +99,25 @@ final class SegmentMender {
           stripe.room = room;
         }
         while (true) {
-          // An interrupt closes the channel that it meets.
+          // An interrupt would close the channel.
           interrupted |= Thread.interrupted();
           try (FileChannel channel =
               disk.open(path, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE))) {
             mend(segment, channel, new SegmentRepair(layout, places, room));
             if (state.unchecked() == 0) {
-              // Another file that needs it has it made again.
+              // If another file needs memory, it is allocated again.
               STRIPES.forEach(each -> each.room = Stripe.NONE);
             }
             return;
           } catch (ClosedByInterruptException e) {
-            // Once more.
+            // Tries again.
           }
         }
       } catch (IOException e) {
-        // It may have been replaced since this thread chose it: the caller knows.
+        // The file may just have been replaced by another one, which only the caller knows.
         throw new IllegalStateException("cannot repair a segment", e);
       } catch (OutOfMemoryError e) {
-        // The file is as it was.
+        // The file has not changed.
         logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.MINUTES).log(
             "no memory to repair a segment of %s", path);
         throw new StoreBusyException();

@@ -21,27 +21,27 @@ import java.nio.channels.FileChannel;
 import java.util.Arrays;
 
 /**
- * Reads the records of a file in use past Chronicle-Map, to check or copy them.
+ * A reader of a file's segments that goes past Chronicle-Map, to check or copy records while the
+ * file is in use.
  *
- * <p>What is in use of a segment is read into a buffer, every length is checked against it, and
- * what comes out has the right checksum over key and record. Locks do not matter; the writer has to
- * wait meanwhile, or a record that moves may be missed or come twice.
+ * <p>It reads the used chunks of a segment into a buffer, checks every length against the buffer,
+ * and passes on only records whose checksum is right. It takes no locks. The writer has to wait
+ * meanwhile, as a record that is moved could be missed or read twice.
  *
- * <p>What it has brought into memory is given back: see {@link BorrowedPages}. For one thread at a
- * time.
+ * <p>Pages that the reader brought into the page cache are given back: see {@link BorrowedPages}.
+ * For one thread at a time.
  */
 public final class SegmentReader implements AutoCloseable {
-  /** Bytes that are read at once: the runtime reads by way of a buffer of that size. */
+  /** Bytes that are read at a time: the Java runtime copies them through a buffer of this size. */
   private static final int MOST = 256 << 10;
 
-  /** So many unused chunks are read rather than left out: to read twice takes longer. */
+  /** Up to this many unused chunks are read too, as that is faster than two reads. */
   private static final int MOST_UNUSED = 256;
 
-  /** What records are handed to. */
+  /** The receiver of records. */
   public interface Sink {
     /**
-     * Takes a record whose checksum is right and that is not invalidated. The same key may come
-     * twice, with the same record.
+     * Takes a record that has the right checksum and is not invalidated. A record may come twice.
      *
      * @param record valid during the call only
      */
@@ -58,8 +58,8 @@ public final class SegmentReader implements AutoCloseable {
   /**
    * Prepares to read.
    *
-   * @param channel stays the caller's
-   * @param pages is closed with it
+   * @param channel is not closed by this reader
+   * @param pages is closed with this reader
    */
   SegmentReader(FileChannel channel, FileLayout layout, BorrowedPages pages) {
     this.channel = channel;
@@ -69,10 +69,7 @@ public final class SegmentReader implements AutoCloseable {
     this.buffer = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
   }
 
-  /**
-   * Reads a segment, or what of it is in use: of one that is empty its slots. Returns how many
-   * slots led to no valid record.
-   */
+  /** Reads a segment as far as it is used; returns how many slots led to no valid record. */
   public long read(int segment, Sink sink) throws IOException {
     long offset = layout.segmentsOffset() + (long) segment * layout.segmentBytes();
     pages.reading(offset, layout.segmentBytes());
@@ -91,7 +88,7 @@ public final class SegmentReader implements AutoCloseable {
         last = next;
       }
       int start = layout.startOf(chunk);
-      // Or else what was read of another segment would be there, with the right checksum.
+      // Otherwise the buffer would still have records of another segment, with the right checksum.
       Arrays.fill(bytes, end, start, (byte) 0);
       end = layout.startOf(last + 1);
       read(offset, start, end);
@@ -101,15 +98,12 @@ public final class SegmentReader implements AutoCloseable {
     buffer.clear();
   }
 
-  /**
-   * Gives back what of the memory was taken for what was read: see {@link BorrowedPages}. To be
-   * called after each segment, better without a lock that others wait for.
-   */
+  /** See {@link BorrowedPages}; to be called after each segment, without locks that others need. */
   public void giveBack() {
     pages.giveBack();
   }
 
-  /** Whoever reads no more closes it. For any thread. */
+  /** To be called when nothing more is read. For any thread. */
   @Override
   public void close() {
     pages.close();
@@ -122,7 +116,7 @@ public final class SegmentReader implements AutoCloseable {
     }
   }
 
-  /** The first chunk from this one on that is in use, or the number of chunks. */
+  /** The first used chunk from this one on; the number of chunks if there is none. */
   private int nextUsed(int chunk) {
     int words = layout.freeListBytes() / Long.BYTES;
     for (int word = chunk >>> 6; word < words; word++) {

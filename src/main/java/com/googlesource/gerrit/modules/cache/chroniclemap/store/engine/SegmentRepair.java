@@ -21,13 +21,14 @@ import java.nio.channels.FileChannel;
 import java.util.Arrays;
 
 /**
- * Repairs a copy of one segment whose last user died: what its slots lead to is kept if it is
- * valid, and slots, bit set and count are made to fit that. The entries stay where they are.
+ * The repair of one segment after a kill or a crash of the machine, on a copy of the segment. Keeps
+ * the slots that lead to valid records, and makes slots, bit set and counts fit these. Entries are
+ * not moved.
  *
- * <p>A user who dies in the middle of a change leaves a slot whose record is half written, an entry
- * in two slots while others move up, or chunks that are taken for nothing. A crash of the machine
- * may leave any mixture of older and newer pages; of entries that do not fit together then, none is
- * trusted, and the segment is emptied. Nothing of it is trusted to be right.
+ * <p>A process that is killed during a change may leave a slot whose record is half written, an
+ * entry in two slots while entries are moved up, or chunks in use without an entry. A crash of the
+ * machine may leave any mixture of older and newer pages. If entries contradict each other, none of
+ * them is trusted and the segment is emptied. No byte of the segment is assumed to be right.
  *
  * <p>For one thread.
  */
@@ -48,9 +49,9 @@ final class SegmentRepair {
   private boolean slotsChange;
 
   /**
-   * Prepares for a segment.
+   * Prepares a repair.
    *
-   * @param room for the copy: as many bytes as a segment has, or more
+   * @param room memory for the copy, at least as long as a segment
    */
   SegmentRepair(FileLayout layout, KeyPlaces places, byte[] room) {
     this.layout = layout;
@@ -63,7 +64,7 @@ final class SegmentRepair {
   }
 
   /**
-   * Repairs a segment of a file and notes what it holds.
+   * Repairs a segment of a file and notes its counts.
    *
    * @param channel of the file, for reading and writing
    */
@@ -75,7 +76,7 @@ final class SegmentRepair {
     }
     if (run(index)) {
       state.beforeWrite();
-      // What comes after the index of the segment is as it was.
+      // The chunks have not changed.
       segment.clear().limit(layout.freeListOffset() + layout.freeListBytes());
       long at = offset;
       while (segment.hasRemaining()) {
@@ -86,12 +87,12 @@ final class SegmentRepair {
     state.checked(index, entries, values, recordBytes);
   }
 
-  /** Slots of the segment that led to no valid record. */
+  /** The number of slots that led to no valid record. */
   int damaged() {
     return damaged;
   }
 
-  /** Repairs the copy of the segment; returns whether its index has changed. */
+  /** Repairs the copy of the segment; returns whether anything but the chunks was changed. */
   private boolean run(int index) {
     int taken = 0;
     for (int at = 0; at < slots.capacity(); at += layout.slotBytes()) {
@@ -129,15 +130,15 @@ final class SegmentRepair {
   }
 
   private enum Taken {
-    /** The slot leads to a record that counts. */
+    /** The slot leads to a valid record and is kept. */
     KEPT,
-    /** It does not. */
+    /** The slot leads to no record to keep, and is dropped. */
     LEFT,
-    /** It leads to one that can't be beside those that were kept. */
+    /** The record contradicts those that were kept. */
     CONFLICT
   }
 
-  /** Takes a slot over if it leads to a record that counts. */
+  /** Keeps a slot if its record is valid and not invalidated. */
   private Taken take(long slot, int index) {
     long chunk = layout.chunkOf(slot);
     if (chunk >= layout.chunks()
@@ -154,10 +155,10 @@ final class SegmentRepair {
     int at = home(slot);
     for (long there = layout.slot(slots, at); there != 0; there = layout.slot(slots, at)) {
       if (there == slot) {
-        return Taken.LEFT; // it was being moved
+        return Taken.LEFT; // a duplicate, as the slot was being moved
       }
       if (layout.keyOf(there) == layout.keyOf(slot) && isSameKey(there)) {
-        return Taken.CONFLICT; // the key stands twice
+        return Taken.CONFLICT; // two records of one key
       }
       at = (at + step) & (slots.capacity() - 1);
     }
@@ -203,17 +204,17 @@ final class SegmentRepair {
             other.keyAt() + other.keyLength());
   }
 
-  /** Notes the chunks of an entry as used; returns false if they can't be. */
+  /** Marks the chunks of an entry as used; returns false if that is impossible. */
   private boolean takeChunks(long chunk, int length) {
     long end = chunk + (length + layout.chunkBytes() - 1) / layout.chunkBytes();
     if (end > layout.chunks()) {
-      return false; // it leaves the segment
+      return false; // beyond the end of the segment
     }
     for (long i = chunk; i < end; i++) {
       int word = (int) (i >>> 6);
       long bit = 1L << i;
       if ((used[word] & bit) != 0) {
-        return false; // another one's
+        return false; // used by another entry
       }
       used[word] |= bit;
     }
@@ -224,11 +225,14 @@ final class SegmentRepair {
     return (int) (layout.keyOf(slot) & (layout.slots() - 1)) * layout.slotBytes();
   }
 
-  /** Whether from where a key is looked for first to its slot no slot of the segment is free. */
+  /**
+   * Whether all keys are found in the segment's slots: a search begins at the key's home slot and
+   * ends at the first free slot.
+   */
   private boolean allReachable() {
     int step = layout.slotBytes();
     int mask = slots.capacity() - 1;
-    // The slots of a run that goes on from the last to the first are met in the second round.
+    // Two rounds, so that runs of slots that continue from the last to the first are seen whole.
     int free = -1;
     for (int i = 0; i < 2 * layout.slots(); i++) {
       int at = (i * step) & mask;
@@ -242,7 +246,7 @@ final class SegmentRepair {
     return true;
   }
 
-  /** Those of a segment's first and only tier are zero. */
+  /** Zeroes the counters, as they are in a segment of only one tier. */
   private boolean writeCounters() {
     boolean changed = false;
     for (int at = layout.countersOffset(); at < layout.freeListOffset(); at += Long.BYTES) {

@@ -14,7 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
-/** A lock within a file was not free in time: its holder waits for the disk, most likely. */
+/** Thrown if a lock of the file or memory for a repair is not available now, but may be soon. */
 public final class StoreBusyException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

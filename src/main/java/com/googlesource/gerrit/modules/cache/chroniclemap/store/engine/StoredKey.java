@@ -17,8 +17,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 import java.util.Arrays;
 
 /**
- * The keys as they stand in the file. The last byte says what the record is, so that no key a cache
- * chooses can be taken for a part of another key's value:
+ * The keys as stored in the file. The last byte tells what the record is, so that no key of a cache
+ * can be taken for that of a part of another key's value:
  *
  * <pre>
  *   value or head   key 00
@@ -50,22 +50,22 @@ public final class StoredKey {
     return isPart(storedKey, 0, storedKey.length);
   }
 
-  /** As {@link #isPart(byte[])}, of a key that stands among other bytes. */
+  /** The same as {@link #isPart(byte[])} for a key within other bytes. */
   public static boolean isPart(byte[] bytes, int offset, int length) {
     return length >= PART_SUFFIX_LENGTH && bytes[offset + length - 1] == PART_MARK;
   }
 
-  /** The key whose value {@code storedKey} is, or is a part of. */
+  /** The key to whose value the record belongs. */
   public static byte[] keyOf(byte[] storedKey) {
     return Arrays.copyOf(storedKey, keyLength(storedKey));
   }
 
-  /** Bytes of the key with which {@code storedKey} begins. */
+  /** The length of the key at the beginning of {@code storedKey}, in bytes. */
   public static int keyLength(byte[] storedKey) {
     return storedKey.length - (isPart(storedKey) ? PART_SUFFIX_LENGTH : 1);
   }
 
-  /** The id of the value that a part belongs to. */
+  /** The id of the part's value. */
   public static long partId(byte[] storedKey) {
     return (long) Envelope.LONG.get(storedKey, storedKey.length - PART_SUFFIX_LENGTH);
   }

@@ -15,11 +15,11 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
 /**
- * A record read from a file, its checksum found right, or a value put together from several. The
- * payload belongs to the reader.
+ * A stored value: a record whose checksum is right, or a value that was joined from its parts. The
+ * payload belongs to the caller.
  */
 public record StoredValue(int kind, long created, byte[] payload) {
-  /** Stands for a record that is invalidated. */
+  /** Stands for an invalidated record. */
   static final StoredValue INVALIDATED = new StoredValue(-1, 0, new byte[0]);
 
   public boolean isInvalidated() {

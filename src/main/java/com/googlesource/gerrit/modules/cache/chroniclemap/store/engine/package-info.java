@@ -13,17 +13,17 @@
 // limitations under the License.
 
 /**
- * One file of records: byte strings under keys, in Chronicle-Map's format, with what is known of it
- * beside. The only package that knows Chronicle-Map.
+ * One file of records in Chronicle-Map's format, with its state in a second file. Only this package
+ * knows Chronicle-Map.
  *
- * <p>The face of it is {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap}, made and opened by
- * {@link com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder}. What
- * stands in a record is in {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope}, what may be done with
- * a file after a kill or a crash in {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState}; {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileLayout} and those that use it
- * read Chronicle-Map's own format.
+ * <p>The entry point is {@link
+ * com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap}, which {@link
+ * com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder} creates and
+ * opens. {@link com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope} defines
+ * the format of a record. {@link
+ * com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState} tells what may be used
+ * after a kill or a crash. {@link
+ * com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileLayout} describes
+ * Chronicle-Map's own format to the classes that read it directly.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;

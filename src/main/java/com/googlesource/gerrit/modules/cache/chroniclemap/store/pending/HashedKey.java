@@ -16,7 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.pending;
 
 import java.util.Arrays;
 
-/** A key with the hash by which it is found in {@link PendingWrites} and {@link Tickets}. */
+/** A key with its hash, by which {@link PendingWrites} and {@link Tickets} find it. */
 public final class HashedKey {
   public final byte[] bytes;
   public final int hash;

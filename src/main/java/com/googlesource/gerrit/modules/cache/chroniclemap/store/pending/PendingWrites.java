@@ -20,8 +20,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiFunction;
 
 /**
- * What was put and is not in the file yet, by key: the newest write of a key replaces an older one,
- * so the queue holds at most one write of each key. Reads look here first.
+ * The queued writes of a store, by key. A newer write of a key replaces the older one, so the queue
+ * holds at most one write of each key. Reads look here before they look into the file.
  *
  * <p>Safe for any thread.
  */
@@ -29,17 +29,17 @@ public final class PendingWrites {
   private static final long BYTES_PER_WRITE = 128;
 
   /**
-   * Room for so many that changes of two keys, which may write to the file, seldom wait for each
-   * other in one bin: a map without entries would have 16 bins.
+   * Initial capacity: in so many bins, changes of two keys seldom wait for each other. They would
+   * in the default 16 bins, as a change may write to the file.
    */
   private static final int ROOM = 512;
 
-  /** Heap that the queued writes of all stores may take; beyond it, putters write themselves. */
+  /** Heap for the queued writes of all stores; beyond that, callers write to the file. */
   private static final long MAX_BYTES_OF_ALL = 16 << 20;
 
   /**
-   * Heap that the queued writes of each store may take, whatever those of the others take: a store
-   * that waits for its file to grow must not hold up the others.
+   * Heap for the queued writes of each store, however much the others use: a store that waits for
+   * its file to grow must not hold up the others.
    */
   private static final long MIN_BYTES = 256 << 10;
 
@@ -50,8 +50,8 @@ public final class PendingWrites {
   private final AtomicLong bytes = new AtomicLong();
 
   /**
-   * Writes there are, or more: counted before one can be found, uncounted after it can't be any
-   * more. The map's own size may say 0 for a moment while there is one.
+   * An upper bound of the number of writes: raised before a write can be found, lowered after it
+   * was removed. The map itself may briefly report a size of 0 while it holds a write.
    */
   private final AtomicInteger count = new AtomicInteger();
 
@@ -65,7 +65,7 @@ public final class PendingWrites {
     return count.get();
   }
 
-  /** Bytes of heap that the waiting writes keep, about. */
+  /** Approximate bytes of heap that the queued writes use. */
   public long bytes() {
     return bytes.get();
   }
@@ -74,7 +74,7 @@ public final class PendingWrites {
     return writes.get(key);
   }
 
-  /** Whether more may be queued. */
+  /** Whether more writes may be queued. */
   public boolean hasRoom() {
     return bytes() < MIN_BYTES || ALL.get() < MAX_BYTES_OF_ALL;
   }
@@ -84,9 +84,9 @@ public final class PendingWrites {
   }
 
   /**
-   * Sets or removes the write of a key. {@code change} gets the present one or null, and runs as
-   * one step with respect to other changes of the key. It may look at the file and write to it, but
-   * must not take a store's writer lock: that one goes first.
+   * Sets or removes the queued write of a key. {@code change} gets the present write or null, and
+   * runs atomically with respect to other changes of the key. It may read and write the file, but
+   * must not take a store's writer lock, which has to be taken first.
    */
   public void change(HashedKey key, BiFunction<HashedKey, PendingWrite, PendingWrite> change) {
     boolean[] removed = new boolean[1];
@@ -110,12 +110,12 @@ public final class PendingWrites {
       count.decrementAndGet();
     }
     if (queued != null && closed) {
-      // close() may have looked at this key before.
+      // close() may have passed this key before the write was queued.
       change(key, (k, before) -> null);
     }
   }
 
-  /** Returns when no change of the key is under way that was when this was called. */
+  /** Waits for the changes of a key that are under way. */
   public void await(HashedKey key) {
     change(key, (k, before) -> before);
   }
@@ -126,7 +126,7 @@ public final class PendingWrites {
     }
   }
 
-  /** Drops what is queued now or later: nobody writes it, and its room belongs to other stores. */
+  /** Drops all queued writes, now and later, and frees their share of the heap for other stores. */
   public void close() {
     closed = true;
     clear();

@@ -18,18 +18,18 @@ import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * Tells whether a key was written or invalidated since somebody began to compute its value.
+ * Tickets, which tell whether a key was put or invalidated while a thread computed its value.
  *
  * <p>A key hashes to one of {@value #STRIPES} counters. A ticket is the number of the counter
- * (upper 16 bits) and its count (lower 48 bits). Each change of a key counts its counter up, which
- * ends all tickets of that counter: a loader that began before an invalidation can't bring the old
- * value back. Tickets of other keys with the same counter end too: a value that was computed and
- * still waits then goes, with the older one of its key.
+ * (upper 16 bits) and its count (lower 48 bits). Each change of a key increments the counter, which
+ * ends all its tickets: a loader that began before an invalidation cannot bring the old value back.
+ * The tickets of other keys with the same counter end too. If a computed value of such a key is
+ * still queued, it is dropped together with the older value of its key.
  *
- * <p>A ticket taken in the middle of a change, by someone who then still reads the old value, must
- * not outlive the change, nor be good for a moment of it. So a change either ends the tickets when
- * it can be seen, under a lock that keeps such a ticket from being used; or it is between {@link
- * #begin} and {@link #end}, and no ticket that is taken there is good.
+ * <p>A thread may take a ticket in the middle of a change and still read the old value. Such a
+ * ticket must never be current, neither during the change nor after. Therefore a change either ends
+ * the tickets when its result becomes visible, under a lock that prevents the use of such a ticket;
+ * or it is between {@link #begin} and {@link #end}, where no ticket that is taken is current.
  *
  * <p>Safe for any thread.
  */
@@ -40,14 +40,15 @@ public final class Tickets {
 
   private final AtomicLongArray counts = new AtomicLongArray(STRIPES);
 
-  /** Changes that have begun and not ended. */
+  /** The number of changes under way, by counter. */
   private final AtomicIntegerArray changing = new AtomicIntegerArray(STRIPES);
 
-  /** Returns a ticket that is good until the key is changed; while it is being changed, none is. */
+  /** Returns a ticket that is current until the key is changed; during a change, none is. */
   public long current(int hash) {
     int stripe = stripe(hash);
     long count = counts.get(stripe);
-    // In this order: if the change is over here, what it wrote is read after this.
+    // The count is read first. If no change is under way after that, the caller will read what the
+    // counted changes wrote.
     return ticket(stripe, changing.get(stripe) == 0 ? count : count - 1);
   }
 
@@ -55,7 +56,7 @@ public final class Tickets {
     return (counts.get((int) (ticket >>> COUNT_BITS)) & COUNT_MASK) == (ticket & COUNT_MASK);
   }
 
-  /** Ends the tickets of a key; returns the new current one. */
+  /** Ends the tickets of a key and returns a new one. */
   public long advance(int hash) {
     int stripe = stripe(hash);
     return ticket(stripe, counts.incrementAndGet(stripe));
@@ -64,7 +65,7 @@ public final class Tickets {
   /**
    * Begins a change of a key.
    *
-   * @return a ticket that is good until the key is changed again
+   * @return a ticket that is current until the key is changed again
    */
   public long begin(int hash) {
     changing.incrementAndGet(stripe(hash));
@@ -72,9 +73,9 @@ public final class Tickets {
   }
 
   /**
-   * Ends a change: it can be seen.
+   * Ends a change, whose result is visible by now.
    *
-   * @param ticket what {@link #begin} returned
+   * @param ticket the return value of {@link #begin}
    */
   public void end(long ticket) {
     changing.decrementAndGet((int) (ticket >>> COUNT_BITS));

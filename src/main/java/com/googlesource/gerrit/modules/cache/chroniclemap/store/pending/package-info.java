@@ -12,5 +12,5 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-/** What was changed and is not in the file yet, and what that makes of values still computed. */
+/** Queued writes, and the tickets that tell whether a computed value is still current. */
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.pending;

@@ -20,42 +20,43 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Chooses what leaves a segment that is full: the records of least use, until a share of the
+ * The eviction policy of a full segment: chooses the least useful records until a share of the
  * segment is free.
  *
- * <p>What goes first: what was asked for least often lately, and of equals the oldest. The newest
- * tenth stays whatever its frequency: it had no time to be asked for. When a record was last read
- * is not known, so that reads have nothing to write; that costs at most half a point of the hit
- * ratio. Chosen by simulation, beside LRU and the best policies known: {@code bin/bench hitratio}.
+ * <p>Records whose keys were least often read lately are evicted first, and the oldest first among
+ * equals. The newest tenth is evicted last whatever its frequency, because it had no time to be
+ * read. The time of the last read is not kept, so that reads write nothing; this costs at most half
+ * a percentage point of the hit ratio. The policy was chosen by simulation, against LRU and the
+ * best known policies: {@code bin/bench hitratio}.
  *
- * <p>No list of keys is kept anywhere: how old a record is stands in the record itself, how often
- * it was asked for in {@link Usage}. One pass over the segment collects what each record is worth,
- * a second one the keys of those that go. Both take about a tenth of a microsecond a record; as a
- * share of the segment is freed at a time, a put pays for about eight records.
+ * <p>There is no list of keys: the age of a record is in the record, its frequency in {@link
+ * Usage}. A first pass over the segment collects the worth of each record, a second pass the keys
+ * of the victims. The two passes together take about a tenth of a microsecond a record. As a share
+ * of the segment is freed at a time, each put pays for about eight records.
  *
  * <p>For the holder of the store's writer lock.
  */
 final class Eviction {
-  /** Records of a segment that are looked at, at most. */
+  /** The first 2 to the power of this many records of a segment are considered. */
   private static final int INDEX_BITS = 20;
 
   private static final long INDEX_MASK = (1L << INDEX_BITS) - 1;
 
-  /** Bits for an age in milliseconds: nine years. */
+  /** Bits of an age in milliseconds: enough for nearly nine years. */
   private static final int AGE_BITS = 38;
 
   private static final long MAX_AGE = (1L << AGE_BITS) - 1;
 
-  /** One record in so many is young. */
+  /** The newest of this many records counts as young. */
   private static final int YOUNG_SHARE = 10;
 
   private final RecordMap map;
   private final Usage usage;
 
-  /** In place of a frequency. */
+  /** Stands for the frequency of a record that must not be evicted. */
   private static final int MUST_STAY = -1;
 
-  /** Of each record of the segment, in the order of the pass. */
+  /** The ages of the segment's records, in the order of the pass, as are the two arrays below. */
   private long[] ages = new long[256];
 
   private int[] frequencies = new int[256];
@@ -67,17 +68,17 @@ final class Eviction {
     this.usage = usage;
   }
 
-  /** Says of a record whether it must stay. */
+  /** Tells whether a record must not be evicted. */
   interface Keep {
     boolean mustStay(byte[] storedKey);
   }
 
   /**
-   * The keys of the records that should go.
+   * Returns the keys of the records to evict.
    *
-   * @param share of the bytes of the segment's records that should be freed, above 0
-   * @param records in the whole file
-   * @return empty if nothing can go
+   * @param share how much of the bytes of the segment's records should be freed; above 0
+   * @param records the number of records in the whole file
+   * @return empty if nothing can be evicted
    */
   List<byte[]> victims(int segment, double share, long records, Keep keep) {
     usage.count(records);
@@ -127,7 +128,7 @@ final class Eviction {
     long[] sorted = Arrays.copyOf(ages, count);
     Arrays.sort(sorted);
     long young = sorted[count / YOUNG_SHARE];
-    // The worth of each record and, in the low bits, its place in the order of the pass.
+    // The worth of each record, with its index in the order of the pass in the low bits.
     long[] ranks = new long[count];
     long total = 0;
     for (int i = 0; i < count; i++) {
@@ -145,7 +146,7 @@ final class Eviction {
     return goes;
   }
 
-  /** Less than 2 to the power of 43. */
+  /** Returns less than 2 to the power of 43, which leaves room for the index in a long. */
   private long worth(int index, long young) {
     if (frequencies[index] == MUST_STAY) {
       return (1L << 43) - 1;

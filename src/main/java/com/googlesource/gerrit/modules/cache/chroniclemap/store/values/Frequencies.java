@@ -21,25 +21,24 @@ import java.util.Optional;
 import java.util.zip.CRC32C;
 
 /**
- * How often a key was asked for lately, about: a Count-Min sketch of counters of 4 bits, 16 for
- * each value that the store holds or up to twice that, in one off-heap buffer.
+ * Approximate frequencies of keys: how often each was read lately. A Count-Min sketch of 4-bit
+ * counters in one off-heap buffer, with 16 to 32 counters for each value that the store holds.
  *
- * <p>The three counters of a key are in one block of 64 bytes, so that a look at them touches one
- * line of the processor's cache. Only the smallest of them are raised, which keeps rare keys from
- * looking frequent. Each slice of 4 KB forgets by itself: it halves its counters when it holds too
- * many requests, so that what was asked for long ago counts less and less.
+ * <p>The three counters of a key are in one block of 64 bytes, so that reading them touches one
+ * cache line of the processor. Only the smallest of them are incremented, which keeps rare keys
+ * from looking frequent. Each slice of 4 KB halves its counters on its own when it holds too many
+ * requests, so that older requests count less and less.
  *
  * <p>Sources: Cormode and Muthukrishnan, "An improved data stream summary: the count-min sketch and
  * its applications" (2005); Estan and Varghese, "New directions in traffic measurement and
- * accounting" (2002) for raising the smallest only; Einziger, Friedman and Manes, "TinyLFU: a
- * highly efficient cache admission policy" (2017) for halving. The sizes were chosen by simulation:
- * {@code bin/bench hitratio}.
+ * accounting" (2002) for incrementing only the smallest counters; Einziger, Friedman and Manes,
+ * "TinyLFU: a highly efficient cache admission policy" (2017) for halving. The sizes were chosen by
+ * simulation: {@code bin/bench hitratio}.
  *
- * <p>Safe for any thread. Threads that count at the same time may lose a count; nothing depends on
- * it.
+ * <p>Safe for any thread. Of two concurrent increments one may be lost, which does no harm.
  */
 final class Frequencies {
-  /** The largest frequency: what a counter can hold. */
+  /** The largest frequency, which is the maximum of a counter. */
   static final int MOST = 15;
 
   private static final int BYTES_PER_ENTRY = 8;
@@ -49,10 +48,10 @@ final class Frequencies {
   private static final int SLICE_BYTES = BLOCKS_PER_SLICE * BLOCK_BYTES;
   private static final int WORDS_PER_SLICE = SLICE_BYTES / Long.BYTES;
 
-  /** Off-heap memory that one store may take for this. */
+  /** Most bytes of off-heap memory for the counters of one store. */
   private static final long MAX_BYTES = 256 << 20;
 
-  /** Requests that a slice holds at most: 12 for each of the values it is there for. */
+  /** The requests at which a slice is halved: 12 for each value that it is meant for. */
   private static final int REQUESTS_PER_SLICE = 12 * SLICE_BYTES / BYTES_PER_ENTRY;
 
   private static final long HALF_OF_EACH = 0x7777_7777_7777_7777L;
@@ -60,12 +59,12 @@ final class Frequencies {
   private static final int MAGIC = 0x3153_5543;
   private static final int SAVED_HEADER_BYTES = 20;
 
-  /** The most that can have been saved. */
+  /** The largest size of saved frequencies, in bytes. */
   static final long MAX_SAVED_BYTES = SAVED_HEADER_BYTES + MAX_BYTES;
 
   private final ByteBuffer bytes;
 
-  /** Of 16 counters each. */
+  /** The same memory in words of 16 counters. */
   private final LongBuffer words;
 
   private final int[] requests;
@@ -79,18 +78,20 @@ final class Frequencies {
     requests = new int[slices];
   }
 
-  /** Begins with zeros, for a store of so many values. */
+  /** Makes counters that are all zero, for a store of this many values. */
   static Frequencies forEntries(long entries) {
     long bytes = Math.clamp(entries * BYTES_PER_ENTRY, SLICE_BYTES, MAX_BYTES);
     return new Frequencies((int) (Long.highestOneBit(2 * bytes - 1) / SLICE_BYTES), entries);
   }
 
-  /** What these would be, about, had they been made for so many values. */
+  /** Returns approximately what these frequencies would be if made for another number of values. */
   Frequencies resized(long newEntries) {
     return resizedInto(forEntries(newEntries));
   }
 
-  /** Two blocks of a larger one are one block of a smaller one: both have the same keys. */
+  /**
+   * Two adjacent blocks become one block in a buffer of half the size, as they hold the same keys.
+   */
   private Frequencies resizedInto(Frequencies other) {
     int mine = requests.length * BLOCKS_PER_SLICE;
     int others = other.requests.length * BLOCKS_PER_SLICE;
@@ -114,7 +115,7 @@ final class Frequencies {
     return result;
   }
 
-  /** About how many requests each slice holds, from its counters: each raises up to three. */
+  /** Estimates the requests of each slice from its counters: a request increments up to three. */
   private void countRequests() {
     for (int slice = 0; slice < requests.length; slice++) {
       int sum = 0;
@@ -129,8 +130,9 @@ final class Frequencies {
   }
 
   /**
-   * Bytes from which {@link #load} makes these again, less finely where they would be more than so
-   * many: magic (4), slices (4), values it was made for (8), CRC32C of what follows (4), counters.
+   * Encodes these frequencies for {@link #load}, with fewer counters if they would exceed the
+   * limit. The format, little endian: magic (4), number of slices (4), values that the frequencies
+   * were made for (8), CRC32C of the counters (4), counters. At least one slice is saved.
    */
   ByteBuffer save(long maxBytes) {
     Frequencies saved = this;
@@ -145,7 +147,7 @@ final class Frequencies {
             .putLong(entries)
             .putInt(0)
             .put(saved.bytes.duplicate().clear());
-    // Over what was written: others may count meanwhile.
+    // The checksum is of the copy, since other threads may count meanwhile.
     out.putInt(SAVED_HEADER_BYTES - Integer.BYTES, checksum(out));
     return out.flip();
   }
@@ -156,7 +158,7 @@ final class Frequencies {
     return (int) crc.getValue();
   }
 
-  /** Makes what was saved again; empty if the bytes are nothing of the kind. */
+  /** Decodes saved frequencies. Empty if the bytes are not in the format of {@link #save}. */
   static Optional<Frequencies> load(ByteBuffer saved) {
     ByteBuffer in = saved.order(ByteOrder.LITTLE_ENDIAN);
     if (in.capacity() < SAVED_HEADER_BYTES + SLICE_BYTES || in.getInt(0) != MAGIC) {
@@ -178,12 +180,12 @@ final class Frequencies {
         forEntries(entries).requests.length == slices ? loaded : loaded.resized(entries));
   }
 
-  /** The number of values it was made for. */
+  /** The number of values that these frequencies were made for. */
   long entries() {
     return entries;
   }
 
-  /** From 0 to {@link #MOST}. */
+  /** The frequency of a key, from 0 to {@link #MOST}. */
   int of(long hash) {
     int smallest = MOST;
     for (int row = 0; row < ROWS; row++) {
@@ -221,7 +223,8 @@ final class Frequencies {
     return (int) (words.get(word(hash, row)) >>> shift(hash, row)) & MOST;
   }
 
-  // The upper 32 bits of the hash choose the block, and 7 of the others a counter for each row.
+  // The upper 32 bits of a hash choose the block. For each row, 7 of the lower bits choose a
+  // counter within the block.
 
   private int block(long hash) {
     long blocks = (long) requests.length * BLOCKS_PER_SLICE;
@@ -237,16 +240,16 @@ final class Frequencies {
   }
 
   /**
-   * The hash by which a key is counted.
+   * Hashes a key.
    *
-   * @param length bytes of {@code bytes} that are the key
+   * @param length the length of the key, which is at the beginning of {@code bytes}
    */
   static long hash(byte[] bytes, int length) {
     long hash = length;
     for (int i = 0; i < length; i++) {
       hash = hash * 0x100000001B3L + bytes[i];
     }
-    // The end of MurmurHash3 by Austin Appleby, which is in the public domain.
+    // The finalizer of MurmurHash3 by Austin Appleby, which is in the public domain.
     hash = (hash ^ (hash >>> 33)) * 0xff51afd7ed558ccdL;
     hash = (hash ^ (hash >>> 33)) * 0xc4ceb9fe1a85ec53L;
     return hash ^ (hash >>> 33);

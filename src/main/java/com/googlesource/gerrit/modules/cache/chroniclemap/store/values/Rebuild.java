@@ -28,8 +28,8 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongPredicate;
 
 /**
- * The step from one file to the one that takes its place: each segment is copied, while both are
- * read and each write goes to both.
+ * The rebuild of a file: copies its values, segment by segment, into a new file that will replace
+ * the old one. Meanwhile reads look into both files, and each write goes to both.
  *
  * <p>For the holder of the store's writer lock.
  */
@@ -39,14 +39,14 @@ public final class Rebuild implements AutoCloseable {
   private final SegmentReader reader;
   private final LongAdder damaged;
 
-  /** What is still to be copied, about. */
+  /** Approximate bytes that are not copied yet. */
   private long bytesToCopy;
 
   /**
    * Begins to copy.
    *
-   * @param sourcePath the name that the source's file has by now
-   * @param damaged counts records that are found damaged
+   * @param sourcePath the current name of the old file
+   * @param damaged counts the damaged records that are found
    */
   public Rebuild(ValueTable source, Path sourcePath, ValueTable target, LongAdder damaged) {
     this.source = source;
@@ -57,13 +57,13 @@ public final class Rebuild implements AutoCloseable {
   }
 
   /**
-   * Stores a value in both files; returns false if there was no room in the new one.
+   * Stores a value in both files; returns false if the new file has no room for it.
    *
-   * @param evict whether values of less use may go to make room
+   * @param evict whether less useful values may be evicted to make room
    */
   public boolean put(byte[] key, byte[] value, long created, boolean evict) {
     if (!evict && !target.hasRoomFor(bytesToCopy + value.length)) {
-      // Or else what is still to be copied would have to go for it.
+      // The room is reserved for values that are not copied yet, which would be evicted otherwise.
       if (source.invalidatesOldValues() && (source.contains(key) || target.contains(key))) {
         source.invalidate(key);
         target.invalidate(key);
@@ -71,12 +71,12 @@ public final class Rebuild implements AutoCloseable {
       }
       return false;
     }
-    // The old file may be full; whether the value is in the next one is what counts.
+    // The old file may be full. Only the result for the new file matters.
     var unused = source.put(key, value, created, /* evict= */ false);
     return target.put(key, value, created, evict);
   }
 
-  /** As {@link FileState#noteChange}, in both files. */
+  /** Calls {@link FileState#noteChange} for both files. */
   public void noteChange() throws IOException {
     source.map().state().noteChange();
     target.map().state().noteChange();
@@ -89,12 +89,12 @@ public final class Rebuild implements AutoCloseable {
   }
 
   /**
-   * Copies the values of one segment, but for those that are there already: they are newer. A split
-   * value is copied with its head, wherever its parts are. Where there is no room, values of less
-   * use go.
+   * Copies the values of one segment, except for those that the new file already has, which are
+   * newer. A split value is copied with its head, wherever its parts are. If there is no room, less
+   * useful values are evicted.
    *
-   * @param isTooOld tells from when a value was made whether it is left out
-   * @return how many values did not fit
+   * @param isTooOld tells by the creation time of a value whether to leave the value out
+   * @return how many values could not be copied
    */
   public long copySegment(int segment, LongPredicate isTooOld) throws IOException {
     source.map().check(segment);
@@ -128,20 +128,23 @@ public final class Rebuild implements AutoCloseable {
     return lost[0];
   }
 
-  /** After each segment; without the lock. See {@link SegmentReader#giveBack}. */
+  /**
+   * See {@link SegmentReader#giveBack}; to be called after each segment, without the writer lock.
+   */
   public void giveBack() {
     reader.giveBack();
   }
 
-  /** Whoever copies no more closes it. */
+  /** To be called when nothing more is copied. */
   @Override
   public void close() {
     reader.close();
   }
 
   /**
-   * Has the system make the pages that the records of a segment will go to. The numbers of segments
-   * are powers of two, and the lowest bits of a key's hash say which it is.
+   * Has the system create the pages to which the records of a segment will be copied. As numbers of
+   * segments are powers of two, and the lowest bits of a key's hash choose the segment, the records
+   * go to a few known segments.
    */
   private void makeRoom(int segment) throws IOException {
     int before = source.map().segments();
@@ -182,8 +185,8 @@ public final class Rebuild implements AutoCloseable {
   }
 
   /**
-   * Whoever invalidates a value looks into the old file first and into the new one second; what was
-   * invalidated after it was read for being copied, and before the copy could be found, shows here.
+   * Removes the copy of a value that was invalidated meanwhile. An invalidation marks the old file
+   * first. If it came before the copy could be found, only the old file shows it.
    */
   private void dropIfInvalidated(byte[] storedKey) {
     if (source.map().isInvalidated(storedKey)) {

@@ -31,18 +31,18 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
 
 /**
- * What a store knows of the use of its values: how often their keys were asked for lately. It is in
- * plain memory, 8 to 16 bytes a value and none of them on the heap, so that reads write nothing
- * into the file; and it is there only once values may have to leave, so that a store that is never
- * full pays nothing for it. It is saved beside the file now and then and when the store is closed,
- * in up to 1/128 of the bytes that the store may take.
+ * The usage of a store's values: how often their keys were read lately. It is kept in off-heap
+ * memory, 8 to 16 bytes for each value, so that reads write nothing to the file. The memory is
+ * allocated only when values may soon be evicted, so a store that never fills pays nothing. Usage
+ * is saved beside the file from time to time and when the store is closed, in at most 1/128 of the
+ * bytes of the store.
  *
  * <p>Safe for any thread.
  */
 public final class Usage {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** For so many values memory is made in less than a millisecond. */
+  /** For up to this many values, memory is allocated in less than a millisecond. */
   private static final long FEW = 100_000;
 
   private final LongSupplier clock;
@@ -52,21 +52,21 @@ public final class Usage {
   private final FaultLog faults;
   private volatile Frequencies frequencies;
 
-  /** Held for a moment only: while what was saved is given its name. */
+  /** Held briefly, while the saved file is renamed. */
   private final Object naming = new Object();
 
-  /** Whether the files belong to somebody else, perhaps. Guarded by {@link #naming}. */
+  /** Whether the files may have another user by now. Guarded by {@link #naming}. */
   private boolean closed;
 
-  /** Whether memory for {@link #frequencies} is being made, or there is none. */
+  /** Whether memory for {@link #frequencies} is being allocated, or could not be. */
   private final AtomicBoolean making = new AtomicBoolean();
 
   /**
-   * Begins with no knowledge.
+   * Begins without frequencies.
    *
    * @param clock milliseconds since the epoch
-   * @param background makes the memory for it, which takes up to a tenth of a second
-   * @param saved where it is saved
+   * @param background allocates the memory, which takes up to a tenth of a second
+   * @param saved the file to save to
    */
   public Usage(LongSupplier clock, Executor background, Disk disk, Path saved, FaultLog faults) {
     this.clock = clock;
@@ -80,14 +80,14 @@ public final class Usage {
     return clock.getAsLong();
   }
 
-  /** Nothing is saved after this. */
+  /** Ends all saving. */
   public void close() {
     synchronized (naming) {
       closed = true;
     }
   }
 
-  /** Notes that a key was asked for, whether there was a value or not. */
+  /** Counts a read of a key, whether there was a value or not. */
   public void asked(byte[] key) {
     Frequencies counts = frequencies;
     if (counts != null) {
@@ -95,7 +95,7 @@ public final class Usage {
     }
   }
 
-  /** How often a record's key was asked for lately: 0, or up to {@link Frequencies#MOST}. */
+  /** The frequency of a record's key, from 0 to {@link Frequencies#MOST}. */
   int frequency(byte[] storedKey) {
     Frequencies counts = frequencies;
     return counts == null
@@ -104,10 +104,10 @@ public final class Usage {
   }
 
   /**
-   * Says that values have to leave, or soon will: from about now on it is counted how often each
-   * key is asked for. Does not wait for much memory to be made.
+   * Begins to count how often each key is read, because values have to be evicted now or soon. Does
+   * not wait if much memory has to be allocated.
    *
-   * @param records in the store
+   * @param records the number of records in the store
    */
   void count(long records) {
     Frequencies counts = frequencies;
@@ -131,15 +131,16 @@ public final class Usage {
       }
       making.set(false);
     } catch (OutOfMemoryError e) {
-      // Then by age alone: nothing must fail for this. Not tried again, since that takes long.
+      // Eviction then goes by age alone, as nothing must fail for lack of frequencies. This is not
+      // retried, since a failed allocation takes long.
       logger.atInfo().withCause(e).log(
           "there is no memory to count how often %d values are asked for", records);
     }
   }
 
-  /** Takes up what was saved, unless anything is known already. */
+  /** Loads the saved frequencies, unless there are some already. */
   public void load() {
-    // Whoever saves has the lock for long.
+    // Checked without the lock, which save() may hold for long.
     if (frequencies == null) {
       loadNow();
     }
@@ -162,9 +163,9 @@ public final class Usage {
   }
 
   /**
-   * Saves what is known, if anything is, less finely where it would take too much.
+   * Saves the frequencies if there are any, with fewer counters if they would take too much disk.
    *
-   * @param storeBytes that the store takes
+   * @param storeBytes the bytes that the store may take
    */
   public synchronized void save(long storeBytes) {
     long maxSavedBytes = storeBytes / Geometry.SAVED_SHARE;
@@ -197,7 +198,7 @@ public final class Usage {
         }
       }
     } catch (IOException | OutOfMemoryError e) {
-      // Once it was closed it is merely late.
+      // Once the store was closed, a failure only means that this came too late.
       if (!isClosed()) {
         faults.warn(e, "the next start knows less of the use of its values: cannot write", saved);
       }

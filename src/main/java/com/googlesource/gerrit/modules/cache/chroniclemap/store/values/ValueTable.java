@@ -31,33 +31,33 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongPredicate;
 
 /**
- * Whole values in a {@link RecordMap}, split into parts where they are too large for one entry, and
- * their count and bytes.
+ * A table of whole values in a {@link RecordMap}, with their number and bytes. A value that is too
+ * large for one record is split into parts, to which a head record refers.
  *
- * <p>Order of writes, so that a crash or a reader in between sees the old value, the new one or
- * none: the new parts, the head, then the old parts go. Parts that a crash left without a head
- * leave as others do, when there is no room.
+ * <p>A split value is written in this order: the new parts, the head, the removal of the old parts.
+ * A crash or a concurrent reader therefore finds the old value, the new one or none. Parts that a
+ * crash left without a head are evicted like other records.
  *
- * <p>Threads: as {@link RecordMap}, any number of readers and one writer; {@link #invalidate} is
- * for any.
+ * <p>Any number of threads may read while one thread writes. {@link #invalidate} may be called by
+ * any thread.
  */
 public final class ValueTable {
   /**
-   * Share of the chunks in use above which a file is filling. Segments do not fill evenly: at 70 %
-   * of the whole the fullest of a hundred is about to overflow.
+   * Share of the file's data bytes in use above which the file counts as filling. Segments fill
+   * unevenly: at 70 % of the whole, the fullest of a hundred segments is about to overflow.
    */
   private static final double FILLING = 0.7;
 
-  /** Share of the records for which slots are laid out above which a file is short of them. */
+  /** Share of the expected number of records above which the file counts as short of slots. */
   private static final double SHORT_OF_SLOTS = 0.8;
 
-  /** How often a split value is put under another id before it counts as not fitting. */
+  /** How many ids are tried for a split value before it counts as not fitting. */
   private static final int SPLIT_ATTEMPTS = 8;
 
-  /** Of a value that is replaced while it is read, the new one is tried this often. */
+  /** How often a value is read again if it was replaced during the read. */
   private static final int READ_ATTEMPTS = 3;
 
-  /** Share of a segment that is freed at a time; twice that if it was not enough, and so on. */
+  /** Share of a segment that is evicted at a time, doubled for each further attempt. */
   private static final double EVICTED_SHARE = 0.125;
 
   private final RecordMap map;
@@ -68,21 +68,21 @@ public final class ValueTable {
   private final Eviction eviction;
   private final FileState state;
 
-  /** The id under which parts are being put; they have no head yet and must not be evicted. */
+  /** The id of the parts that are being put. They have no head yet and must not be evicted. */
   private long partsInWriting;
 
   private boolean writingParts;
 
-  /** The parts of the value that the last put has replaced; null if it had none. */
+  /** The parts of the value that the last put replaced; null if it had none. */
   private PartList replaced;
 
   /**
    * Takes over an open file.
    *
    * @param maxValue bytes of the largest value that may be put
-   * @param oldValuesStayValid whether a value in place of another is no change: a key names what
-   *     its value is made from
-   * @param evictions counts values that leave to make room
+   * @param oldValuesStayValid whether an older value of a key may still be found, as it is for keys
+   *     that determine their values
+   * @param evictions counts evicted values
    */
   public ValueTable(
       RecordMap map, long maxValue, boolean oldValuesStayValid, Usage usage, LongAdder evictions) {
@@ -99,7 +99,7 @@ public final class ValueTable {
     return map;
   }
 
-  /** Whether an older value must not be found any more once another one was put for its key. */
+  /** Whether an older value of a key must not be found any more once a newer one was put. */
   public boolean invalidatesOldValues() {
     return !oldValuesStayValid;
   }
@@ -110,36 +110,36 @@ public final class ValueTable {
   }
 
   /**
-   * Whether the slots are nearly all used while less than a third of the bytes is: a file of half
-   * the size, with the slots that such values need, would hold them.
+   * Whether nearly all slots but only about a third of the bytes are used. A file of half the size
+   * would hold the values, if it had the slots that values of this size need.
    */
   public boolean isShortOfSlots() {
     return state.records() > map.slots() * SHORT_OF_SLOTS
         && state.bytes() < map.dataBytes() * FILLING / 2;
   }
 
-  /** Bytes of the average record. */
+  /** The average size of a record in bytes. */
   public long averageRecordBytes() {
     long count = state.records();
     return count == 0 ? 0 : state.bytes() / count;
   }
 
-  /** Says that no larger file will be made: values will have to leave when it is full. */
+  /** To be called when no larger file will be made, so that a full one means eviction. */
   public void expectEviction() {
     usage.count(Math.max(state.records(), map.slots() / 4));
   }
 
-  /** Values in the file. */
+  /** The number of values in the file. */
   public long entries() {
     return state.values();
   }
 
-  /** Bytes of all keys and records. */
+  /** The bytes of all keys and records. */
   public long liveBytes() {
     return state.bytes();
   }
 
-  /** Returns null if there is no value; of one that is invalidated no more is known than that. */
+  /** Returns null if there is no value, and a marked one without content if it is invalidated. */
   public StoredValue read(byte[] key) throws DamagedEntryException {
     byte[] storedKey = StoredKey.ofValue(key);
     for (int attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
@@ -152,13 +152,13 @@ public final class ValueTable {
         return new StoredValue(Envelope.WHOLE, stored.created(), joined);
       }
     }
-    // Replaced all the time, or damaged: the writer will tell.
+    // The value was replaced during each attempt, or lacks a part. Only the writer can tell.
     throw new DamagedEntryException("a part of the value is missing", /* certain= */ false);
   }
 
   private byte[] join(byte[] key, StoredValue head) throws DamagedEntryException {
     PartList list = partList(head);
-    // Not by what may be put now: the store may have had a higher limit.
+    // The limit is not maxValue, which may have been higher when the value was put.
     if (list == null || list.length() > map.dataBytes()) {
       throw new DamagedEntryException("the head of a split value makes no sense");
     }
@@ -180,8 +180,8 @@ public final class ValueTable {
   }
 
   /**
-   * Invalidates a key's value: from here on nobody finds it, and no crash brings it back. For any
-   * thread; the writer takes the value away later.
+   * Invalidates the value of a key, so that it is not found any more, even after a crash. For any
+   * thread; the writer removes the value later.
    */
   public void invalidate(byte[] key) {
     map.invalidate(StoredKey.ofValue(key));
@@ -190,8 +190,8 @@ public final class ValueTable {
   /**
    * Stores a value in place of any older one.
    *
-   * @param evict whether values of less use may go to make room
-   * @return false if there was no room; then the older one is gone as well
+   * @param evict whether less useful values may be evicted to make room
+   * @return false if there was no room; then the older value is gone as well
    */
   public boolean put(byte[] key, byte[] value, long created, boolean evict) {
     replaced = null;
@@ -200,7 +200,7 @@ public final class ValueTable {
       return true;
     }
     PartList oldParts = replaced != null ? replaced : partListOf(key);
-    // The old value's room may be what the new one lacks.
+    // The new value may fit in the room of the old one.
     if (contains(key)) {
       if (!oldValuesStayValid) {
         invalidate(key);
@@ -220,7 +220,7 @@ public final class ValueTable {
           evict,
           /* same= */ oldValuesStayValid);
     }
-    // Where the parts go depends on their id: if one segment gets too many, another id helps.
+    // The id decides which segments the parts go to. If one is too full, another id helps.
     int attempts = evict || hasRoomFor(value.length) ? SPLIT_ATTEMPTS : 1;
     for (int i = 0; i < attempts; i++) {
       if (putParts(key, value, created, evict)) {
@@ -231,7 +231,7 @@ public final class ValueTable {
   }
 
   private boolean putParts(byte[] key, byte[] value, long created, boolean evict) {
-    // Only as long as it makes a difference: to look costs a read.
+    // The comparison, which costs a read, is only needed until the first change is noted.
     boolean same = oldValuesStayValid || (!state.isNoted() && isThere(key, value));
     PartList list =
         new PartList(ThreadLocalRandom.current().nextLong(), value.length, map.maxPayload());
@@ -276,14 +276,13 @@ public final class ValueTable {
     return map.contains(StoredKey.ofValue(key));
   }
 
-  /** Removes a value. */
   public void remove(byte[] key) {
     PartList oldParts = partListOf(key);
     map.remove(StoredKey.ofValue(key));
     removeParts(key, oldParts);
   }
 
-  /** Removes the values of a segment that were made too long ago; returns how many. */
+  /** Removes the values of a segment whose creation time is too long ago; returns how many. */
   public int removeOld(int segment, LongPredicate isTooOld) {
     List<byte[]> old = new ArrayList<>();
     map.scanSegment(
@@ -297,14 +296,14 @@ public final class ValueTable {
     return old.size();
   }
 
-  /** Whether a value is so large that too much would have to go for it. */
+  /** Whether a value is above the limit, or too many others would be evicted for it. */
   boolean isTooLarge(byte[] value) {
     return value.length > Math.min(maxValue, map.dataBytes() / 2);
   }
 
   /**
-   * Stores a value that stands in one record of another file; values of less use may go for it. It
-   * is split where the other file has larger segments than this one.
+   * Stores a value that is one record of another file, and evicts less useful values to make room.
+   * It is split if the other file allows larger records than this one.
    */
   boolean putCopy(byte[] storedKey, byte[] record) {
     return record.length - Envelope.HEADER_LENGTH > map.maxPayload()
@@ -316,14 +315,14 @@ public final class ValueTable {
         : putRecord(storedKey, record, /* evict= */ true, oldValuesStayValid);
   }
 
-  /** Counts while a store is checked. */
+  /** The counts of a check of a store. */
   public static final class VerifyCounts {
     public long values;
     public long bytes;
     public long damaged;
   }
 
-  /** Checks a segment; the writer's lock keeps it as it is meanwhile. */
+  /** Checks a segment. The caller holds the writer lock, so that nothing changes meanwhile. */
   public void verifySegment(int segment, SegmentReader reader, VerifyCounts counts)
       throws IOException {
     map.check(segment);
@@ -348,7 +347,7 @@ public final class ValueTable {
     }
   }
 
-  /** Whether there would be room for that many bytes more without filling the file. */
+  /** Whether the file would hold this many more bytes without counting as filling. */
   public boolean hasRoomFor(long bytes) {
     return state.bytes() + bytes <= map.dataBytes() * FILLING;
   }
@@ -356,8 +355,8 @@ public final class ValueTable {
   /**
    * Stores a record.
    *
-   * @param evict whether values of less use may go to make room
-   * @param same whether it takes the place of the same value, if of any
+   * @param evict whether less useful values may be evicted to make room
+   * @param same whether a record that is replaced counts as the same value
    * @return false if there was no room; then any older record of the key is gone as well
    */
   private boolean putRecord(byte[] storedKey, byte[] record, boolean evict, boolean same) {
@@ -386,7 +385,7 @@ public final class ValueTable {
     return put.fitted();
   }
 
-  /** Returns whether anything went, or may go when more of the segment should. */
+  /** Returns whether anything was evicted, or could be if a larger share were asked for. */
   private boolean evict(int segment, double share) {
     long before = state.records();
     List<byte[]> victims =
@@ -406,11 +405,12 @@ public final class ValueTable {
         remove(StoredKey.keyOf(victim));
       }
     }
-    // What is not where its key belongs can't be removed: asked for it all, that would never end.
+    // A record whose key belongs to another segment cannot be removed. Without the second
+    // condition, a segment full of such records would be evicted forever.
     return !victims.isEmpty() && (share < 1 || state.records() < before);
   }
 
-  /** A value is of no use without one of its parts. */
+  /** Evicts a part together with its whole value, which is useless without the part. */
   private void evictPart(byte[] partKey) {
     byte[] key = StoredKey.keyOf(partKey);
     PartList list = partListOf(key);
@@ -418,12 +418,12 @@ public final class ValueTable {
       evictions.increment();
       remove(key);
     }
-    // Even so: of an invalidated head nothing is known, and a part may have been left behind.
+    // The part may have no head, for example after a crash.
     map.remove(partKey);
   }
 
   private void removeParts(byte[] key, PartList list) {
-    // By what a file can hold, not by the longest value: that may be less than when it was put.
+    // The limit is not maxValue, which may have been higher when the value was put.
     if (list != null && list.parts() <= map.slots()) {
       for (int i = 0; i < list.parts(); i++) {
         map.remove(StoredKey.ofPart(key, list.id(), i));
@@ -431,7 +431,7 @@ public final class ValueTable {
     }
   }
 
-  /** The parts of the stored value of a key, invalidated or not; null if it has none. */
+  /** The parts of a key's stored value, invalidated or not; null if it has none. */
   private PartList partListOf(byte[] key) {
     byte[] storedKey = StoredKey.ofValue(key);
     byte[] head = map.headOf(storedKey);
