@@ -26,6 +26,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.SharedWri
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdatableRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -229,6 +230,8 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
       T answer = toJGit.ask(jgitToRead());
       fireIfOthersChanged();
       return answer;
+    } catch (FileSystemException e) {
+      throw e; // JGit takes some errors of the disk for a missing file
     } catch (IOException e) {
       // Most likely JGit throws the same exception.
       T answer = toJGit.ask(jgitToRead());

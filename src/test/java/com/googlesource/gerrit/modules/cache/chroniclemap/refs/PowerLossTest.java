@@ -76,6 +76,7 @@ class PowerLossTest {
   @TempDir Path folder;
 
   private final Random random = new Random(SEED);
+  private UpdateSettings.Atomic atomic = UpdateSettings.Atomic.LOOSE;
   private TestRefs test;
   private UnsyncedDisk disk;
   private RefDatabase refs;
@@ -128,13 +129,12 @@ class PowerLossTest {
     return number == null ? ObjectId.zeroId() : test.commits().get(number);
   }
 
-  private static RefDatabase open(TestRefs test, RefDisk disk) {
+  private RefDatabase open(TestRefs test, RefDisk disk) {
     PackedRefsFile packed =
         new PackedRefsFile(
             test.folder().resolve("packed-refs").toFile(),
             new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
-    return test.database(
-        packed, disk, new UpdateSettings(UpdateSettings.By.OWN, UpdateSettings.Atomic.LOOSE, 0));
+    return test.database(packed, disk, new UpdateSettings(UpdateSettings.By.OWN, atomic, 0));
   }
 
   private static Map<String, String> values(RefDatabase refs) throws IOException {
@@ -321,6 +321,17 @@ class PowerLossTest {
   void changesThatAreAcknowledgedAreThere() throws Exception {
     make(true);
     makeChanges(this::change);
+  }
+
+  /** Loose files that were packed for it and deleted, unsynced, would hide the new lines. */
+  @Test
+  void aRewriteThatIsAcknowledgedIsThere() throws Exception {
+    atomic = UpdateSettings.Atomic.REWRITE;
+    make(true);
+    change("create a", () -> update(A, null, 2));
+    change("create b", () -> update(B, null, 2));
+    change("batch", () -> batch(command(A, 2, 3), command(B, 2, 3)));
+    change("delete", () -> batch(command(A, 3, null), command(B, 3, null)));
   }
 
   /** What was decided and not synced must not be put over what came after it. */

@@ -27,6 +27,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSet
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.FileStore;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -332,22 +333,29 @@ class RefFilesTest {
         assertThrows(IOException.class, () -> batch(command(A, 1, 2), command(B, 1, 2)));
     assertThat(failure).hasMessageThat().contains(B + ".lock");
     assertThat(values()).containsExactly(A, id(1).name(), B, id(1).name());
+    assertThat(files(".lock")).containsExactly(B + ".lock");
   }
 
-  /** Has somebody take a lock away, just before a file is put into its place; once. */
+  /** Has somebody take a lock away, just before a step; once. */
   private final class Thief extends RefDisk {
+    private final String before;
     private final String place;
     private final String name;
     private boolean isOver;
 
     Thief(String place, String name) {
+      this("rename", place, name);
+    }
+
+    Thief(String before, String place, String name) {
+      this.before = before;
       this.place = place;
       this.name = name;
     }
 
     @Override
     protected void about(String step, Path file) throws IOException {
-      if (!isOver && step.equals("rename") && file.endsWith(place)) {
+      if (!isOver && step.equals(before) && file.endsWith(place)) {
         isOver = true;
         Path lock = test.folder().resolve(name + ".lock");
         Files.delete(lock);
@@ -379,6 +387,53 @@ class RefFilesTest {
     open(new Thief("packed-refs", B));
     assertThrows(IOException.class, () -> batch(command(A, 2, 3), command(B, 1, null)));
     assertThat(values()).containsExactly(A, id(2).name(), B, id(1).name());
+  }
+
+  @Test
+  void aRewriteThatDoesNotHoldALockChangesNothing() throws Exception {
+    makePackedAndLoose();
+    open(new Thief("link", "packed-refs.lock", B), UpdateSettings.Atomic.REWRITE);
+    assertThrows(IOException.class, () -> batch(command(A, 2, 3), command(B, 1, 3)));
+    assertThat(values()).containsExactly(A, id(2).name(), B, id(1).name());
+    assertThat(files(".lock")).containsExactly(B + ".lock");
+  }
+
+  /** As on a soft NFS mount. */
+  @Test
+  void aLockThatIsMadeThoughItsAnswerIsAnErrorIsOneOfOurs() throws Exception {
+    boolean[] isOver = new boolean[1];
+    make(
+        new RefDisk() {
+          @Override
+          protected void about(String step, Path file) throws IOException {
+            if (step.equals("link") && !isOver[0]) {
+              isOver[0] = true;
+              Files.createLink(file, test.folder().resolve(files(".transaction").get(0)));
+              throw new FileSystemException(file.toString(), null, "Input/output error (a test)");
+            }
+          }
+        });
+    assertThat(update(A, 1)).isEqualTo(RefUpdate.Result.NEW);
+    assertThat(update(A, 2)).isEqualTo(RefUpdate.Result.FORCED);
+    assertThat(files(".lock")).isEmpty();
+  }
+
+  /** The disk does not tell whether it is there, so its refs are not missing. */
+  @Test
+  void packedRefsThatCantBeAskedForAreNotMissing() throws Exception {
+    make(new RefDisk());
+    update(A, 1);
+    pack();
+    Path packed = test.folder().resolve("packed-refs");
+    Files.delete(packed);
+    Files.createSymbolicLink(packed, packed.getFileName());
+    assertThrows(IOException.class, () -> refs.exactRef(A));
+    assertThrows(IOException.class, () -> refs.getRefsByPrefix("refs/"));
+    assertThrows(IOException.class, () -> update(A, 2));
+    ReceiveCommand create = command(A, null, 2);
+    tryBatch(create);
+    assertThat(create.getResult()).isNotEqualTo(ReceiveCommand.Result.OK);
+    assertThat(files(".lock")).isEmpty();
   }
 
   @Test
@@ -464,8 +519,9 @@ class RefFilesTest {
         new RefDisk() {
           @Override
           protected void about(String step, Path file) throws IOException {
-            if (step.equals("rename") && file.toString().contains("refs/heads/")) {
-              for (String value : files(file.endsWith(A) ? ".0" : ".1")) {
+            if (step.equals("rename") && !file.toString().contains("cache-chroniclemap")) {
+              String end = file.endsWith(A) ? ".0" : file.endsWith(B) ? ".1" : ".packed";
+              for (String value : files(end)) {
                 Files.move(test.folder().resolve(value), file, StandardCopyOption.REPLACE_EXISTING);
               }
             }
@@ -473,7 +529,9 @@ class RefFilesTest {
         });
     assertThat(update(A, 1)).isEqualTo(RefUpdate.Result.NEW);
     batch(command(A, 1, 2), command(B, null, 2));
-    assertThat(values()).containsExactly(A, id(2).name(), B, id(2).name());
+    pack();
+    assertThat(update(B, null)).isEqualTo(RefUpdate.Result.FORCED);
+    assertThat(values()).containsExactly(A, id(2).name());
   }
 
   // ---- locks above a new ref
@@ -547,6 +605,24 @@ class RefFilesTest {
   void aDeadProcessesBatchIsCompleted() throws Exception {
     killInBatch("1-1");
     assertThat(values()).containsExactly(A, id(1).name(), B, id(1).name());
+    assertThat(files(".lock", ".decided", ".alive")).isEmpty();
+  }
+
+  /** Native git looks at no locks above a ref. */
+  @Test
+  void aRefThatCantBeSetKeepsNoOtherFromBeingRecovered() throws Exception {
+    make(new RefDisk());
+    kill("1-1", A, command(A, null, 1), command(B, null, 1));
+    assertThat(test.tryGit("update-ref", A + "/below", id(0).name()).status()).isEqualTo(0);
+    open(new RefDisk());
+    assertThat(values()).containsExactly(A + "/below", id(0).name(), B, id(1).name());
+    assertThat(update(B, 2)).isEqualTo(RefUpdate.Result.FORCED);
+    assertThat(files(".lock")).containsExactly(A + ".lock");
+    // When nothing is in its way any more, the next process sets it.
+    assertThat(test.tryGit("update-ref", "-d", A + "/below").status()).isEqualTo(0);
+    writes.locks().close();
+    open(new RefDisk());
+    assertThat(values()).containsExactly(A, id(1).name(), B, id(2).name());
     assertThat(files(".lock", ".decided", ".alive")).isEmpty();
   }
 

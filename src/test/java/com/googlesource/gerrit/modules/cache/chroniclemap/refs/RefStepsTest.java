@@ -269,9 +269,9 @@ class RefStepsTest {
       for (int step = 1; step <= steps; step++) {
         BrokenDisk disk = BrokenDisk.failingAt(step);
         try (Repository repository = new Repository(makeRepository(durable), disk, of.atomic)) {
-          boolean acknowledged = run(of, repository);
+          Outcome outcome = run(of, repository);
           String what = "step " + step + ", " + disk.failed();
-          assertWhole(acknowledged, what, repository);
+          assertSame(outcome, what, repository);
           repository.closeJournals();
           if (!disk.failed().startsWith("delete ")) {
             assertNothingIsLeft(what, repository.test);
@@ -290,7 +290,7 @@ class RefStepsTest {
         BrokenDisk disk = BrokenDisk.killedAt(step);
         TestRefs test = makeRepository(durable);
         try (Repository killed = new Repository(test, disk, of.atomic)) {
-          boolean acknowledged = run(of, killed);
+          boolean acknowledged = run(of, killed) == Outcome.DONE;
           String what = "killed at step " + step + ", " + disk.failed();
           // The system would let its locks go; this disk does nothing any more but that.
           killed.closeJournals();
@@ -306,12 +306,26 @@ class RefStepsTest {
     }
   }
 
-  private static boolean run(Case of, Repository repository) {
+  /** What a caller is told of a change. */
+  private enum Outcome {
+    DONE,
+    FAILED,
+    /** It has happened, but may be lost if the machine stops. */
+    NOT_DURABLE
+  }
+
+  private static Outcome run(Case of, Repository repository) {
     try {
-      return of.change.in(repository);
+      return of.change.in(repository) ? Outcome.DONE : Outcome.FAILED;
     } catch (IOException e) {
-      return false;
+      return e.getMessage().contains(" has changed, but ") ? Outcome.NOT_DURABLE : Outcome.FAILED;
     }
+  }
+
+  private void assertSame(Outcome outcome, String what, Repository repository) throws Exception {
+    Map<String, String> values = repository.values();
+    assertWithMessage(what).that(values).isEqualTo(outcome == Outcome.FAILED ? before : after);
+    assertGitSees(values, what, repository.test);
   }
 
   /**

@@ -39,6 +39,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.Ref;
 
 /**
  * The refs that one transaction has locked, with their new values. Threads of this process are
@@ -98,6 +99,9 @@ public final class LockedRefs implements Closeable {
 
   /** A new value that is written but not published. */
   private record Value(Path file, byte[] content) {}
+
+  /** Whether somebody has deleted a lock of this transaction, perhaps to take the ref. */
+  private boolean isLost;
 
   /** Unpublished values by the ref's index in the names; null where there is none. */
   private final Value[] values;
@@ -256,7 +260,8 @@ public final class LockedRefs implements Closeable {
       throw e;
     } catch (UnsupportedOperationException | FileSystemException e) {
       // The file system has no hard links or no more for this file, or it is not the journal's.
-      return create(file, e);
+      // Or it has made the link although it reports an error.
+      return isOwn(lock) ? lock : create(file, e);
     }
   }
 
@@ -328,7 +333,7 @@ public final class LockedRefs implements Closeable {
   /** Unlocks {@code packed-refs}, if it is locked. */
   public void unlockPackedRefs() {
     if (packedLock != null) {
-      delete(packedLock.file);
+      unlock(packedLock);
       packedLock = null;
     }
   }
@@ -385,11 +390,6 @@ public final class LockedRefs implements Closeable {
     disk.syncFiles(written());
   }
 
-  /** Syncs one written value. */
-  public void syncValue(int number) throws IOException {
-    disk.syncFiles(List.of(values[number].file));
-  }
-
   private List<Path> written() {
     return Arrays.stream(values).filter(Objects::nonNull).map(Value::file).toList();
   }
@@ -433,6 +433,24 @@ public final class LockedRefs implements Closeable {
   }
 
   /**
+   * Gives a ref its old value again, in a loose file.
+   *
+   * @param old a loose ref
+   * @param durable whether to sync the file
+   */
+  public void putBack(int number, Ref old, boolean durable) throws IOException {
+    write(
+        number,
+        Constants.encode(
+            (old.isSymbolic() ? "ref: " + old.getTarget().getName() : old.getObjectId().name())
+                + '\n'));
+    if (durable) {
+      disk.syncFiles(List.of(values[number].file));
+    }
+    publish(number);
+  }
+
+  /**
    * Deletes the file of a loose ref, if it exists.
    *
    * @throws IOException if the lock was lost, or if the disk fails
@@ -448,6 +466,7 @@ public final class LockedRefs implements Closeable {
    */
   public void checkLocked(int number) throws IOException {
     if (!isLocked(number)) {
+      isLost = true;
       throw new IOException(
           locks.get(number).file
               + " was deleted while its process held it: nothing is changed there");
@@ -465,43 +484,46 @@ public final class LockedRefs implements Closeable {
     Set<Path> folders = new LinkedHashSet<>();
     for (Lock lock : locks) {
       Path folder = lock.file.getParent();
-      if (Files.exists(folder)) {
-        folders.add(folder);
-      }
-      if (newFolders.contains(folder)) {
-        for (Path above = folder; above.startsWith(top); above = above.getParent()) {
-          if (Files.exists(above)) {
-            folders.add(above);
-          }
+      if (folders.add(folder) && newFolders.contains(folder)) {
+        for (Path above = folder.getParent(); above.startsWith(top); above = above.getParent()) {
+          folders.add(above);
         }
       }
     }
+    folders.removeIf(folder -> !Files.exists(folder));
     return folders;
   }
 
   // ---- unlock
 
   private void unlockFiles() {
-    locks.forEach(lock -> delete(lock.file));
+    locks.forEach(this::unlock);
     locks.clear();
+  }
+
+  /** Deletes a lock file, in up to two attempts, as a lock that stays excludes everybody. */
+  private void unlock(Lock lock) {
+    try {
+      if (!isLost || isOwn(lock)) {
+        disk.delete(lock.file);
+      }
+    } catch (IOException e) {
+      // If the first attempt has deleted the lock, the file may be another holder's by now.
+      if (isOwn(lock)) {
+        delete(lock.file);
+      } else {
+        isUnlocked = false;
+      }
+    }
   }
 
   private void delete(Path file) {
     try {
-      deleteTwice(file);
+      disk.delete(file);
     } catch (IOException e) {
       isUnlocked = false;
       logger.atSevere().withCause(e).log(
           "cannot delete %s: delete it by hand, or Gerrit does when it is next started", file);
-    }
-  }
-
-  /** Deletes a file in up to two attempts, as a lock that stays excludes everybody for ever. */
-  private void deleteTwice(Path file) throws IOException {
-    try {
-      disk.delete(file);
-    } catch (IOException e) {
-      disk.delete(file);
     }
   }
 

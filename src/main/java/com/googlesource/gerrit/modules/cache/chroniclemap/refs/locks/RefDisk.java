@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import java.io.Closeable;
 import java.io.File;
 import java.io.FileNotFoundException;
@@ -22,6 +23,7 @@ import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.channels.FileChannel;
+import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -31,7 +33,6 @@ import java.nio.file.StandardOpenOption;
 import java.text.MessageFormat;
 import java.util.Collection;
 import org.eclipse.jgit.internal.JGitText;
-import org.eclipse.jgit.util.FileUtils;
 
 /**
  * The disk as the writers of refs use it. Each operation consists of steps, at which the process
@@ -215,8 +216,9 @@ public class RefDisk {
    */
   public final void deleteEmptyFolders(File folder) throws IOException {
     about("delete folders", folder.toPath());
-    FileUtils.delete(
-        folder, FileUtils.EMPTY_DIRECTORIES_ONLY | FileUtils.RECURSIVE | FileUtils.SKIP_MISSING);
+    if (!RefPaths.deleteEmptyFolders(folder)) {
+      throw new DirectoryNotEmptyException(folder.getPath());
+    }
   }
 
   /** Syncs the content of an open file. */

@@ -19,6 +19,7 @@ import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.SecureDirectoryStream;
 import java.util.Collection;
@@ -154,6 +155,29 @@ public final class RefPaths {
       }
       return folder.isDirectory() && folder.delete();
     } catch (IOException | InvalidPathException e) {
+      return false;
+    }
+  }
+
+  /**
+   * Deletes a folder that contains nothing but empty folders.
+   *
+   * @return false if the folder exists and was not deleted
+   */
+  public static boolean deleteEmptyFolders(File folder) {
+    File[] entries = folder.listFiles();
+    for (int i = 0; entries != null && i < entries.length; i++) {
+      if (!isFolder(entries[i]) || !deleteEmptyFolders(entries[i])) {
+        return false;
+      }
+    }
+    return deleteEmptyFolder(folder) || !folder.exists();
+  }
+
+  private static boolean isFolder(File file) {
+    try {
+      return Files.isDirectory(file.toPath(), LinkOption.NOFOLLOW_LINKS);
+    } catch (InvalidPathException e) {
       return false;
     }
   }

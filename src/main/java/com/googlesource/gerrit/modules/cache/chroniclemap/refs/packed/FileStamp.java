@@ -100,7 +100,7 @@ public final class FileStamp {
   }
 
   /** Whether the file has to be read again. */
-  boolean isModified() {
+  public boolean isModified() {
     if (settled) {
       BasicFileAttributes now = read(file);
       if (now != null && isSame(now, attributes)) {

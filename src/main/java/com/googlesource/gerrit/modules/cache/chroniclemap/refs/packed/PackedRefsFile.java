@@ -481,6 +481,9 @@ public final class PackedRefsFile implements ListMemory.Holder {
       if (read != null) {
         return read;
       }
+      if (FileText.isThere(file)) {
+        return read(before, stamped); // the file was just made
+      }
       ParsedRefs none = tiers.none();
       return new State(FileStamp.missing(file), none, none.digest());
     } catch (IOException e) {

@@ -23,7 +23,9 @@ import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
@@ -59,13 +61,25 @@ public final class FileText implements TextSource, Closeable {
       part = new byte[MOST];
     } else {
       // A channel could open a folder, too.
-      if (!path.isFile()) {
+      if (!isThere(path)) {
         throw new FileNotFoundException(path.getPath());
       }
       channel = open(path);
       file = null;
       part = null;
     }
+  }
+
+  /**
+   * Whether a file exists.
+   *
+   * @throws IOException if the disk does not tell. The file must not count as missing then
+   */
+  public static boolean isThere(File file) throws IOException {
+    Path path = file.toPath();
+    BasicFileAttributes found =
+        path.getFileSystem().provider().readAttributesIfExists(path, BasicFileAttributes.class);
+    return found != null && found.isRegularFile();
   }
 
   private static FileChannel open(File path) throws IOException {

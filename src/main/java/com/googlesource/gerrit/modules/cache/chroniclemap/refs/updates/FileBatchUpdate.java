@@ -22,6 +22,7 @@ import static org.eclipse.jgit.transport.ReceiveCommand.Result.REJECTED_MISSING_
 import static org.eclipse.jgit.transport.ReceiveCommand.Result.REJECTED_NONFASTFORWARD;
 import static org.eclipse.jgit.transport.ReceiveCommand.Result.REJECTED_OTHER_REASON;
 
+import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
@@ -53,6 +54,8 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * <p>The results, their order and their messages are JGit's.
  */
 final class FileBatchUpdate extends BatchRefUpdate {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
   /** As long as JGit tries to lock the refs of a batch. */
   private static final long LOCK_WAIT_MILLIS = 3100;
 
@@ -109,6 +112,10 @@ final class FileBatchUpdate extends BatchRefUpdate {
       }
       return true;
     } catch (NameConflicts.RefusedException e) {
+      if (e.getSuppressed().length > 0) {
+        logger.atSevere().withCause(e).log(
+            "%s: a refused batch was not undone completely", refs.repository().getDirectory());
+      }
       lockFailure(e.command());
       return true;
     } catch (RefReader.LeftToJGit e) {

@@ -181,16 +181,32 @@ final class FileRefUpdate extends RefUpdate {
       // Others have made a folder of this name, with refs in it.
       return Result.LOCK_FAILURE;
     }
-    if (durable) {
-      locks.syncFolders();
+    try {
+      syncFolders(durable);
+    } finally {
+      // Listeners, which are told next, may want to change the ref too.
+      unlock();
+      refs.wrote();
     }
-    // Listeners, which are told next, may want to change the ref too.
-    unlock();
-    refs.wrote();
     if (found == null || !found.getStorage().isLoose()) {
       updater.madeLoose(1);
     }
     return status;
+  }
+
+  /** Syncs the folders of the ref, which has changed and stays so if this fails. */
+  private void syncFolders(boolean durable) throws IOException {
+    if (!durable) {
+      return;
+    }
+    try {
+      locks.syncFolders();
+    } catch (IOException e) {
+      throw new IOException(
+          locks.names().get(0)
+              + " has changed, but its folder can't be synced: a loss of power may undo the change",
+          e);
+    }
   }
 
   @Override
@@ -214,17 +230,18 @@ final class FileRefUpdate extends RefUpdate {
     String name = locks.names().get(0);
     boolean durable = updater.isDurable();
     try {
-      updater.write(new Deletion(name), new PackedRefsQueue.Terms(locks, true, durable));
+      updater.write(new Deletion(name, durable), new PackedRefsQueue.Terms(locks, true, durable));
     } catch (RefReader.LeftToJGit e) {
       unlock();
       return deleteByJGit();
     }
-    if (durable) {
-      locks.syncFolders();
+    try {
+      syncFolders(durable);
+    } finally {
+      unlock(); // else the lock file would keep the folder
+      RefPaths.deleteEmptyParents(updater.paths().loose(name), name);
+      refs.wrote();
     }
-    unlock(); // else the lock file would keep the folder
-    RefPaths.deleteEmptyParents(updater.paths().loose(name), name);
-    refs.wrote();
     return status;
   }
 
@@ -237,9 +254,12 @@ final class FileRefUpdate extends RefUpdate {
 
   private final class Deletion implements PackedRefsQueue.Request {
     private final String name;
+    private final boolean durable;
+    private boolean deletesFile;
 
-    Deletion(String name) {
+    Deletion(String name, boolean durable) {
       this.name = name;
+      this.durable = durable;
     }
 
     @Override
@@ -252,7 +272,27 @@ final class FileRefUpdate extends RefUpdate {
     @Override
     public void finish() throws IOException {
       updater.deleteLog(name);
+      deletesFile = true;
       locks.deleteLoose(0);
+    }
+
+    @Override
+    public void undo(Throwable why) {
+      if (deletesFile && found.getStorage().isLoose()) {
+        try {
+          locks.putBack(0, found, durable);
+        } catch (IOException e) {
+          why.addSuppressed(new IOException("could not be undone for " + name, e));
+        }
+      }
+    }
+
+    /** Restores the line of a ref that is not loose. Below a loose file, no line is needed. */
+    @Override
+    public void restore(ParsedRefs packed, PackedEdits edits) {
+      if (!found.getStorage().isLoose() && locks.isLocked(0)) {
+        edits.set(name, found.getObjectId(), found.getPeeledObjectId());
+      }
     }
   }
 }

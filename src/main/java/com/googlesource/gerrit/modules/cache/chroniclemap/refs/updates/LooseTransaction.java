@@ -254,11 +254,7 @@ final class LooseTransaction implements PackedRefsQueue.Request {
   private void undo(int number) throws IOException {
     Ref old = oldValues.get(commands.get(number).getRefName());
     if (old != null && old.getStorage().isLoose()) {
-      locks.write(number, old.getObjectId());
-      if (durable) {
-        locks.syncValue(number);
-      }
-      locks.publish(number);
+      locks.putBack(number, old, durable);
     } else {
       locks.deleteLoose(number);
     }
@@ -266,10 +262,12 @@ final class LooseTransaction implements PackedRefsQueue.Request {
 
   private void restoreLines(Throwable why) {
     if (link != null) {
+      // Not this request, which would publish the new values again.
+      PackedRefsQueue.Request lines = (packed, edits) -> restore(packed, edits);
       attempt(
           "in packed-refs",
           why,
-          () -> updater.write(this, new PackedRefsQueue.Terms(locks, false, durable)));
+          () -> updater.write(lines, new PackedRefsQueue.Terms(locks, false, durable)));
     }
   }
 

@@ -27,6 +27,7 @@ import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -371,7 +372,14 @@ final class PackedRefsQueue {
     if (written.stamp == null) {
       return;
     }
-    disk.rename(target, file.file().toPath());
+    try {
+      disk.rename(target, file.file().toPath());
+    } catch (NoSuchFileException e) {
+      // A network file system may have renamed the file and lost its answer.
+      if (Files.exists(target) || written.stamp.isModified()) {
+        throw e;
+      }
+    }
     file.published(
         written.list, written.stamp, requests.stream().anyMatch(each -> each.terms.changesRefs()));
     if (requests.stream().anyMatch(each -> each.terms.durable())) {

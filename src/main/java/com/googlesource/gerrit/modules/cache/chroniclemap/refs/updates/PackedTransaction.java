@@ -84,7 +84,9 @@ final class PackedTransaction implements PackedRefsQueue.Request {
 
   @Override
   public void collect(ParsedRefs packed, PackedEdits edits) throws IOException {
-    for (ReceiveCommand command : commands) {
+    for (int i = 0; i < commands.size(); i++) {
+      locks.checkLocked(i);
+      ReceiveCommand command = commands.get(i);
       Ref old = packed.exactRef(command.getRefName());
       oldValues.put(command.getRefName(), old);
       boolean expected =
@@ -111,7 +113,11 @@ final class PackedTransaction implements PackedRefsQueue.Request {
    * ones.
    */
   @Override
-  public void decide() {
+  public void decide() throws IOException {
+    if (durable) {
+      // Packing has deleted loose files. One of them could hide the new line after a power loss.
+      locks.syncFolders();
+    }
     if (link == null) {
       link = updater.writes().transactions().begin(new TreeMap<>(oldValues));
     }
@@ -129,13 +135,17 @@ final class PackedTransaction implements PackedRefsQueue.Request {
 
   @Override
   public void restore(ParsedRefs packed, PackedEdits edits) {
-    oldValues.forEach(
-        (name, old) -> {
-          if (old == null) {
-            edits.remove(name, packed);
-          } else {
-            edits.set(name, old.getObjectId(), old.getPeeledObjectId());
-          }
-        });
+    for (int i = 0; i < commands.size(); i++) {
+      String name = commands.get(i).getRefName();
+      Ref old = oldValues.get(name);
+      if (!locks.isLocked(i)) {
+        continue; // the ref may be another writer's by now
+      }
+      if (old == null) {
+        edits.remove(name, packed);
+      } else {
+        edits.set(name, old.getObjectId(), old.getPeeledObjectId());
+      }
+    }
   }
 }

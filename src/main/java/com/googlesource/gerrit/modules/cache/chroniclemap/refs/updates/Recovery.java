@@ -30,6 +30,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -174,10 +175,19 @@ final class Recovery {
   }
 
   private void finish(Dead dead) {
-    try {
-      for (Journal.Found journal : dead.journals) {
-        finish(journal);
+    boolean all = true;
+    for (Journal.Found journal : dead.journals) {
+      try {
+        all &= finish(journal);
+      } catch (IOException | RuntimeException e) {
+        failed(journal.file(), e);
+        all = false;
       }
+    }
+    if (!all) {
+      return; // the files are needed for the next attempt
+    }
+    try {
       for (Path left : dead.owner.files()) {
         disk.delete(left);
       }
@@ -187,7 +197,14 @@ final class Recovery {
     }
   }
 
-  private void finish(Journal.Found journal) throws IOException {
+  /**
+   * Completes a transaction and deletes its locks. A ref that can't be set, because of a folder
+   * with refs in its place for example, stays locked and does not prevent the others.
+   *
+   * @return whether all of it could be completed
+   */
+  private boolean finish(Journal.Found journal) throws IOException {
+    Set<Path> kept = new HashSet<>();
     List<String> deletions = new ArrayList<>();
     List<Path> folders = new ArrayList<>();
     if (hasMoreNames(journal.file())) {
@@ -209,7 +226,12 @@ final class Recovery {
       if (entry.newId().equals(ObjectId.zeroId())) {
         deletions.add(entry.name());
       } else {
-        write(journal, i, lock);
+        try {
+          write(journal, i, lock);
+        } catch (IOException e) {
+          failed(lock, e);
+          kept.add(lock);
+        }
       }
     }
     if (!deletions.isEmpty()) {
@@ -217,12 +239,19 @@ final class Recovery {
     }
     disk.syncFolders(folders.stream().distinct().toList());
     for (Journal.Entry entry : journal.entries()) {
-      deleteIfOwn(RefPaths.lockOf(paths.loose(entry.name())), journal);
+      Path lock = RefPaths.lockOf(paths.loose(entry.name()));
+      if (!kept.contains(lock)) {
+        deleteIfOwn(lock, journal);
+      }
+    }
+    if (!kept.isEmpty()) {
+      return false;
     }
     if (hasMoreNames(journal.file())) {
       deleteUnknownLocks(journal);
     }
     disk.delete(journal.file());
+    return true;
   }
 
   /**
