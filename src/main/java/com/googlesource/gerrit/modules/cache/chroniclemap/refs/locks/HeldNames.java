@@ -18,6 +18,7 @@ import java.util.Collection;
 import java.util.NavigableSet;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+import org.eclipse.jgit.annotations.Nullable;
 
 /**
  * The names of the refs of one repository that threads of this process hold. Threads wait for each
@@ -42,18 +43,26 @@ final class HeldNames {
    */
   synchronized boolean take(Collection<String> names, long nanos) throws InterruptedException {
     long end = 0;
-    while (names.stream().anyMatch(this::isHeld)) {
-      long now = System.nanoTime();
-      if (end == 0) {
-        end = now + nanos;
+    for (String taken = firstHeld(names); taken != null; taken = firstHeld(names)) {
+      // All names are searched again only when this one is free, as there may be very many.
+      while (isHeld(taken)) {
+        long now = System.nanoTime();
+        if (end == 0) {
+          end = now + nanos;
+        }
+        if (end - now <= 0) {
+          return false;
+        }
+        TimeUnit.NANOSECONDS.timedWait(this, end - now);
       }
-      if (end - now <= 0) {
-        return false;
-      }
-      TimeUnit.NANOSECONDS.timedWait(this, end - now);
     }
     held.addAll(names);
     return true;
+  }
+
+  @Nullable
+  private String firstHeld(Collection<String> names) {
+    return names.stream().filter(this::isHeld).findFirst().orElse(null);
   }
 
   private boolean isHeld(String name) {

@@ -28,8 +28,12 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedRef
 import java.io.File;
 import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.io.InputStream;
+import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
+import java.nio.channels.ReadableByteChannel;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.StandardOpenOption;
 import java.text.MessageFormat;
 import java.util.ArrayList;
 import java.util.List;
@@ -468,7 +472,32 @@ public final class PackedRefsFile implements ListMemory.Holder {
    */
   public ParsedRefs writeEdited(ParsedRefs list, PackedEdits edits, FileChannel out)
       throws IOException {
-    return new PackedRewrite(file, tiers, counts).write(list, edits, out);
+    PackedRefsReader reader = tiers.readers().take();
+    try (ReadableByteChannel old = open(list)) {
+      long begunAt = System.nanoTime();
+      Draft draft = tiers.memory().draft();
+      ParsedRefs made = reader.readEdited(list, edits, old, out, draft);
+      if (made == null) {
+        throw new IOException("what was written for " + file + " is not a packed-refs file");
+      }
+      if (made != list) {
+        counts.parsed(made.blocks(), draft.made(), System.nanoTime() - begunAt);
+      }
+      return made;
+    } finally {
+      tiers.readers().giveBack(reader);
+    }
+  }
+
+  private ReadableByteChannel open(ParsedRefs list) throws IOException {
+    try {
+      return FileChannel.open(file.toPath(), StandardOpenOption.READ);
+    } catch (NoSuchFileException e) {
+      if (list.size() > 0) {
+        throw new EditedText.ChangedException();
+      }
+      return Channels.newChannel(InputStream.nullInputStream());
+    }
   }
 
   // ---- reading

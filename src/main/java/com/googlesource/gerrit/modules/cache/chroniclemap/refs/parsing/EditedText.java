@@ -55,8 +55,7 @@ public final class EditedText implements TextSource {
   private final FileChannel out;
   private final PackedEdits.Edit[] edits;
 
-  private final ByteBuffer copied =
-      ByteBuffer.allocateDirect(COPY_BYTES + SPARE).order(ByteOrder.LITTLE_ENDIAN);
+  private final ByteBuffer copied;
 
   /** The text that was made and not read yet. */
   private ByteBuffer ready = ByteBuffer.allocate(0);
@@ -71,14 +70,26 @@ public final class EditedText implements TextSource {
    * @param old the text of the root's list, at its start
    * @param edits sorted in the order of the list's names
    * @param out gets the new text
+   * @param copied made by {@link #buffer}, for this text alone
    */
-  public EditedText(
-      Root root, SiteKey key, ReadableByteChannel old, PackedEdits.Edit[] edits, FileChannel out) {
+  EditedText(
+      Root root,
+      SiteKey key,
+      ReadableByteChannel old,
+      PackedEdits.Edit[] edits,
+      FileChannel out,
+      ByteBuffer copied) {
     this.root = root;
     this.hash = new TextHash(key);
+    this.copied = copied;
     this.old = old;
     this.edits = edits;
     this.out = out;
+  }
+
+  /** Makes a buffer for copies, which can be used again. */
+  static ByteBuffer buffer() {
+    return ByteBuffer.allocateDirect(COPY_BYTES + SPARE).order(ByteOrder.LITTLE_ENDIAN);
   }
 
   /** Thrown if the file does not have the content of the list. */

@@ -72,7 +72,7 @@ public final class PackedEdits {
   }
 
   /** Returns all edits in the order of a list's names. */
-  public Edit[] inOrderOf(Root root) {
+  Edit[] inOrderOf(Root root) {
     Edit[] sorted = edits.values().toArray(Edit[]::new);
     Arrays.sort(sorted, (a, b) -> root.compareNames(a.name, 0, a.name.length, b.name));
     return sorted;

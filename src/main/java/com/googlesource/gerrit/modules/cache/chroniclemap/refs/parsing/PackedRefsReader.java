@@ -26,6 +26,8 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Root;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.channels.ReadableByteChannel;
 import java.util.Arrays;
 import org.eclipse.jgit.annotations.Nullable;
 
@@ -76,6 +78,9 @@ public final class PackedRefsReader {
 
   /** The same text on the heap, between {@link #copiedFrom} and {@link #copiedTo}. */
   private final byte[] window = new byte[BEHIND + WINDOW + SPARE];
+
+  /** Copies for {@link EditedText}; null before the first one. */
+  @Nullable private ByteBuffer copies;
 
   private int copiedFrom;
   private int copiedTo;
@@ -194,6 +199,28 @@ public final class PackedRefsReader {
   private boolean isText(Root root, int block, int length) {
     hash.of(direct, position, length, root.blockFlags());
     return hash.hi == root.idHi(block) && hash.lo == root.idLo(block);
+  }
+
+  /**
+   * Writes a content with some changed lines, and makes its list in the same pass.
+   *
+   * @param list the list of the old content
+   * @param from the old content
+   * @param to gets the new content, which is useless if this method fails
+   * @param draft gets the blocks of a new list
+   * @return {@code list} if the content has not changed, or else the new list; null if the new
+   *     content is not regular
+   * @throws EditedText.ChangedException if the list is not the old content's
+   */
+  @Nullable
+  public ParsedRefs readEdited(
+      ParsedRefs list, PackedEdits edits, ReadableByteChannel from, FileChannel to, Draft draft)
+      throws IOException {
+    if (copies == null) {
+      copies = EditedText.buffer();
+    }
+    Root root = list.root();
+    return read(new EditedText(root, key, from, edits.inOrderOf(root), to, copies), draft, list);
   }
 
   /**

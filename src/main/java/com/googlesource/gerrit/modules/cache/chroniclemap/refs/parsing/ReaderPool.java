@@ -35,10 +35,6 @@ public final class ReaderPool {
     this.free = new ArrayBlockingQueue<>(kept);
   }
 
-  public SiteKey key() {
-    return key;
-  }
-
   public PackedRefsReader take() {
     PackedRefsReader reader = free.poll();
     return reader != null ? reader : new PackedRefsReader(key);
