@@ -406,10 +406,10 @@ public final class Store {
     return upkeep.compact(progress);
   }
 
-  /** Runs the periodic upkeep: {@link StoreLife#healIfDue} and {@link StoreUpkeep#sweepIfDue}. */
-  void sweepIfDue() {
+  /** Runs the periodic upkeep: {@link StoreLife#healIfDue} and {@link StoreUpkeep#everyMinute}. */
+  void everyMinute() {
     life.healIfDue();
-    upkeep.sweepIfDue();
+    upkeep.everyMinute();
   }
 
   /** Removes the values that are too old, segment by segment. */

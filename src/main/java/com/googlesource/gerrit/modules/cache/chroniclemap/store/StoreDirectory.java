@@ -134,7 +134,7 @@ public final class StoreDirectory implements AutoCloseable {
     deleteOtherVersions();
     for (Store store : snapshot()) {
       try {
-        store.sweepIfDue();
+        store.everyMinute();
       } catch (RuntimeException | Error e) {
         // The other stores are swept nevertheless.
         logger.atSevere().withCause(e).log("Cache %s: cannot look for old values", store.name());

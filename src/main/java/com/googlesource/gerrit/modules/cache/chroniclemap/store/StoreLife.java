@@ -70,7 +70,7 @@ final class StoreLife {
   private long pauseMillis;
 
   /** The file that was closed properly; null before that, or if it could not be. */
-  private volatile FileInUse left;
+  private volatile FileInUse closedCleanly;
 
   StoreLife(StoreContext context, FileHolder holder, StoreGrowth growth, StoreWriter writer) {
     this.context = context;
@@ -285,7 +285,7 @@ final class StoreLife {
     }
     if (inOrder) {
       file.closeCleanly();
-      left = file;
+      closedCleanly = file;
     } else {
       file.unmap();
     }
@@ -296,7 +296,7 @@ final class StoreLife {
    * and, if it is called at all, after {@link #settle}.
    */
   void release() {
-    FileInUse closedFile = left;
+    FileInUse closedFile = closedCleanly;
     if (closedFile != null) {
       closedFile.release();
     }
@@ -309,7 +309,7 @@ final class StoreLife {
    * @param ours see {@link Generation#settle}
    */
   void settle(AtomicBoolean ours) {
-    FileInUse closedFile = left;
+    FileInUse closedFile = closedCleanly;
     if (closedFile != null) {
       closedFile.saveUsage();
       try {

@@ -194,7 +194,7 @@ final class StoreUpkeep {
    * Sweeps when that is due for the maximum age. At each call, also shrinks the file if it exceeds
    * its limit and forces it to disk; every 10 minutes, saves the use of values.
    */
-  void sweepIfDue() {
+  void everyMinute() {
     long interval = Math.clamp(context.maxAgeMillis / 10, MIN_SWEEP_MILLIS, MAX_SWEEP_MILLIS);
     long now = context.clock.getAsLong();
     // Also if the clock was set back.

@@ -285,7 +285,7 @@ class FaultWalkTest {
           script.clock.addAndGet(2_000_000);
           script.open();
           script.read(0);
-          script.store(Store::sweepIfDue);
+          script.store(Store::everyMinute);
           script.remove(11);
           script.clock.addAndGet(3_600_000);
           script.store(Store::sweepExpired);

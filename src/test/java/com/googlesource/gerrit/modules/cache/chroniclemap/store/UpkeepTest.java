@@ -249,7 +249,7 @@ class UpkeepTest {
     assertThat(store.read(key(1))).isNotNull();
     clock.addAndGet(-Duration.ofMinutes(20).toMillis());
     assertThat(store.read(key(2))).isNotNull();
-    store.sweepIfDue();
+    store.everyMinute();
     assertThat(store.stats().entries()).isEqualTo(1);
     assertThat(store.read(key(1))).isNull();
   }
@@ -267,17 +267,17 @@ class UpkeepTest {
       put(store, i, 1000);
     }
     store.flush();
-    store.sweepIfDue();
+    store.everyMinute();
     assertThat(store.stats().entries()).isEqualTo(200);
     clock.addAndGet(Duration.ofMinutes(30).toMillis());
-    store.sweepIfDue();
+    store.everyMinute();
     StoreStats stats = store.stats();
     assertThat(stats.entries()).isEqualTo(100);
     assertThat(stats.expired()).isEqualTo(100);
     assertThat(stats.liveBytes()).isLessThan(200_000);
     assertThat(store.read(key(150))).isNotNull();
     clock.addAndGet(Duration.ofMinutes(31).toMillis());
-    store.sweepIfDue();
+    store.everyMinute();
     assertThat(store.stats().entries()).isEqualTo(0);
     assertThat(store.stats().liveBytes()).isEqualTo(0);
   }
