@@ -610,19 +610,22 @@ class RefFilesTest {
 
   /** Native git looks at no locks above a ref. */
   @Test
-  void aRefThatCantBeSetKeepsNoOtherFromBeingRecovered() throws Exception {
+  void aBatchThatCantBeCompletedChangesNothingAndKeepsNoOtherFromIt() throws Exception {
     make(new RefDisk());
     kill("1-1", A, command(A, null, 1), command(B, null, 1));
     assertThat(test.tryGit("update-ref", A + "/below", id(0).name()).status()).isEqualTo(0);
+    kill("2-1", CHANGE, command(CHANGE, null, 2), command(META, null, 2));
     open(new RefDisk());
-    assertThat(values()).containsExactly(A + "/below", id(0).name(), B, id(1).name());
-    assertThat(update(B, 2)).isEqualTo(RefUpdate.Result.FORCED);
-    assertThat(files(".lock")).containsExactly(A + ".lock");
-    // When nothing is in its way any more, the next process sets it.
+    assertThat(values())
+        .containsExactly(A + "/below", id(0).name(), CHANGE, id(2).name(), META, id(2).name());
+    assertThat(files(".lock")).containsExactly(A + ".lock", B + ".lock");
+    // When nothing is in its way any more, the next process completes it.
     assertThat(test.tryGit("update-ref", "-d", A + "/below").status()).isEqualTo(0);
     writes.locks().close();
     open(new RefDisk());
-    assertThat(values()).containsExactly(A, id(1).name(), B, id(2).name());
+    assertThat(values())
+        .containsExactly(
+            A, id(1).name(), B, id(1).name(), CHANGE, id(2).name(), META, id(2).name());
     assertThat(files(".lock", ".decided", ".alive")).isEmpty();
   }
 

@@ -161,6 +161,26 @@ class RefusedWritesTest {
     assertGone();
   }
 
+  @Test
+  void aFileOfSessionsThatCannotBeForcedForMinutesIsGivenUp() throws Exception {
+    AtomicLong minutes = new AtomicLong();
+    directory =
+        StoreDirectory.open(
+            temp.resolve("stores"), disk, () -> TimeUnit.MINUTES.toMillis(1000 + minutes.get()));
+    store =
+        TestStores.open(
+            directory,
+            new StoreSettings("cache", 1, 1 << 20, Optional.empty(), OldValues.DANGEROUS));
+    store.put(KEY, OLD, 1);
+    disk.setHandles(false);
+    for (; minutes.get() <= 5; minutes.incrementAndGet()) {
+      long unused = store.put(KEY, NEW, 1);
+      assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+    }
+    long unused = store.put(KEY, OLD, 1);
+    assertGone();
+  }
+
   /** The system reports an error of the disk once: to a thread that began to force it before. */
   @Test
   void anErrorThatIsReportedWhileTheStoreIsClosedCounts() throws Exception {

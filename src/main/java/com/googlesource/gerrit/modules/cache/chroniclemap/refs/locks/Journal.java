@@ -23,6 +23,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HexFormat;
@@ -76,9 +77,12 @@ public final class Journal implements Closeable {
   /** The path of the file without its suffix. */
   private final String stem;
 
+  private final Object key;
+
   private Path file;
 
-  private Journal(RefDisk disk, JournalOwner owner, Path file) {
+  private Journal(RefDisk disk, JournalOwner owner, Path file) throws IOException {
+    this.key = key(file);
     this.disk = disk;
     this.owner = owner;
     this.file = file;
@@ -143,6 +147,17 @@ public final class Journal implements Closeable {
 
   JournalOwner owner() {
     return owner;
+  }
+
+  /** The {@link #key(Path)} of the file, and of the locks that are links to it. */
+  Object key() {
+    return key;
+  }
+
+  /** Identifies a file by more than its name; two links to one file have the same key. */
+  static Object key(Path file) throws IOException {
+    Object key = Files.readAttributes(file, BasicFileAttributes.class).fileKey();
+    return key == null ? file : key;
   }
 
   /** The journal's file, to which locks are hard links. */

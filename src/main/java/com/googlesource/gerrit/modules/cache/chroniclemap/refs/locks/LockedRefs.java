@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import java.io.Closeable;
 import java.io.File;
@@ -25,7 +26,6 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -36,6 +36,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.IntStream;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
@@ -79,9 +80,10 @@ public final class LockedRefs implements Closeable {
   /**
    * A lock file.
    *
-   * @param key of a plain file, which a later file of its name does not have; null for a link
+   * @param key the {@link Journal#key(Path)} of the file, which a later file of its name lacks
+   * @param isPlain whether the file is not a link to the journal
    */
-  private record Lock(Path file, @Nullable Object key) {}
+  private record Lock(Path file, Object key, boolean isPlain) {}
 
   private final RefPaths paths;
   private final RefDisk disk;
@@ -249,19 +251,33 @@ public final class LockedRefs implements Closeable {
 
   @Nullable
   private Lock link(Path file) throws IOException {
-    Lock lock = new Lock(file, null);
+    Lock lock = new Lock(file, journal.key(), false);
     try {
       disk.link(file, journal.file());
       return lock;
     } catch (FileAlreadyExistsException e) {
       // A network file system may have made the link and lost its answer.
-      return isOwn(lock) ? lock : null;
+      return ifOwn(lock);
     } catch (NoSuchFileException e) {
       throw e;
     } catch (UnsupportedOperationException | FileSystemException e) {
       // The file system has no hard links or no more for this file, or it is not the journal's.
       // Or it has made the link although it reports an error.
-      return isOwn(lock) ? lock : create(file, e);
+      Lock own = ifOwn(lock);
+      return own != null ? own : create(file, e);
+    }
+  }
+
+  /** Returns null if a lock is not this transaction's. If nobody can tell, the journal stays. */
+  @Nullable
+  private Lock ifOwn(Lock lock) throws IOException {
+    boolean known = false;
+    try {
+      Lock own = isOwn(lock) ? lock : null;
+      known = true;
+      return own;
+    } finally {
+      isUnlocked &= known;
     }
   }
 
@@ -283,7 +299,7 @@ public final class LockedRefs implements Closeable {
     }
     Lock lock = null;
     try {
-      lock = new Lock(file, key(file));
+      lock = new Lock(file, Journal.key(file), true);
     } finally {
       if (lock == null) {
         delete(file); // else nobody would ever delete it
@@ -296,27 +312,23 @@ public final class LockedRefs implements Closeable {
     return lock;
   }
 
-  private static Object key(Path file) throws IOException {
-    Object key = Files.readAttributes(file, BasicFileAttributes.class).fileKey();
-    return key == null ? file : key;
-  }
-
   /**
    * Whether a lock file exists and is this transaction's. Somebody may have deleted it by hand, or
    * on another machine where this process was taken for dead, and the ref may be locked again.
    */
-  private boolean isOwn(Lock lock) {
+  private static boolean isOwn(Lock lock) throws IOException {
     try {
-      return lock.key == null
-          ? Files.isSameFile(lock.file, journal.file())
-          : lock.key.equals(key(lock.file));
+      return lock.key.equals(Journal.key(lock.file));
     } catch (IOException e) {
+      if (LooseFile.isThere(lock.file.toFile())) {
+        throw e;
+      }
       return false;
     }
   }
 
   /** Whether this transaction still has the lock of a ref. */
-  public boolean isLocked(int number) {
+  public boolean isLocked(int number) throws IOException {
     return isOwn(locks.get(number));
   }
 
@@ -378,7 +390,7 @@ public final class LockedRefs implements Closeable {
     Lock lock = locks.get(number);
     // A plain lock may be on another file system than the journal.
     Path file =
-        lock.key == null
+        !lock.isPlain
             ? journal.beside(Integer.toString(number))
             : plainFileIn(lock.file.getParent());
     values[number] = new Value(file, content);
@@ -478,6 +490,16 @@ public final class LockedRefs implements Closeable {
     disk.syncFolders(folders());
   }
 
+  /** Syncs the folders of some of this transaction's refs, by their indexes. */
+  public void syncFolders(IntStream numbers) throws IOException {
+    disk.syncFolders(
+        numbers
+            .mapToObj(number -> locks.get(number).file.getParent())
+            .distinct()
+            .filter(Files::exists)
+            .toList());
+  }
+
   /** The folders of the locks. A new folder comes with all folders above it up to {@code refs/}. */
   private Set<Path> folders() {
     Path top = paths.refsFolder().toPath();
@@ -508,11 +530,13 @@ public final class LockedRefs implements Closeable {
         disk.delete(lock.file);
       }
     } catch (IOException e) {
-      // If the first attempt has deleted the lock, the file may be another holder's by now.
-      if (isOwn(lock)) {
-        delete(lock.file);
-      } else {
-        isUnlocked = false;
+      try {
+        // If the first attempt has deleted the lock, the file may be another holder's by now.
+        if (isOwn(lock)) {
+          disk.delete(lock.file);
+        }
+      } catch (IOException again) {
+        stays(lock.file, again);
       }
     }
   }
@@ -521,10 +545,14 @@ public final class LockedRefs implements Closeable {
     try {
       disk.delete(file);
     } catch (IOException e) {
-      isUnlocked = false;
-      logger.atSevere().withCause(e).log(
-          "cannot delete %s: delete it by hand, or Gerrit does when it is next started", file);
+      stays(file, e);
     }
+  }
+
+  private void stays(Path file, IOException why) {
+    isUnlocked = false;
+    logger.atSevere().withCause(why).log(
+        "cannot delete %s: delete it by hand, or Gerrit does when it is next started", file);
   }
 
   /** Unlocks all and deletes the values that were not published. */

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose;
 
 import java.io.File;
 import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
@@ -186,7 +187,7 @@ public final class RefPaths {
   private static boolean isEmptyFolder(File folder) {
     try (DirectoryStream<Path> entries = Files.newDirectoryStream(folder.toPath())) {
       return !entries.iterator().hasNext();
-    } catch (IOException | InvalidPathException e) {
+    } catch (IOException | DirectoryIteratorException | InvalidPathException e) {
       return false;
     }
   }

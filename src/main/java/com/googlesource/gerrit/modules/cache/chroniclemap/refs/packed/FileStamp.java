@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.FileText;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.attribute.BasicFileAttributes;
@@ -107,11 +108,23 @@ public final class FileStamp {
         return false;
       }
     }
+    if (snapshot.equals(FileSnapshot.MISSING_FILE)) {
+      return !isSurelyMissing();
+    }
     boolean modified = snapshot.isModified(file);
     if (!modified && attributes != null) {
       settled = true;
     }
     return modified;
+  }
+
+  /** JGit takes a file for missing, too, if the disk does not tell. */
+  private boolean isSurelyMissing() {
+    try {
+      return !FileText.isThere(file);
+    } catch (IOException e) {
+      return false;
+    }
   }
 
   @Nullable

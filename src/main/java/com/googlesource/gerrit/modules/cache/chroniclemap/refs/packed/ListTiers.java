@@ -40,7 +40,7 @@ import org.eclipse.jgit.annotations.Nullable;
  * <p>Safe for any thread.
  */
 public final class ListTiers {
-  /** The number of idle readers that are kept. Each has some 700 KB, a third of it off the heap. */
+  /** The number of idle readers that are kept. Each has up to 950 KB, half of it off the heap. */
   private static final int READERS = 4;
 
   /** One part in so many of the memory's bound is for evicted lists that are not written yet. */

@@ -281,7 +281,7 @@ final class FileRefUpdate extends RefUpdate {
       if (deletesFile && found.getStorage().isLoose()) {
         try {
           locks.putBack(0, found, durable);
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException | Error e) {
           why.addSuppressed(new IOException("could not be undone for " + name, e));
         }
       }
@@ -290,7 +290,7 @@ final class FileRefUpdate extends RefUpdate {
     /** Restores the line of a ref that is not loose. Below a loose file, no line is needed. */
     @Override
     public void restore(ParsedRefs packed, PackedEdits edits) {
-      if (!found.getStorage().isLoose() && locks.isLocked(0)) {
+      if (!found.getStorage().isLoose()) {
         edits.set(name, found.getObjectId(), found.getPeeledObjectId());
       }
     }

@@ -273,7 +273,7 @@ final class LooseTransaction implements PackedRefsQueue.Request {
 
   /** Restores removed lines, and the old values of refs whose new values others have packed. */
   @Override
-  public void restore(ParsedRefs packed, PackedEdits edits) {
+  public void restore(ParsedRefs packed, PackedEdits edits) throws IOException {
     isRestored = true;
     for (int i = 0; i < commands.size(); i++) {
       String name = commands.get(i).getRefName();

@@ -23,6 +23,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
@@ -73,6 +74,12 @@ final class PackedTransaction implements PackedRefsQueue.Request {
         peeled.put(command, object instanceof RevTag ? walk.peel(object).copy() : null);
       }
     }
+    if (durable) {
+      // Packing has deleted loose files. One of them could hide the new line after a power loss.
+      locks.syncFolders(
+          IntStream.range(0, commands.size())
+              .filter(i -> commands.get(i).getType() != ReceiveCommand.Type.CREATE));
+    }
     try {
       updater.write(this, new PackedRefsQueue.Terms(locks, true, durable));
     } finally {
@@ -113,11 +120,7 @@ final class PackedTransaction implements PackedRefsQueue.Request {
    * ones.
    */
   @Override
-  public void decide() throws IOException {
-    if (durable) {
-      // Packing has deleted loose files. One of them could hide the new line after a power loss.
-      locks.syncFolders();
-    }
+  public void decide() {
     if (link == null) {
       link = updater.writes().transactions().begin(new TreeMap<>(oldValues));
     }
@@ -133,19 +136,19 @@ final class PackedTransaction implements PackedRefsQueue.Request {
     NameConflicts.underLocks(updater.paths(), commands).refuse();
   }
 
+  /**
+   * Restores the lines even of a ref whose lock was lost. As {@code packed-refs} has been locked
+   * since {@link #collect}, another holder can only have made a loose file, which hides the line.
+   */
   @Override
   public void restore(ParsedRefs packed, PackedEdits edits) {
-    for (int i = 0; i < commands.size(); i++) {
-      String name = commands.get(i).getRefName();
-      Ref old = oldValues.get(name);
-      if (!locks.isLocked(i)) {
-        continue; // the ref may be another writer's by now
-      }
-      if (old == null) {
-        edits.remove(name, packed);
-      } else {
-        edits.set(name, old.getObjectId(), old.getPeeledObjectId());
-      }
-    }
+    oldValues.forEach(
+        (name, old) -> {
+          if (old == null) {
+            edits.remove(name, packed);
+          } else {
+            edits.set(name, old.getObjectId(), old.getPeeledObjectId());
+          }
+        });
   }
 }

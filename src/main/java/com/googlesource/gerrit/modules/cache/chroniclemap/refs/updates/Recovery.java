@@ -21,16 +21,18 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.JournalOwne
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Origin;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedEdits;
+import java.io.File;
 import java.io.IOException;
+import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -178,7 +180,7 @@ final class Recovery {
     boolean all = true;
     for (Journal.Found journal : dead.journals) {
       try {
-        all &= finish(journal);
+        finish(journal);
       } catch (IOException | RuntimeException e) {
         failed(journal.file(), e);
         all = false;
@@ -198,13 +200,12 @@ final class Recovery {
   }
 
   /**
-   * Completes a transaction and deletes its locks. A ref that can't be set, because of a folder
-   * with refs in its place for example, stays locked and does not prevent the others.
+   * Completes a transaction and deletes its locks.
    *
-   * @return whether all of it could be completed
+   * @throws IOException if that fails; then the journal stays with locks for the next attempt
    */
-  private boolean finish(Journal.Found journal) throws IOException {
-    Set<Path> kept = new HashSet<>();
+  private void finish(Journal.Found journal) throws IOException {
+    checkPlaces(journal);
     List<String> deletions = new ArrayList<>();
     List<Path> folders = new ArrayList<>();
     if (hasMoreNames(journal.file())) {
@@ -226,12 +227,7 @@ final class Recovery {
       if (entry.newId().equals(ObjectId.zeroId())) {
         deletions.add(entry.name());
       } else {
-        try {
-          write(journal, i, lock);
-        } catch (IOException e) {
-          failed(lock, e);
-          kept.add(lock);
-        }
+        write(journal, i, lock);
       }
     }
     if (!deletions.isEmpty()) {
@@ -239,19 +235,26 @@ final class Recovery {
     }
     disk.syncFolders(folders.stream().distinct().toList());
     for (Journal.Entry entry : journal.entries()) {
-      Path lock = RefPaths.lockOf(paths.loose(entry.name()));
-      if (!kept.contains(lock)) {
-        deleteIfOwn(lock, journal);
-      }
-    }
-    if (!kept.isEmpty()) {
-      return false;
+      deleteIfOwn(RefPaths.lockOf(paths.loose(entry.name())), journal);
     }
     if (hasMoreNames(journal.file())) {
       deleteUnknownLocks(journal);
     }
     disk.delete(journal.file());
-    return true;
+  }
+
+  /** Checks that all refs can be set, before any of them is: half of a batch must not be seen. */
+  private void checkPlaces(Journal.Found journal) throws IOException {
+    for (Journal.Entry entry :
+        journal.isToComplete() ? journal.entries() : List.<Journal.Entry>of()) {
+      File place = paths.loose(entry.name());
+      if (!entry.newId().equals(ObjectId.zeroId())
+          && place.isDirectory()
+          && isOwn(RefPaths.lockOf(place), journal)
+          && !RefPaths.deleteEmptyFolders(place)) {
+        throw new DirectoryNotEmptyException(place.getPath());
+      }
+    }
   }
 
   /**
@@ -285,10 +288,13 @@ final class Recovery {
     }
   }
 
-  private static boolean isOwn(Path lock, Journal.Found found) {
+  private static boolean isOwn(Path lock, Journal.Found found) throws IOException {
     try {
       return Files.isSameFile(lock, found.file());
     } catch (IOException e) {
+      if (LooseFile.isThere(lock.toFile())) {
+        throw e;
+      }
       return false;
     }
   }

@@ -131,7 +131,9 @@ final class RealDisk implements Disk {
     try {
       thread.start();
     } catch (OutOfMemoryError e) {
-      throw new IOException("cannot start a thread to force " + folder + " to disk", e);
+      throw (IOException)
+          new FileSystemException(folder.toString(), null, "no thread can be started to force it")
+              .initCause(e);
     }
     try {
       Uninterruptibles.getUninterruptibly(syncing);

@@ -99,6 +99,15 @@ class FileStampTest {
     assertThat(stamp.isModified()).isTrue();
   }
 
+  /** A link to itself can't be asked for, as a file on a broken disk. */
+  @Test
+  void aMissingFileOfWhichTheDiskDoesNotTellAnyMoreIsInDoubt() throws Exception {
+    Path file = folder.resolve("f");
+    FileStamp missing = FileStamp.missing(file.toFile());
+    Files.createSymbolicLink(file, file.getFileName());
+    assertThat(missing.isModified()).isTrue();
+  }
+
   @Test
   void aFileThatIsNotThere() throws Exception {
     Path file = folder.resolve("f");
