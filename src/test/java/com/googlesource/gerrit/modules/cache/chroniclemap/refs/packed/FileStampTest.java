@@ -99,12 +99,13 @@ class FileStampTest {
     assertThat(stamp.isModified()).isTrue();
   }
 
-  /** A link to itself can't be asked for, as a file on a broken disk. */
+  /** Its name can't be looked up, as on a broken disk. */
   @Test
   void aMissingFileOfWhichTheDiskDoesNotTellAnyMoreIsInDoubt() throws Exception {
-    Path file = folder.resolve("f");
-    FileStamp missing = FileStamp.missing(file.toFile());
-    Files.createSymbolicLink(file, file.getFileName());
+    Path above = folder.resolve("above");
+    FileStamp missing = FileStamp.missing(above.resolve("f").toFile());
+    assertNotModified(missing);
+    write("above", "a file in the place of the folder", OLD);
     assertThat(missing.isModified()).isTrue();
   }
 
