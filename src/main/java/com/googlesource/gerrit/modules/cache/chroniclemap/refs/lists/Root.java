@@ -30,7 +30,7 @@ public final class Root {
 
   // Flags in addition to those of BlockFormat.
 
-  /** Set by snapshots from before 2026-11-24, for blocks whose text is not the file's. */
+  /** Set by earlier snapshots of this module, for blocks whose text is not the file's. */
   public static final int UNSUPPORTED = 1 << 2;
 
   /** Flag: the names ascend by bytes, and not by UTF-16 units, which are JGit's order. */
