@@ -285,12 +285,13 @@ final class FileHolder {
       }
       // Too many open files, for example. The disk has refused nothing so far.
       long now = context.clock.getAsLong();
-      if (unopenedSince == 0) {
+      long since = unopenedSince; // another thread may be setting it to 0
+      if (since == 0) {
+        since = now;
         unopenedSince = now;
       }
       if (context.settings.oldValues() == OldValues.DANGEROUS
-          && (Math.abs(now - unopenedSince) > UNOPENED_MILLIS
-              || e instanceof NoSuchFileException)) {
+          && (Math.abs(now - since) > UNOPENED_MILLIS || e instanceof NoSuchFileException)) {
         fail(forced, e);
       } else {
         context.faults.warn(

@@ -29,6 +29,7 @@ import org.junit.jupiter.api.Test;
  */
 class StoreLincheckTest {
   private static final int SCENARIOS = Integer.getInteger("lincheck.scenarios", 20);
+  private static final int MOST_ROUNDS = 10;
 
   @AfterAll
   static void close() throws Exception {
@@ -37,16 +38,19 @@ class StoreLincheckTest {
 
   @Test
   void answersCanBePutInAnOrder() throws Exception {
-    new StressOptions()
-        .verifier(StoreVerifier.class)
-        .iterations(SCENARIOS)
-        .invocationsPerIteration(80)
-        .threads(3)
-        .actorsBefore(2)
-        .actorsPerThread(4)
-        .actorsAfter(3)
-        .check(StoreScenario.class);
-    StoreScenario.closeShared();
+    // A growth that a clear overtakes does not count, so there may have to be more runs.
+    for (int i = 0; i < MOST_ROUNDS && StoreScenario.growths() < SCENARIOS / 4; i++) {
+      new StressOptions()
+          .verifier(StoreVerifier.class)
+          .iterations(SCENARIOS)
+          .invocationsPerIteration(80)
+          .threads(3)
+          .actorsBefore(2)
+          .actorsPerThread(4)
+          .actorsAfter(3)
+          .check(StoreScenario.class);
+      StoreScenario.closeShared();
+    }
     assertThat(StoreScenario.growths()).isAtLeast(SCENARIOS / 4);
   }
 }

@@ -115,8 +115,9 @@ public final class Journal implements Closeable {
       // On a shared file system, other machines see the locks at once. If this machine crashes,
       // they must find the text.
       disk.write(file, text(owner.origin(), entries), !owner.origin().isLocal());
+      Journal made = new Journal(disk, owner, file);
       done = true;
-      return new Journal(disk, owner, file);
+      return made;
     } finally {
       if (!done) {
         disk.delete(file);

@@ -36,7 +36,6 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.IntStream;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
@@ -316,9 +315,13 @@ public final class LockedRefs implements Closeable {
    * Whether a lock file exists and is this transaction's. Somebody may have deleted it by hand, or
    * on another machine where this process was taken for dead, and the ref may be locked again.
    */
-  private static boolean isOwn(Lock lock) throws IOException {
+  private boolean isOwn(Lock lock) throws IOException {
     try {
-      return lock.key.equals(Journal.key(lock.file));
+      // Without the journal, another file may have got its key.
+      return lock.key.equals(Journal.key(lock.file))
+          && (lock.isPlain || lock.key.equals(Journal.key(journal.file())));
+    } catch (NoSuchFileException e) {
+      return false;
     } catch (IOException e) {
       if (LooseFile.isThere(lock.file.toFile())) {
         throw e;
@@ -477,8 +480,13 @@ public final class LockedRefs implements Closeable {
    * file, another process may be changing the ref.
    */
   public void checkLocked(int number) throws IOException {
-    if (!isLocked(number)) {
-      isLost = true;
+    boolean locked = false;
+    try {
+      locked = isLocked(number);
+    } finally {
+      isLost |= !locked;
+    }
+    if (!locked) {
       throw new IOException(
           locks.get(number).file
               + " was deleted while its process held it: nothing is changed there");
@@ -488,16 +496,6 @@ public final class LockedRefs implements Closeable {
   /** Syncs the folders of this transaction's refs. */
   public void syncFolders() throws IOException {
     disk.syncFolders(folders());
-  }
-
-  /** Syncs the folders of some of this transaction's refs, by their indexes. */
-  public void syncFolders(IntStream numbers) throws IOException {
-    disk.syncFolders(
-        numbers
-            .mapToObj(number -> locks.get(number).file.getParent())
-            .distinct()
-            .filter(Files::exists)
-            .toList());
   }
 
   /** The folders of the locks. A new folder comes with all folders above it up to {@code refs/}. */
@@ -528,6 +526,8 @@ public final class LockedRefs implements Closeable {
     try {
       if (!isLost || isOwn(lock)) {
         disk.delete(lock.file);
+      } else if (LooseFile.isThere(lock.file.toFile())) {
+        logger.atWarning().log("%s is left alone, as it may be another process's", lock.file);
       }
     } catch (IOException e) {
       try {

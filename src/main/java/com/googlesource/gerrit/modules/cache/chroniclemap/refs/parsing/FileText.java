@@ -22,7 +22,6 @@ import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
-import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -89,9 +88,6 @@ public final class FileText implements TextSource, Closeable {
     } catch (NoSuchFileException e) {
       // JGit's retries only handle this exception.
       throw (IOException) new FileNotFoundException(path.getPath()).initCause(e);
-    } catch (FileSystemException e) {
-      // Too many open files, for example. JGit may be luckier, and fails if it is not.
-      throw new IOException("cannot open " + path, e);
     }
   }
 

@@ -273,7 +273,7 @@ final class LooseTransaction implements PackedRefsQueue.Request {
 
   /** Restores removed lines, and the old values of refs whose new values others have packed. */
   @Override
-  public void restore(ParsedRefs packed, PackedEdits edits) throws IOException {
+  public void restore(ParsedRefs packed, PackedEdits edits) {
     isRestored = true;
     for (int i = 0; i < commands.size(); i++) {
       String name = commands.get(i).getRefName();
@@ -282,7 +282,7 @@ final class LooseTransaction implements PackedRefsQueue.Request {
       Ref now = packed.exactRef(name);
       if (now == null && line != null) {
         edits.set(name, line.getObjectId(), line.getPeeledObjectId());
-      } else if (locks.isLocked(i) && !(old != null && old.getStorage().isLoose())) {
+      } else if (isCertainlyLocked(i) && !(old != null && old.getStorage().isLoose())) {
         // Without the lock, the ref may be another writer's. Any line will do under a loose ref.
         if (old == null) {
           edits.remove(name, packed);
@@ -290,6 +290,14 @@ final class LooseTransaction implements PackedRefsQueue.Request {
           edits.set(name, old.getObjectId(), old.getPeeledObjectId());
         }
       }
+    }
+  }
+
+  private boolean isCertainlyLocked(int number) {
+    try {
+      return locks.isLocked(number);
+    } catch (IOException e) {
+      return false;
     }
   }
 

@@ -23,7 +23,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.stream.IntStream;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
@@ -76,9 +75,7 @@ final class PackedTransaction implements PackedRefsQueue.Request {
     }
     if (durable) {
       // Packing has deleted loose files. One of them could hide the new line after a power loss.
-      locks.syncFolders(
-          IntStream.range(0, commands.size())
-              .filter(i -> commands.get(i).getType() != ReceiveCommand.Type.CREATE));
+      locks.syncFolders();
     }
     try {
       updater.write(this, new PackedRefsQueue.Terms(locks, true, durable));

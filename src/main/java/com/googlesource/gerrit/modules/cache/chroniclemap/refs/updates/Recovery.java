@@ -291,6 +291,8 @@ final class Recovery {
   private static boolean isOwn(Path lock, Journal.Found found) throws IOException {
     try {
       return Files.isSameFile(lock, found.file());
+    } catch (NoSuchFileException e) {
+      return false;
     } catch (IOException e) {
       if (LooseFile.isThere(lock.toFile())) {
         throw e;

@@ -374,7 +374,15 @@ public final class FileInUse {
    * @throws IOException as {@link #force}
    */
   public void forceCurrent() throws IOException {
-    current.force(/* all= */ false);
+    Generation forced = current;
+    try {
+      forced.force(/* all= */ false);
+    } catch (FileSystemException e) {
+      // A file that was replaced meanwhile is deleted.
+      if (forced == current) {
+        throw e;
+      }
+    }
   }
 
   /**
