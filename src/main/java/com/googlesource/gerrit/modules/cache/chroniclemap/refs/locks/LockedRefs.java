@@ -314,6 +314,8 @@ public final class LockedRefs implements Closeable {
   /**
    * Whether a lock file exists and is this transaction's. Somebody may have deleted it by hand, or
    * on another machine where this process was taken for dead, and the ref may be locked again.
+   *
+   * @throws IOException if the disk does not tell
    */
   private boolean isOwn(Lock lock) throws IOException {
     try {
@@ -330,7 +332,11 @@ public final class LockedRefs implements Closeable {
     }
   }
 
-  /** Whether this transaction still has the lock of a ref. */
+  /**
+   * Whether this transaction still has the lock of a ref.
+   *
+   * @throws IOException if the disk does not tell
+   */
   public boolean isLocked(int number) throws IOException {
     return isOwn(locks.get(number));
   }

@@ -288,6 +288,11 @@ final class Recovery {
     }
   }
 
+  /**
+   * Whether a lock file exists and is a link to a journal.
+   *
+   * @throws IOException if the disk does not tell. The journal must stay then
+   */
   private static boolean isOwn(Path lock, Journal.Found found) throws IOException {
     try {
       return Files.isSameFile(lock, found.file());
