@@ -21,6 +21,7 @@ import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.RefsMetricsModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RepositoriesModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.WarmUp;
+import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportModule;
 import org.eclipse.jgit.lib.Config;
 
 /**
@@ -32,9 +33,12 @@ import org.eclipse.jgit.lib.Config;
  * fault does not prevent the start: lists are then kept in memory only, or JGit answers.
  */
 public class PackedRefsModule extends AbstractModule {
+  private final Config config;
+
   /** Called by Gerrit when it starts. Throws a {@code ProvisionException} if it must not start. */
   @Inject
   PackedRefsModule(SitePaths site, @GerritServerConfig Config config) {
+    this.config = config;
     Refusal.logging(
         site,
         () -> {
@@ -47,6 +51,9 @@ public class PackedRefsModule extends AbstractModule {
   protected void configure() {
     WarmUp.begin();
     install(new RepositoriesModule());
+    if (config.getBoolean("packedRefs", null, "enabled", true)) {
+      install(new TransportModule(config));
+    }
     install(new RefsMetricsModule());
   }
 }

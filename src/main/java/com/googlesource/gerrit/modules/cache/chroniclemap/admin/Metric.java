@@ -36,6 +36,11 @@ record Metric<R>(
     return cumulative ? description.setCumulative() : description.setGauge();
   }
 
+  /** The last part of the name. */
+  String shortName() {
+    return name.substring(name.lastIndexOf('/') + 1);
+  }
+
   long of(R report) {
     return value.applyAsLong(report);
   }

@@ -29,6 +29,7 @@ import com.google.gerrit.sshd.SshCommand;
 import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RefsInventory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportCounts;
 import java.util.List;
 import java.util.Optional;
 import org.kohsuke.args4j.Argument;
@@ -50,11 +51,14 @@ final class RefsCommand extends SshCommand {
   private String project;
 
   private final Optional<RefsInventory> installed;
+  private final TransportCounts transport;
   private final PermissionBackend permissions;
 
   @Inject
-  RefsCommand(Optional<RefsInventory> installed, PermissionBackend permissions) {
+  RefsCommand(
+      Optional<RefsInventory> installed, TransportCounts transport, PermissionBackend permissions) {
     this.installed = installed;
+    this.transport = transport;
     this.permissions = permissions;
   }
 
@@ -73,9 +77,9 @@ final class RefsCommand extends SshCommand {
     }
     List<ProjectRefs> reports = select(visible(inventory.reports()));
     if (json) {
-      stdout.println(RefsJson.of(inventory.totals(), reports));
+      stdout.println(RefsJson.of(inventory.totals(), transport, reports));
     } else {
-      RefsTable.print(stdout, inventory.totals(), reports);
+      RefsTable.print(stdout, inventory.totals(), transport, reports);
     }
     stdout.flush();
   }

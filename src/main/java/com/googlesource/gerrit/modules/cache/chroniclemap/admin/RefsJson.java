@@ -19,15 +19,19 @@ import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportCounts;
 import java.util.List;
 
 /** Prints parsed ref lists as JSON. The names of the fields are documented and never change. */
 final class RefsJson {
   private RefsJson() {}
 
-  static String of(RefsTotals totals, List<ProjectRefs> reports) {
+  static String of(RefsTotals totals, TransportCounts transport, List<ProjectRefs> reports) {
     JsonObject root = new JsonObject();
-    root.add("totals", totals(totals));
+    JsonObject all = totals(totals);
+    RefsMetrics.TRANSPORT.forEach(
+        metric -> all.addProperty(metric.shortName(), metric.of(transport)));
+    root.add("totals", all);
     JsonArray projects = new JsonArray();
     reports.forEach(refs -> projects.add(project(refs)));
     root.add("projects", projects);

@@ -25,9 +25,12 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RefsInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
+import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportCounts;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * Publishes the metrics of parsed ref lists while the server runs. All of them are read at once,
@@ -38,12 +41,17 @@ final class RefsMetrics extends PublishedMetrics {
   /** All metrics. Their names are documented and never change. */
   static final ImmutableList<Metric<RefsTotals>> ALL = all();
 
+  /** The metrics of pushes and fetches, under the same rule. */
+  static final ImmutableList<Metric<TransportCounts>> TRANSPORT = transport();
+
   private final RefsInventory inventory;
+  private final TransportCounts transport;
 
   @Inject
-  RefsMetrics(MetricMaker maker, RefsInventory inventory) {
+  RefsMetrics(MetricMaker maker, RefsInventory inventory, TransportCounts transport) {
     super(maker);
     this.inventory = inventory;
+    this.transport = transport;
   }
 
   private static ImmutableList<Metric<RefsTotals>> all() {
@@ -75,6 +83,18 @@ final class RefsMetrics extends PublishedMetrics {
     return t.all();
   }
 
+  private static ImmutableList<Metric<TransportCounts>> transport() {
+    Metric.Table<TransportCounts> t =
+        new Metric.Table<>("refs/chroniclemap/", "Pushes and fetches: ");
+    t.count("pushes", "advertisements without changes read", "pushes", TransportCounts::pushes);
+    t.count("pushes_left", "advertisements by Gerrit", "pushes", TransportCounts::pushesLeft);
+    t.count("checks_near", "checks of a few refs", "pushes", TransportCounts::nearChecks);
+    t.count("checks_full", "checks of all advertised refs", "pushes", TransportCounts::fullChecks);
+    t.count("fetches_by_tip", "ids of visible refs", "fetches", TransportCounts::tips);
+    t.count("fetches_by_walk", "ids left to JGit", "fetches", TransportCounts::walks);
+    return t.all();
+  }
+
   private static long diskBytes(Optional<StoreStats> disk) {
     return disk.map(StoreStats::diskBytes).orElse(0L);
   }
@@ -88,15 +108,20 @@ final class RefsMetrics extends PublishedMetrics {
     if (!inventory.isEnabled()) {
       return;
     }
-    Map<Metric<RefsTotals>, CallbackMetric0<Long>> metrics = new LinkedHashMap<>();
-    for (Metric<RefsTotals> metric : ALL) {
+    publish(ALL, inventory::totals);
+    publish(TRANSPORT, () -> transport);
+  }
+
+  private <R> void publish(List<Metric<R>> all, Supplier<R> report) {
+    Map<Metric<R>, CallbackMetric0<Long>> metrics = new LinkedHashMap<>();
+    for (Metric<R> metric : all) {
       metrics.put(metric, maker.newCallbackMetric(metric.name(), Long.class, metric.description()));
     }
     read(
         metrics.values(),
         () -> {
-          RefsTotals totals = inventory.totals();
-          metrics.forEach((metric, gauge) -> gauge.set(metric.of(totals)));
+          R figures = report.get();
+          metrics.forEach((metric, gauge) -> gauge.set(metric.of(figures)));
         });
   }
 }

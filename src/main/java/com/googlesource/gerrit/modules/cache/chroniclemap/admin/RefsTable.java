@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportCounts;
 import java.io.PrintWriter;
 import java.time.Instant;
 import java.time.ZoneId;
@@ -37,7 +38,8 @@ final class RefsTable {
 
   private RefsTable() {}
 
-  static void print(PrintWriter out, RefsTotals totals, List<ProjectRefs> reports) {
+  static void print(
+      PrintWriter out, RefsTotals totals, TransportCounts transport, List<ProjectRefs> reports) {
     Tables.printRow(out, ROW, "", "", "Bytes", "Bytes", "Bytes", "", "", "Blocks", "", "", "Last");
     Tables.printRow(
         out, ROW, "Project", "Refs", "packed", "offheap", "a ref", "Blocks", "Parses", "reused",
@@ -59,7 +61,7 @@ final class RefsTable {
         Units.count(totals.checks()),
         Units.count(totals.lookups()),
         time(totals.lastParse()));
-    Tables.printNotes(out, notes(totals, reports));
+    Tables.printNotes(out, notes(totals, transport, reports));
   }
 
   private static void printRow(PrintWriter out, ProjectRefs refs) {
@@ -95,7 +97,8 @@ final class RefsTable {
         : DAY.format(then);
   }
 
-  private static List<String> notes(RefsTotals totals, List<ProjectRefs> reports) {
+  private static List<String> notes(
+      RefsTotals totals, TransportCounts transport, List<ProjectRefs> reports) {
     List<String> notes = new ArrayList<>();
     notes.add(
         String.format(
@@ -118,6 +121,17 @@ final class RefsTable {
                         Units.count(disk.entries()),
                         Units.bytes(disk.diskBytes()),
                         Units.bytes(disk.maxBytes()))));
+    notes.add(
+        String.format(
+            "Pushes: %s advertised without reading the refs of changes, %s left to Gerrit; %s checked"
+                + " against the refs that they build on, %s against all advertised refs. Fetches by"
+                + " id: %s of visible refs, %s left to JGit.",
+            Units.count(transport.pushes()),
+            Units.count(transport.pushesLeft()),
+            Units.count(transport.nearChecks()),
+            Units.count(transport.fullChecks()),
+            Units.count(transport.tips()),
+            Units.count(transport.walks())));
     totals.memoryOnlyReason().ifPresent(why -> notes.add("Lists are kept in memory only: " + why));
     if (totals.leftToJGit() > 0) {
       notes.add(

@@ -75,7 +75,8 @@ class MetricsDocTest {
     }
     Map<String, String> published = new HashMap<>();
     published.put(CacheMetrics.MEMORY_ONLY, "flag, gauge");
-    for (Metric<?> metric : Iterables.concat(CacheMetrics.ALL, RefsMetrics.ALL)) {
+    for (Metric<?> metric :
+        Iterables.concat(CacheMetrics.ALL, RefsMetrics.ALL, RefsMetrics.TRANSPORT)) {
       published.put(
           metric.name(), metric.unit() + ", " + (metric.cumulative() ? "count" : "gauge"));
     }
@@ -117,6 +118,7 @@ class MetricsDocTest {
     find(name, dashboard().getAsJsonArray("panels").toString()).forEach(m -> shown.add(m.group()));
     Set<String> published = new TreeSet<>();
     RefsMetrics.ALL.forEach(metric -> published.add(inPrometheus(metric.name())));
+    RefsMetrics.TRANSPORT.forEach(metric -> published.add(inPrometheus(metric.name())));
     assertThat(shown).isEqualTo(published);
   }
 

@@ -25,6 +25,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRe
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
+import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportCounts;
 import java.io.File;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -134,7 +135,8 @@ class RefsShownTest {
 
   private static String table(RefsTotals totals) {
     StringWriter out = new StringWriter();
-    RefsTable.print(new PrintWriter(out, true), totals, List.of(LARGE, AWAY));
+    RefsTable.print(
+        new PrintWriter(out, true), totals, new TransportCounts(), List.of(LARGE, AWAY));
     return out.toString();
   }
 
@@ -166,7 +168,9 @@ class RefsShownTest {
   @Test
   void jsonHasAllFigures() {
     JsonObject json =
-        JsonParser.parseString(RefsJson.of(totals(1, 2), List.of(LARGE, AWAY))).getAsJsonObject();
+        JsonParser.parseString(
+                RefsJson.of(totals(1, 2), new TransportCounts(), List.of(LARGE, AWAY)))
+            .getAsJsonObject();
     JsonObject totals = json.getAsJsonObject("totals");
     assertThat(totals.get("lookups").getAsLong()).isEqualTo(9_999_999_999L);
     assertThat(totals.get("failures").getAsLong()).isEqualTo(2);

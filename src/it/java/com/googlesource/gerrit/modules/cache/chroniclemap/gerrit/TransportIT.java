@@ -1,0 +1,557 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyPair;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestInstance.Lifecycle;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * What native git is told, given and refused by a Gerrit with this module: the same as by a plain
+ * Gerrit with a copy of the same site. By an administrator and by a user who may not see some
+ * branches, tags and changes.
+ */
+@TestInstance(Lifecycle.PER_CLASS)
+class TransportIT {
+  private static final String PROJECT = "wire";
+  private static final String NO_OBJECT = "1234567890123456789012345678901234567890";
+  private static final List<String> PROTOCOLS = List.of("0", "1", "2");
+  private static final List<String> USERS = List.of("admin", "reader");
+
+  @TempDir private Path tmp;
+  private final KeyPair readerKey = SshKeys.generate();
+  private int folders;
+
+  /** A Gerrit of the comparison. */
+  private record Server(String name, GerritSite site, GerritDaemon daemon, Gerrit gerrit) {}
+
+  private final List<Server> servers = new ArrayList<>();
+  private Server ours;
+  private Server plain;
+
+  /** Ids of objects on the server, by what they are. */
+  private final Map<String, String> ids = new LinkedHashMap<>();
+
+  @BeforeAll
+  void start() throws Exception {
+    GerritSite site = SiteTemplate.plainSite(tmp.resolve("plain"));
+    try (GerritDaemon daemon = GerritDaemon.start(site)) {
+      fill(site, new Gerrit(site));
+      daemon.stop();
+    }
+    GerritSite copy = site.copyTo(tmp.resolve("ours"));
+    copy.installModule(BuildFolder.moduleJar());
+    copy.installRefsModule();
+    plain = server("plain", site);
+    ours = server("ours", copy);
+  }
+
+  private Server server(String name, GerritSite site) throws IOException {
+    Server server = new Server(name, site, GerritDaemon.start(site), new Gerrit(site));
+    servers.add(server);
+    return server;
+  }
+
+  @AfterAll
+  void stop() throws Exception {
+    for (Server server : servers) {
+      server.daemon().close();
+      var unused = server.site().saveLogs("TransportIT-" + server.name());
+      server.site().close();
+    }
+  }
+
+  private NativeGit git(Server server, String user) throws IOException {
+    KeyPair key = user.equals("admin") ? server.site().adminKey() : readerKey;
+    Path folder = Files.createDirectories(tmp.resolve("git-" + folders++));
+    return new NativeGit(server.site(), user, key, folder);
+  }
+
+  /** Makes branches, tags and changes, some of which the reader may not see. */
+  private void fill(GerritSite site, Gerrit gerrit) throws Exception {
+    gerrit.createProject(PROJECT);
+    gerrit.createUser("reader", readerKey);
+    gerrit.rest().put("/accounts/reader/password.http", "{\"http_password\": \"secret\"}");
+    gerrit.grantToAdministratorsOnly(PROJECT, "refs/heads/hidden", "read");
+    gerrit.grantToAdministratorsOnly(PROJECT, "refs/secret/*", "read");
+    for (String permission : List.of("push", "create", "delete", "createTag", "forgeCommitter")) {
+      allow(gerrit, "refs/*", permission);
+    }
+    Path folder = Files.createDirectories(tmp.resolve("git-fill"));
+    NativeGit admin = new NativeGit(site, "admin", site.adminKey(), folder);
+    String url = admin.http(PROJECT);
+    admin.run("fetch", "-q", url, "refs/heads/master");
+    String root = admin.run("rev-parse", "FETCH_HEAD");
+    String first = admin.commit("first", root);
+    String master = admin.commit("second", first);
+    String hidden = admin.commit("hidden", first);
+    String lost = admin.commit("a tag alone", first);
+    admin.run("tag", "-a", "-m", "an annotated tag", "annotated", master);
+    admin.run("tag", "-a", "-m", "a hidden tag", "on-hidden", hidden);
+    admin.run("tag", "light", first);
+    admin.run("tag", "alone", lost);
+    admin.run("push", url, master + ":refs/heads/master", master + ":refs/heads/other/one");
+    admin.run("push", url, hidden + ":refs/heads/hidden", hidden + ":refs/secret/one");
+    admin.run("push", url, "--tags");
+    String open = admin.commit("an open change", master);
+    String secret = admin.commit("a private change", master);
+    String onHidden = admin.commit("a change for the hidden branch", hidden);
+    admin.run("push", url, open + ":refs/for/master");
+    admin.run("push", url, secret + ":refs/for/master%private");
+    admin.run("push", url, onHidden + ":refs/for/hidden");
+    ids.put("tip of a branch", master);
+    ids.put("reachable commit", first);
+    ids.put("tip of a hidden branch", hidden);
+    ids.put("tag", admin.run("rev-parse", "annotated"));
+    ids.put("hidden tag", admin.run("rev-parse", "on-hidden"));
+    ids.put("commit of a tag alone", lost);
+    ids.put("open change", open);
+    ids.put("private change", secret);
+    ids.put("change for a hidden branch", onHidden);
+    ids.put("tree", admin.run("rev-parse", master + "^{tree}"));
+    ids.put("no object", NO_OBJECT);
+    admin.run("--git-dir=" + folder(site), "pack-refs", "--all");
+    // Some loose refs over the packed ones.
+    admin.run("push", url, master + ":refs/heads/loose", hidden + ":refs/secret/loose");
+  }
+
+  private static Path folder(GerritSite site) {
+    return site.path().resolve("git").resolve(PROJECT + ".git");
+  }
+
+  private static void allow(Gerrit gerrit, String refs, String permission) throws IOException {
+    gerrit
+        .rest()
+        .post(
+            "/projects/" + PROJECT + "/access",
+            """
+            {"add": {"%s": {"permissions": {"%s":
+              {"rules": {"global:Registered-Users": {"action": "ALLOW", "force": true}}}}}}}
+            """
+                .formatted(refs, permission));
+  }
+
+  /** A question to one server as one user. */
+  @FunctionalInterface
+  private interface Question {
+    Object ask(Server server, NativeGit git) throws Exception;
+  }
+
+  /** Asks both servers as both users, and compares the answers. Returns those of the reader. */
+  private Object assertSame(String what, Question question) throws Exception {
+    Object answer = null;
+    for (String user : USERS) {
+      Object expected = question.ask(plain, git(plain, user));
+      answer = question.ask(ours, git(ours, user));
+      assertWithMessage("%s, as %s", what, user).that(answer).isEqualTo(expected);
+    }
+    return answer;
+  }
+
+  // ---- fetches
+
+  @Test
+  void listsOfRefsAreTheSame() throws Exception {
+    for (String protocol : PROTOCOLS) {
+      for (String pattern : List.of("*", "refs/heads/*", "refs/tags/*", "refs/changes/*")) {
+        Object seen =
+            assertSame(
+                "ls-remote " + pattern + ", protocol " + protocol,
+                (server, git) ->
+                    git.run(
+                        "-c",
+                        "protocol.version=" + protocol,
+                        "ls-remote",
+                        git.http(PROJECT),
+                        pattern));
+        assertThat(seen.toString()).doesNotContain("hidden");
+        assertThat(seen.toString()).doesNotContain(ids.get("private change"));
+      }
+    }
+    assertSame("ls-remote over ssh", (server, git) -> git.run("ls-remote", git.ssh(PROJECT)));
+  }
+
+  /** Whether an id can be fetched; both servers have to agree for each. */
+  @Test
+  void idsAreGivenAndRefusedAlike() throws Exception {
+    for (String protocol : PROTOCOLS) {
+      for (Map.Entry<String, String> id : ids.entrySet()) {
+        Object given =
+            assertSame(
+                id.getKey() + " by id, protocol " + protocol,
+                (server, git) -> fetch(git, git.http(PROJECT), protocol, id.getValue()).isOk());
+        if (id.getKey().contains("hidden") || id.getKey().contains("private")) {
+          assertWithMessage(id.getKey()).that(given).isEqualTo(false);
+        }
+      }
+    }
+  }
+
+  @Test
+  void idsAreGivenAndRefusedAlikeOverSsh() throws Exception {
+    for (String what :
+        List.of("reachable commit", "tip of a hidden branch", "private change", "open change")) {
+      assertSame(
+          what + " by id over ssh",
+          (server, git) -> fetch(git, git.ssh(PROJECT), "2", ids.get(what)).isOk());
+    }
+  }
+
+  @Test
+  void withAnyIdAllowedTheModuleAllowsNoMoreThanGerrit() throws Exception {
+    for (Server server : servers) {
+      setInRepository(server, "uploadpack.allowAnySHA1InWant", "true");
+    }
+    try {
+      for (Map.Entry<String, String> id : ids.entrySet()) {
+        assertSame(
+            id.getKey() + " by id, any allowed",
+            (server, git) -> fetch(git, git.http(PROJECT), "2", id.getValue()).isOk());
+      }
+    } finally {
+      for (Server server : servers) {
+        setInRepository(server, "uploadpack.allowAnySHA1InWant", "false");
+      }
+    }
+  }
+
+  private void setInRepository(Server server, String name, String value) throws IOException {
+    git(server, "admin").run("--git-dir=" + folder(server.site()), "config", name, value);
+  }
+
+  private static NativeGit.Result fetch(NativeGit git, String url, String protocol, String what)
+      throws IOException {
+    return git.tryRun("-c", "protocol.version=" + protocol, "fetch", "-q", url, what);
+  }
+
+  @Test
+  void refsAreGivenAndRefusedAlikeByName() throws Exception {
+    List<String> names =
+        new ArrayList<>(List.of("refs/heads/master", "refs/heads/hidden", "refs/heads/loose"));
+    names.addAll(List.of("refs/tags/annotated", "refs/tags/light", "refs/tags/alone"));
+    names.addAll(List.of("refs/tags/on-hidden", "refs/secret/loose", "refs/meta/config"));
+    names.addAll(List.of("refs/changes/01/1/1", "refs/changes/02/2/1", "refs/changes/03/3/meta"));
+    for (String name : names) {
+      assertSame(
+          name,
+          (server, git) -> {
+            NativeGit.Result result = fetch(git, git.http(PROJECT), "2", name);
+            return result.isOk() ? git.run("rev-parse", "FETCH_HEAD") : "refused";
+          });
+    }
+  }
+
+  @Test
+  void oursOffersWantRefUnlessAnAdministratorSetsItOtherwise() throws Exception {
+    assertThat(wantsByName(ours)).isTrue();
+    assertThat(wantsByName(plain)).isFalse();
+    setInRepository(ours, "uploadpack.allowRefInWant", "false");
+    try {
+      assertThat(wantsByName(ours)).isFalse();
+    } finally {
+      setInRepository(ours, "uploadpack.allowRefInWant", "true");
+      assertThat(wantsByName(ours)).isTrue();
+    }
+  }
+
+  private static boolean wantsByName(Server server) throws IOException {
+    return capabilities(server).contains("ref-in-want");
+  }
+
+  private static String capabilities(Server server) throws IOException {
+    return new String(
+        exchange(server, "reader", "info/refs?service=git-upload-pack", "version=2", null).body(),
+        StandardCharsets.UTF_8);
+  }
+
+  /** A client that asks for a hidden ref although it was never listed. */
+  @Test
+  void aHiddenRefIsRefusedToAWantByName() throws Exception {
+    for (String name : List.of("refs/heads/hidden", "refs/changes/02/2/1", "refs/secret/one")) {
+      String request =
+          packet("command=fetch\n") + "0001" + packet("want-ref " + name + "\n") + packet("done\n");
+      HttpResponse<byte[]> asReader =
+          exchange(ours, "reader", "git-upload-pack", "version=2", bytes(request + "0000"));
+      assertThat(new String(asReader.body(), StandardCharsets.UTF_8)).doesNotContain("PACK");
+      HttpResponse<byte[]> asAdmin =
+          exchange(ours, "admin", "git-upload-pack", "version=2", bytes(request + "0000"));
+      assertThat(new String(asAdmin.body(), StandardCharsets.ISO_8859_1)).contains("PACK");
+    }
+  }
+
+  /** Names and ids in one request. */
+  @Test
+  void aHiddenIdIsRefusedBesideAVisibleName() throws Exception {
+    for (String id : List.of("tip of a hidden branch", "private change", "no object")) {
+      String request =
+          packet("command=fetch\n")
+              + "0001"
+              + packet("want-ref refs/heads/master\n")
+              + packet("want " + ids.get(id) + "\n")
+              + packet("done\n");
+      HttpResponse<byte[]> reply =
+          exchange(ours, "reader", "git-upload-pack", "version=2", bytes(request + "0000"));
+      assertThat(new String(reply.body(), StandardCharsets.ISO_8859_1)).doesNotContain("PACK");
+    }
+  }
+
+  @Test
+  void idsOfVisibleRefsAreFoundWithoutReadingAllRefs() throws Exception {
+    JsonObject before = figures();
+    NativeGit git = git(ours, "reader");
+    for (String what : List.of("tip of a branch", "open change", "tag")) {
+      assertThat(fetch(git, git.http(PROJECT), "2", ids.get(what)).isOk()).isTrue();
+    }
+    JsonObject after = figures();
+    assertThat(difference(before, after, "fetches_by_tip")).isAtLeast(3);
+    assertThat(difference(before, after, "fetches_by_walk")).isEqualTo(0);
+  }
+
+  private JsonObject figures() throws IOException {
+    return JsonParser.parseString(ours.gerrit().ssh().run("cache-chroniclemap refs --json"))
+        .getAsJsonObject()
+        .getAsJsonObject("totals");
+  }
+
+  private static long difference(JsonObject before, JsonObject after, String name) {
+    return after.get(name).getAsLong() - before.get(name).getAsLong();
+  }
+
+  // ---- pushes
+
+  @Test
+  void pushesAreToldTheSame() throws Exception {
+    JsonObject before = figures();
+    for (String user : USERS) {
+      assertThat(advertised(ours, user)).isEqualTo(advertised(plain, user));
+      assertThat(advertised(ours, user).toString()).contains("refs/heads/loose");
+    }
+    assertThat(advertised(ours, "reader").toString()).doesNotContain("hidden");
+    assertThat(advertised(ours, "reader").toString()).doesNotContain(ids.get("private change"));
+    JsonObject after = figures();
+    assertThat(difference(before, after, "pushes")).isAtLeast(4);
+    assertThat(difference(before, after, "pushes_left")).isEqualTo(0);
+  }
+
+  /** What a push is told, but for the capabilities. */
+  private static Set<String> advertised(Server server, String user) throws IOException {
+    String answer =
+        new String(
+            exchange(server, user, "info/refs?service=git-receive-pack", "", null).body(),
+            StandardCharsets.UTF_8);
+    Set<String> lines = new TreeSet<>();
+    for (String line : NativeGit.lines(answer)) {
+      int end = line.indexOf(0);
+      lines.add(line.substring(4, end < 0 ? line.length() : end));
+    }
+    return lines;
+  }
+
+  @Test
+  void pushesDoTheSame() throws Exception {
+    for (String user : USERS) {
+      List<Object> answers = new ArrayList<>();
+      for (Server server : servers) {
+        answers.add(pushes(server, user));
+      }
+      assertThat(answers.get(1)).isEqualTo(answers.get(0));
+      assertThat(answers.get(0).toString()).contains("pushed a change: true");
+    }
+  }
+
+  private List<String> pushes(Server server, String user) throws Exception {
+    List<String> done = new ArrayList<>();
+    NativeGit git = git(server, user);
+    String url = git.http(PROJECT);
+    git.run("fetch", "-q", url, "refs/heads/master");
+    String base = git.run("rev-parse", "FETCH_HEAD");
+    String change = git.commit("a change of " + user, base);
+    done.add("pushed a change: " + push(git, url, change + ":refs/for/master"));
+    done.add("pushed it again: " + push(git, url, change + ":refs/for/master"));
+    String amended = git.commit("a change of " + user, git.commit("below it by " + user, base));
+    done.add("pushed a patch set: " + push(git, url, amended + ":refs/for/master"));
+    done.add("pushed it for a branch: " + push(git, url, amended + ":refs/for/other/one"));
+    done.add("made a branch: " + push(git, url, change + ":refs/heads/by/" + user));
+    done.add("moved it: " + push(git, url, "+" + amended + ":refs/heads/by/" + user));
+    done.add("tagged: " + push(git, url, change + ":refs/tags/by-" + user));
+    done.add("deleted it: " + push(git, url, ":refs/heads/by/" + user));
+    done.add("deleted a hidden one: " + push(git, url, ":refs/heads/hidden-not-there"));
+    done.add("wrote a hidden one: " + push(git, url, change + ":refs/heads/hidden"));
+    done.add("wrote a change: " + push(git, url, change + ":refs/changes/77/77/1"));
+    String ssh = git.ssh(PROJECT);
+    String other = git.commit("over ssh by " + user, change);
+    done.add("pushed over ssh: " + push(git, ssh, other + ":refs/for/master"));
+    return done;
+  }
+
+  private static boolean push(NativeGit git, String url, String what) throws IOException {
+    return git.tryRun("push", "-q", url, what).isOk();
+  }
+
+  @Test
+  void aPackThatLacksObjectsIsRefused() throws Exception {
+    for (Server server : servers) {
+      for (String user : USERS) {
+        NativeGit git = git(server, user);
+        git.run("fetch", "-q", git.http(PROJECT), "refs/heads/master");
+        String base = git.run("rev-parse", "FETCH_HEAD");
+        String missing = git.commit("missing", base);
+        String tip = git.commit("on top of it", missing);
+        // The pack has the tip, but not the commit below it.
+        String report = report(server, user, tip, "refs/heads/broken", git.pack(tip, missing));
+        assertWithMessage("%s %s", server.name(), user).that(report).doesNotContain("ok refs/");
+        assertThat(git.run("ls-remote", git.http(PROJECT))).doesNotContain("broken");
+      }
+    }
+  }
+
+  /** The commit below is on the server, but this user may not see it. */
+  @Test
+  void aPackThatRefersToAHiddenObjectIsRefused() throws Exception {
+    for (Server server : servers) {
+      NativeGit admin = git(server, "admin");
+      admin.run("fetch", "-q", admin.http(PROJECT), "refs/heads/hidden");
+      String hidden = admin.run("rev-parse", "FETCH_HEAD");
+      String tip = admin.commit("on top of what is hidden", hidden);
+      byte[] pack = admin.pack(tip, hidden);
+      String asReader = report(server, "reader", tip, "refs/heads/spy", pack);
+      assertWithMessage(server.name()).that(asReader).doesNotContain("ok refs/");
+      String change = report(server, "reader", tip, "refs/for/master", pack);
+      assertWithMessage(server.name()).that(change).doesNotContain("ok refs/");
+      String asAdmin = report(server, "admin", tip, "refs/heads/by/the-admin", pack);
+      assertWithMessage(server.name()).that(asAdmin).contains("ok refs/heads/by/the-admin");
+    }
+  }
+
+  @Test
+  void aPushIsCheckedAgainstTheRefsThatItBuildsOn() throws Exception {
+    JsonObject before = figures();
+    NativeGit git = git(ours, "reader");
+    git.run("fetch", "-q", git.http(PROJECT), "refs/heads/master");
+    String change = git.commit("near the tip", git.run("rev-parse", "FETCH_HEAD"));
+    assertThat(push(git, git.http(PROJECT), change + ":refs/for/master")).isTrue();
+    JsonObject after = figures();
+    assertThat(difference(before, after, "checks_near")).isAtLeast(1);
+    assertThat(difference(before, after, "checks_full")).isEqualTo(0);
+  }
+
+  /** A branch that a user could see at the GET, and not any more at the POST. */
+  @Test
+  void aRightThatIsLostBetweenAdvertisementAndPushIsLost() throws Exception {
+    Gerrit gerrit = ours.gerrit();
+    NativeGit git = git(ours, "reader");
+    git.run("fetch", "-q", git.http(PROJECT), "refs/heads/master");
+    String base = git.run("rev-parse", "FETCH_HEAD");
+    assertThat(push(git, git.http(PROJECT), base + ":refs/heads/lost")).isTrue();
+    assertThat(advertised(ours, "reader").toString()).contains("refs/heads/lost");
+    gerrit.grantToAdministratorsOnly(PROJECT, "refs/heads/lost", "read");
+    String tip = git.commit("too late", base);
+    String report = report(ours, "reader", base, tip, "refs/heads/lost", git.pack(tip, base));
+    assertThat(report).doesNotContain("ok refs/");
+    assertThat(fetch(git, git.http(PROJECT), "2", "refs/heads/lost").isOk()).isFalse();
+  }
+
+  @Test
+  void tenThousandRefsArePushedAtOnce() throws Exception {
+    NativeGit git = git(ours, "admin");
+    git.run("fetch", "-q", git.http(PROJECT), "refs/heads/master");
+    String base = git.run("rev-parse", "FETCH_HEAD");
+    StringBuilder update = new StringBuilder();
+    for (int i = 0; i < 10_000; i++) {
+      update.append(base).append(" refs/many/").append(i).append('\n');
+    }
+    Path packed = git.gitFolder().resolve("packed-refs");
+    Files.writeString(packed, update.toString());
+    git.run("push", "-q", git.http(PROJECT), "refs/many/*:refs/many/*");
+    assertThat(NativeGit.lines(git.run("ls-remote", git.http(PROJECT), "refs/many/*")))
+        .hasSize(10_000);
+    git.run("push", "-q", "--prune", git.http(PROJECT), "refs/none/*:refs/many/*");
+    assertThat(git.run("ls-remote", git.http(PROJECT), "refs/many/*")).isEmpty();
+  }
+
+  // ---- git's protocol by hand
+
+  private static String report(Server server, String user, String tip, String ref, byte[] pack)
+      throws IOException {
+    return report(server, user, "0".repeat(40), tip, ref, pack);
+  }
+
+  /** Pushes a pack; returns what the server reports, or its refusal. */
+  private static String report(
+      Server server, String user, String old, String tip, String ref, byte[] pack)
+      throws IOException {
+    ByteArrayOutputStream request = new ByteArrayOutputStream();
+    request.write(bytes(packet(old + " " + tip + " " + ref + "\0 report-status")));
+    request.write(bytes("0000"));
+    request.write(pack);
+    HttpResponse<byte[]> reply =
+        exchange(server, user, "git-receive-pack", "", request.toByteArray());
+    return reply.statusCode() + " " + new String(reply.body(), StandardCharsets.UTF_8);
+  }
+
+  private static String packet(String line) {
+    return "%04x%s".formatted(4 + line.length(), line);
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static HttpResponse<byte[]> exchange(
+      Server server, String user, String what, String protocol, byte[] body) throws IOException {
+    String pair = Base64.getEncoder().encodeToString(bytes(user + ":secret"));
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create(server.site().url() + "a/" + PROJECT + "/" + what))
+            .header("Authorization", "Basic " + pair)
+            .header("Git-Protocol", protocol);
+    if (body != null) {
+      request
+          .header("Content-Type", "application/x-" + what + "-request")
+          .POST(BodyPublishers.ofByteArray(body));
+    }
+    try (HttpClient http = HttpClient.newHttpClient()) {
+      return http.send(request.build(), BodyHandlers.ofByteArray());
+    } catch (InterruptedException e) {
+      throw new IOException(e);
+    }
+  }
+}

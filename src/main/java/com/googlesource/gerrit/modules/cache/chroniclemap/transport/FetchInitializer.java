@@ -1,0 +1,83 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
+
+import com.google.common.flogger.FluentLogger;
+import com.google.gerrit.entities.Project;
+import com.google.gerrit.server.git.DelegateRepository;
+import com.google.gerrit.server.git.UploadPackInitializer;
+import java.util.concurrent.TimeUnit;
+import org.eclipse.jgit.lib.Config;
+import org.eclipse.jgit.transport.AdvertiseRefsHook;
+import org.eclipse.jgit.transport.RefFilter;
+import org.eclipse.jgit.transport.TransferConfig;
+import org.eclipse.jgit.transport.UploadPack;
+import org.eclipse.jgit.transport.UploadPack.RequestPolicy;
+
+/**
+ * The initializer of fetches.
+ *
+ * <p>It offers {@code want-ref} to clients, unless {@code uploadpack.allowRefInWant} is set in
+ * {@code etc/jgit.config} or in the repository. A client of git 2.18 or later then asks for a ref
+ * by its name, and the server reads that ref alone. For a client that asks by object id, {@link
+ * WantedTips} looks for a visible ref with that id before JGit reads all refs.
+ *
+ * <p>Any thread may call.
+ */
+final class FetchInitializer implements UploadPackInitializer {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+  private static final String SECTION = "uploadpack";
+  private static final String REF_IN_WANT = "allowRefInWant";
+
+  private final TransportCounts counts;
+
+  FetchInitializer(TransportCounts counts) {
+    this.counts = counts;
+  }
+
+  @Override
+  public void init(Project.NameKey project, UploadPack fetch) {
+    try {
+      // Any other policy or filter is a choice of an administrator or of another module.
+      if (fetch.getRequestPolicy() != null) {
+        offerWantRef(fetch);
+      }
+      if (fetch.getRequestPolicy() == RequestPolicy.ADVERTISED
+          && fetch.getRefFilter() == RefFilter.DEFAULT
+          && fetch.getAdvertiseRefsHook() == AdvertiseRefsHook.DEFAULT
+          && fetch.getAdvertisedRefs() == null
+          && !fetch.isBiDirectionalPipe()
+          && fetch.getRepository() instanceof DelegateRepository repository
+          && repository.getConfig().getStringList(SECTION, null, "hiderefs").length == 0) {
+        fetch.setAdvertiseRefsHook(new WantedTips(repository, counts));
+      }
+    } catch (RuntimeException | LinkageError e) {
+      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
+          "A fetch from %s is left to JGit, which reads all refs", project);
+    }
+  }
+
+  private static void offerWantRef(UploadPack fetch) {
+    Config settings = fetch.getRepository().getConfig();
+    if (settings.getString(SECTION, null, REF_IN_WANT) == null) {
+      RequestPolicy policy = fetch.getRequestPolicy();
+      Config withDefault = new Config(settings);
+      withDefault.setBoolean(SECTION, null, REF_IN_WANT, true);
+      fetch.setTransferConfig(new TransferConfig(withDefault));
+      // The line above also sets the policy that the config says.
+      fetch.setRequestPolicy(policy);
+    }
+  }
+}

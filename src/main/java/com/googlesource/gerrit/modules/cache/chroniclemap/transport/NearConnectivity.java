@@ -1,0 +1,196 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
+
+import com.google.common.flogger.FluentLogger;
+import com.google.gerrit.entities.RefNames;
+import com.google.gerrit.server.util.MagicBranch;
+import java.io.IOException;
+import java.lang.reflect.Field;
+import java.util.ArrayDeque;
+import java.util.HashSet;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.eclipse.jgit.errors.IncorrectObjectTypeException;
+import org.eclipse.jgit.errors.MissingObjectException;
+import org.eclipse.jgit.internal.transport.connectivity.FullConnectivityChecker;
+import org.eclipse.jgit.lib.EmptyProgressMonitor;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.ProgressMonitor;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.revwalk.RevCommit;
+import org.eclipse.jgit.revwalk.RevObject;
+import org.eclipse.jgit.revwalk.RevWalk;
+import org.eclipse.jgit.transport.ConnectivityChecker;
+import org.eclipse.jgit.transport.ReceiveCommand;
+import org.eclipse.jgit.transport.ReceivePack;
+
+/**
+ * A check of what a push has sent that parses the commits which the push builds on, where JGit's
+ * check parses all advertised refs.
+ *
+ * <p>JGit's check walks from the new commits until it meets what is reachable from the advertised
+ * refs, and refuses the push if an object on the way is missing or, for users who may not read all
+ * refs, is neither in the push nor reachable. Here, the same check runs with a few of the
+ * advertised refs. It can only find less reachable than with all of them, so it never accepts more.
+ * If it refuses the push, or walks further than JGit's check of all refs might cost, the check with
+ * all refs decides.
+ *
+ * <p>The cost grows with the push. Safe for any thread.
+ */
+final class NearConnectivity implements ConnectivityChecker {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /** How many commits behind the new ones are looked at for an advertised one. */
+  private static final int MOST_COMMITS = 128;
+
+  /** How many objects more than the push has may be walked through before the check gives up. */
+  private static final int SPARE_OBJECTS = 10_000;
+
+  /** JGit has no method to set its checker, only this field for subclasses; null if it is gone. */
+  private static final Field CHECKER = checker();
+
+  private final ConnectivityChecker full;
+  private final TransportCounts counts;
+
+  private NearConnectivity(ConnectivityChecker full, TransportCounts counts) {
+    this.full = full;
+    this.counts = counts;
+  }
+
+  private static Field checker() {
+    try {
+      Field field = ReceivePack.class.getDeclaredField("connectivityChecker");
+      field.setAccessible(true);
+      return field;
+    } catch (ReflectiveOperationException | RuntimeException e) {
+      logger.atWarning().withCause(e).log(
+          "This JGit's check of pushes can't be replaced; it parses all advertised refs");
+      return null;
+    }
+  }
+
+  /** Has a push use this check, unless it has another check than JGit's usual one. */
+  static void install(ReceivePack push, TransportCounts counts) {
+    try {
+      if (CHECKER != null && CHECKER.get(push) instanceof FullConnectivityChecker full) {
+        CHECKER.set(push, new NearConnectivity(full, counts));
+      }
+    } catch (IllegalAccessException e) {
+      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
+          "A push parses all advertised refs");
+    }
+  }
+
+  @Override
+  public void checkConnectivity(
+      ConnectivityCheckInfo push, Set<ObjectId> advertised, ProgressMonitor progress)
+      throws MissingObjectException, IOException {
+    Set<ObjectId> near = near(push, advertised);
+    if (!near.isEmpty() && near.size() < advertised.size()) {
+      long most = (long) push.getParser().getObjectCount() + advertised.size() + SPARE_OBJECTS;
+      try {
+        full.checkConnectivity(push, near, new Limit(most));
+        counts.nearChecks.increment();
+        return;
+      } catch (IOException | TooFar e) {
+        // A walk beyond the other refs may also meet damage that JGit's check would not.
+        logger.atFine().withCause(e).log("All advertised refs are needed to check a push");
+      }
+    }
+    counts.fullChecks.increment();
+    full.checkConnectivity(push, advertised, progress);
+  }
+
+  /** Returns the advertised commits that the push most likely builds on. */
+  private static Set<ObjectId> near(ConnectivityCheckInfo push, Set<ObjectId> advertised)
+      throws IOException {
+    Set<ObjectId> near = new HashSet<>();
+    Queue<ObjectId> toLookAt = new ArrayDeque<>();
+    for (ReceiveCommand command : push.getCommands()) {
+      if (command.getType() != ReceiveCommand.Type.DELETE) {
+        toLookAt.add(command.getNewId());
+        add(command.getOldId(), advertised, near);
+        Ref target = push.getRepository().exactRef(target(command.getRefName()));
+        if (target != null && target.getObjectId() != null) {
+          add(target.getObjectId(), advertised, near);
+        }
+      }
+    }
+    Set<ObjectId> seen = new HashSet<>(toLookAt);
+    // A walk of its own, as the walk of the push keeps the parsed commits.
+    try (RevWalk walk = new RevWalk(push.getRepository())) {
+      walk.setRetainBody(false);
+      for (int left = MOST_COMMITS + toLookAt.size(); left > 0 && !toLookAt.isEmpty(); left--) {
+        ObjectId id = toLookAt.remove();
+        if (!add(id, advertised, near)) {
+          for (RevCommit parent : parents(walk, id)) {
+            if (seen.add(parent)) {
+              toLookAt.add(parent);
+            }
+          }
+        }
+      }
+    }
+    return near;
+  }
+
+  private static boolean add(ObjectId id, Set<ObjectId> advertised, Set<ObjectId> near) {
+    return advertised.contains(id) && near.add(id.copy());
+  }
+
+  private static RevCommit[] parents(RevWalk walk, ObjectId id) throws IOException {
+    try {
+      RevObject object = walk.peel(walk.parseAny(id));
+      return object instanceof RevCommit commit ? commit.getParents() : new RevCommit[0];
+    } catch (MissingObjectException | IncorrectObjectTypeException e) {
+      return new RevCommit[0]; // the check itself reports it
+    }
+  }
+
+  /** The branch that a push is for. */
+  private static String target(String pushed) {
+    String prefix = MagicBranch.getMagicRefNamePrefix(pushed);
+    if (prefix == null || prefix.isEmpty()) {
+      return pushed;
+    }
+    String branch = pushed.substring(prefix.length());
+    int options = branch.indexOf('%');
+    return RefNames.fullName(options < 0 ? branch : branch.substring(0, options));
+  }
+
+  /** Thrown if the check has walked too far. */
+  private static final class TooFar extends RuntimeException {
+    private static final long serialVersionUID = 1;
+  }
+
+  /** A monitor that ends the check after so many objects. JGit's check never asks for a cancel. */
+  private static final class Limit extends EmptyProgressMonitor {
+    private long left;
+
+    Limit(long most) {
+      left = most;
+    }
+
+    @Override
+    public void update(int completed) {
+      left -= completed;
+      if (left < 0) {
+        throw new TooFar();
+      }
+    }
+  }
+}

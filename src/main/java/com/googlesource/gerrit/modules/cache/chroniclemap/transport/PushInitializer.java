@@ -1,0 +1,61 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
+
+import com.google.common.flogger.FluentLogger;
+import com.google.gerrit.entities.Project;
+import com.google.gerrit.server.git.DelegateRepository;
+import com.google.gerrit.server.git.ReceivePackInitializer;
+import java.util.concurrent.TimeUnit;
+import org.eclipse.jgit.transport.AdvertiseRefsHook;
+import org.eclipse.jgit.transport.AdvertiseRefsHookChain;
+import org.eclipse.jgit.transport.ReceivePack;
+
+/**
+ * The initializer of pushes. It puts a {@link PushAdvertisement} in front of Gerrit's hook and a
+ * {@link NearConnectivity} in front of JGit's check. Any thread may call.
+ */
+final class PushInitializer implements ReceivePackInitializer {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  private final TransportSettings settings;
+  private final TransportCounts counts;
+
+  PushInitializer(TransportSettings settings, TransportCounts counts) {
+    this.settings = settings;
+    this.counts = counts;
+  }
+
+  @Override
+  public void init(Project.NameKey project, ReceivePack push) {
+    try {
+      NearConnectivity.install(push, counts);
+      AdvertiseRefsHook gerrits = push.getAdvertiseRefsHook();
+      // Another class is the hook of another module, which may need all refs.
+      if (!settings.needsAllRefs()
+          && gerrits instanceof AdvertiseRefsHookChain
+          && push.getRepository() instanceof DelegateRepository repository) {
+        push.setAdvertiseRefsHook(
+            new PushAdvertisement(gerrits, repository, settings::isAdvertised, counts));
+      } else {
+        counts.pushesLeft.increment();
+      }
+    } catch (RuntimeException | LinkageError e) {
+      counts.pushesLeft.increment();
+      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
+          "A push to %s is left to Gerrit, which reads all refs", project);
+    }
+  }
+}

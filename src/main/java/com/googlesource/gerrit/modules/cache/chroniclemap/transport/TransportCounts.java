@@ -1,0 +1,64 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
+
+import com.google.inject.Singleton;
+import java.util.concurrent.atomic.LongAdder;
+
+/** The figures of pushes and fetches since the server's start. Safe for any thread. */
+@Singleton
+public final class TransportCounts {
+  /** Advertisements to pushes that were made without reading the refs of changes. */
+  final LongAdder pushes = new LongAdder();
+
+  /** Advertisements to pushes that were left to Gerrit, which reads all refs. */
+  final LongAdder pushesLeft = new LongAdder();
+
+  /** Connectivity checks of pushes that only parsed the commits pushed against. */
+  final LongAdder nearChecks = new LongAdder();
+
+  /** Connectivity checks of pushes that parsed all advertised refs. */
+  final LongAdder fullChecks = new LongAdder();
+
+  /** Fetches by object id that were allowed as each id was that of a visible ref. */
+  final LongAdder tips = new LongAdder();
+
+  /** Fetches by object id for which JGit read all visible refs. */
+  final LongAdder walks = new LongAdder();
+
+  public long pushes() {
+    return pushes.sum();
+  }
+
+  public long pushesLeft() {
+    return pushesLeft.sum();
+  }
+
+  public long nearChecks() {
+    return nearChecks.sum();
+  }
+
+  public long fullChecks() {
+    return fullChecks.sum();
+  }
+
+  public long tips() {
+    return tips.sum();
+  }
+
+  public long walks() {
+    return walks.sum();
+  }
+}
