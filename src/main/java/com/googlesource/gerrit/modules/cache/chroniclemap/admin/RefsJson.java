@@ -45,6 +45,7 @@ final class RefsJson {
     out.addProperty("refs", totals.refs());
     out.addProperty("packed_bytes", totals.packedBytes());
     out.addProperty("off_heap_bytes", totals.memoryBytes());
+    out.addProperty("id_index_bytes", totals.idIndexBytes());
     out.addProperty("heap_bytes", totals.heapBytes());
     out.addProperty("process_direct_bytes", totals.processDirectBytes());
     out.addProperty("memory_limit_bytes", totals.memoryLimit());

@@ -61,6 +61,7 @@ final class RefsMetrics extends PublishedMetrics {
     t.gauge("refs", "refs of the lists in memory", "refs", RefsTotals::refs);
     t.gauge("packed_bytes", "size of their packed-refs files", BYTES, RefsTotals::packedBytes);
     t.gauge("memory_bytes", "direct memory of the lists", BYTES, RefsTotals::memoryBytes);
+    t.gauge("id_index_bytes", "indexes of object ids", BYTES, RefsTotals::idIndexBytes);
     t.gauge("heap_bytes", "heap of the lists", BYTES, RefsTotals::heapBytes);
     t.gauge(
         "process_direct_bytes",

@@ -110,7 +110,9 @@ final class RefsTable {
             Units.count(totals.loads())));
     notes.add(
         String.format(
-            "Direct memory of the whole process: %s.", Units.bytes(totals.processDirectBytes())));
+            "Direct memory of the indexes of object ids: %s; of the whole process: %s.",
+            Units.bytes(totals.idIndexBytes()),
+            Units.bytes(totals.processDirectBytes())));
     totals
         .disk()
         .ifPresent(

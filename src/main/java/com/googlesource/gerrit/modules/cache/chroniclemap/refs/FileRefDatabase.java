@@ -418,6 +418,12 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
     return ask(refs -> refs.tips(id), refs -> refs.getTipsWithSha1(id));
   }
 
+  /** Whether parsed lists answer, as far as is known without reading anything. */
+  @Override
+  public boolean hasFastTipsWithSha1() throws IOException {
+    return !packedFile.isLeftToJGit() && !packedFile.isPaused();
+  }
+
   // ---- conflicts of names
 
   @Override

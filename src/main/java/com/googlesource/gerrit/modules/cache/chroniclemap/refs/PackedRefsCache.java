@@ -521,6 +521,7 @@ public final class PackedRefsCache implements AutoCloseable {
         held.stream().mapToLong(ParsedRefs::size).sum(),
         held.stream().mapToLong(ParsedRefs::textBytes).sum(),
         lists == null ? 0 : lists.memory().bytes(),
+        lists == null ? 0 : lists.memory().idIndexBytes(),
         lists == null ? 0 : lists.memory().rootBytes(),
         processDirectBytes(),
         settings.memoryLimit(),

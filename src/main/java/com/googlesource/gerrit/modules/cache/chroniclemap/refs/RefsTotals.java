@@ -25,6 +25,7 @@ import java.util.Optional;
  * @param refs refs of these lists
  * @param packedBytes size of the {@code packed-refs} files of these lists, each list once
  * @param memoryBytes direct memory of these lists, each shared block once
+ * @param idIndexBytes direct memory of the indexes of ids, beside that of the lists
  * @param heapBytes heap of these lists
  * @param processDirectBytes direct memory of the whole process, including evicted lists that the
  *     garbage collector has not found yet
@@ -49,6 +50,7 @@ public record RefsTotals(
     long refs,
     long packedBytes,
     long memoryBytes,
+    long idIndexBytes,
     long heapBytes,
     long processDirectBytes,
     long memoryLimit,

@@ -21,6 +21,7 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
+import java.util.function.LongConsumer;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ObjectIdRef;
 import org.eclipse.jgit.lib.Ref;
@@ -36,6 +37,8 @@ final class BlockView {
       MethodHandles.byteBufferViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
   private static final VarHandle ID_WORD =
       MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.BIG_ENDIAN);
+  private static final VarHandle ID_PAIR =
+      MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
   private static final VarHandle ARRAY_WORD =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
@@ -249,6 +252,21 @@ final class BlockView {
     }
   }
 
+  /** Moves to the first entry without its name, which is for {@link #seek} to decode. */
+  void first() {
+    index = 0;
+    if (count > 0) {
+      entry(restart(0));
+    }
+  }
+
+  /** Moves to the next entry, if there is one, without its name. */
+  void skip() {
+    if (++index < count) {
+      entry(next());
+    }
+  }
+
   private void readName() {
     nameLength = shared + suffixLength;
     if (name.length < nameLength + Long.BYTES) {
@@ -305,6 +323,25 @@ final class BlockView {
   boolean pointsTo(int w1, int w2, int w3, int w4, int w5) {
     return isId(idsAt + index * BlockFormat.ID_BYTES, w1, w2, w3, w4, w5)
         || (hasPeeledId && isId(suffixAt + suffixLength, w1, w2, w3, w4, w5));
+  }
+
+  /** Passes on the {@link IdIndex#hash} of each id and peeled id. */
+  void hashIds(LongConsumer each) {
+    for (int i = 0; i < count; i++) {
+      each.accept(hash(idsAt + i * BlockFormat.ID_BYTES));
+    }
+    for (first(); index < count; skip()) {
+      if (hasPeeledId) {
+        each.accept(hash(suffixAt + suffixLength));
+      }
+    }
+  }
+
+  private long hash(int at) {
+    return IdIndex.hash(
+        (long) ID_PAIR.get(memory, at),
+        (long) ID_PAIR.get(memory, at + 8),
+        (int) ID_WORD.get(memory, at + 16));
   }
 
   private boolean isId(int at, int w1, int w2, int w3, int w4, int w5) {

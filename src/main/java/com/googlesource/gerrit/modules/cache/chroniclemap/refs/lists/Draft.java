@@ -41,6 +41,7 @@ public final class Draft {
   private static final int[] NO_STARTS = {};
 
   private final ListMemory memory;
+  private final boolean shares;
   private final Map<ContentDigest, Place> places = new HashMap<>();
   private final List<Slab> slabs = new ArrayList<>();
 
@@ -63,7 +64,17 @@ public final class Draft {
   private record Place(@Nullable Slab slab, int number, int start) {}
 
   public Draft(ListMemory memory) {
+    this(memory, true);
+  }
+
+  /**
+   * Makes an empty draft.
+   *
+   * @param shares whether to share the blocks of the memory
+   */
+  Draft(ListMemory memory, boolean shares) {
     this.memory = memory;
+    this.shares = shares;
   }
 
   /** Takes a block from the memory. Returns false if the memory does not have the block. */
@@ -72,7 +83,7 @@ public final class Draft {
     if (places.containsKey(id)) {
       return true;
     }
-    ListMemory.HeldBlock found = memory.find(idHi, idLo);
+    ListMemory.HeldBlock found = shares ? memory.find(idHi, idLo) : null;
     if (found == null) {
       return false;
     }
@@ -139,7 +150,7 @@ public final class Draft {
     slabs.forEach(slab -> slab.onDisk = onDisk);
     HeldBlocks held = held(root, old);
     held.rootOnDisk = onDisk;
-    return new ParsedRefs(root, held);
+    return new ParsedRefs(root, held, memory);
   }
 
   private HeldBlocks held(Root root, @Nullable ParsedRefs old) {

@@ -24,6 +24,7 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.function.IntFunction;
 import org.eclipse.jgit.annotations.Nullable;
 
@@ -47,6 +48,8 @@ import org.eclipse.jgit.annotations.Nullable;
 public final class ListMemory {
   /** The part of the bound that an eviction leaves in use, so that not each new list evicts. */
   private static final double LEFT = 0.95;
+
+  private static final long NO_ID_INDEX_NANOS = TimeUnit.MINUTES.toNanos(10);
 
   /** A user of a list. */
   public interface Holder {
@@ -81,6 +84,9 @@ public final class ListMemory {
 
   private final long limit;
   private final IntFunction<ByteBuffer> allocator;
+
+  /** A time of {@link System#nanoTime}. */
+  private volatile long noIdIndexUntil = System.nanoTime();
 
   /** A logical clock, which advances with each new list and with {@link #tick}. */
   private volatile long now = 1;
@@ -139,8 +145,48 @@ public final class ListMemory {
     now++;
   }
 
+  /**
+   * Whether an index of ids can be allocated. If not, none can for some minutes, as each further
+   * try would collect the whole heap several times before it fails.
+   */
+  boolean mayIndexIds() {
+    return System.nanoTime() - noIdIndexUntil >= 0;
+  }
+
+  /**
+   * Allocates an index of ids, which is freed with the last list that has it. Indexes are counted
+   * beside the bound. Those of the lists in use take at most half of the bound.
+   *
+   * @return null if there is not enough memory
+   */
+  @Nullable
+  ByteBuffer allocateIdIndex(long size) {
+    if (size <= Integer.MAX_VALUE && idIndexBytes() + size <= limit / 2) {
+      try {
+        return allocate((int) size);
+      } catch (OutOfMemoryError e) {
+        // The ids are found without an index.
+      }
+    }
+    noIdIndexUntil = System.nanoTime() + NO_ID_INDEX_NANOS;
+    return null;
+  }
+
+  /** The direct memory of all indexes of ids, in bytes. */
+  public synchronized long idIndexBytes() {
+    Set<IdIndex> indexes = Collections.newSetFromMap(new IdentityHashMap<>());
+    lists.values().forEach(shared -> indexes.add(shared.list.idIndex()));
+    indexes.remove(null);
+    return indexes.stream().mapToLong(IdIndex::bytes).sum();
+  }
+
   public Draft draft() {
     return new Draft(this);
+  }
+
+  /** Makes a draft that does not depend on the blocks of this memory. */
+  public Draft draftOfCopy() {
+    return new Draft(this, false);
   }
 
   /** Finds the list of a content; null if no holder has it. */

@@ -61,6 +61,7 @@ final class Lookup {
   private int most;
   private List<Ref> refs;
   private AnyObjectId object;
+  private final int[] words = new int[5];
 
   private boolean found;
   private boolean atEnd;
@@ -232,23 +233,12 @@ final class Lookup {
   }
 
   private void tips() {
-    AnyObjectId id = object;
-    objectWords(id);
-    for (block.seek(0); block.index() < block.count(); block.advance()) {
+    object.copyRawTo(words, 0);
+    for (block.first(); block.index() < block.count(); block.skip()) {
       if (block.pointsTo(words[0], words[1], words[2], words[3], words[4])) {
+        block.seek(block.index());
         refs.add(block.ref(block.name()));
       }
-    }
-  }
-
-  private final int[] words = new int[5];
-  private final byte[] raw = new byte[20];
-
-  private void objectWords(AnyObjectId id) {
-    id.copyRawTo(raw, 0);
-    ByteBuffer bytes = ByteBuffer.wrap(raw);
-    for (int i = 0; i < words.length; i++) {
-      words[i] = bytes.getInt();
     }
   }
 

@@ -36,13 +36,23 @@ import org.eclipse.jgit.lib.RefComparator;
 public final class ParsedRefs {
   private final HeldBlocks held;
   private final Root root;
+  private final ListMemory memory;
 
   /** Made on demand, if the file is not in JGit's order. */
   @Nullable private volatile JGitOrder order;
 
-  public ParsedRefs(Root root, HeldBlocks held) {
+  /** Made or inherited on demand. */
+  @Nullable private volatile IdBlocks ids;
+
+  /**
+   * Makes a list.
+   *
+   * @param memory where an index of ids is allocated
+   */
+  public ParsedRefs(Root root, HeldBlocks held, ListMemory memory) {
     this.held = held;
     this.root = root;
+    this.memory = memory;
   }
 
   public Root root() {
@@ -269,16 +279,66 @@ public final class ParsedRefs {
     return new Range(from, from + count);
   }
 
-  /** Passes on each ref with an id or peeled id, in order. Reads all ids of the list. */
+  /**
+   * Passes on each ref with an id or peeled id, in order. Only the first call for a large list and
+   * for those that {@linkplain #inheritFrom inherit} from it reads all ids.
+   */
   public void pointingTo(AnyObjectId id, Consumer<Ref> found) {
     List<Ref> refs = new ArrayList<>();
-    for (int block = 0; block < root.blocks() && size() > 0; block++) {
-      Lookup lookup = Lookup.start();
-      lookup.collectTips(id, refs);
-      read(block, lookup, Lookup.Task.TIPS);
+    IdBlocks some = size() == 0 ? null : ids();
+    if (some != null) {
+      for (int block : some.thatMayHave(id)) {
+        readTips(block, id, refs);
+      }
+    } else {
+      for (int block = 0; block < root.blocks() && size() > 0; block++) {
+        readTips(block, id, refs);
+      }
     }
     inOrder(refs);
     refs.forEach(found);
+  }
+
+  private void readTips(int block, AnyObjectId id, List<Ref> refs) {
+    Lookup lookup = Lookup.start();
+    lookup.collectTips(id, refs);
+    read(block, lookup, Lookup.Task.TIPS);
+  }
+
+  /** Returns where ids are; null if all blocks have to be read. */
+  @Nullable
+  private IdBlocks ids() {
+    IdBlocks known = ids;
+    return known != null || !isWorthAnIndex() ? known : makeIds();
+  }
+
+  private boolean isWorthAnIndex() {
+    return blocks() > IdBlocks.FEW && memory.mayIndexIds();
+  }
+
+  /** Makes the index. Others wait, as reading all blocks would take them about as long. */
+  @Nullable
+  private synchronized IdBlocks makeIds() {
+    if (ids == null && isWorthAnIndex()) {
+      IdIndex index = IdIndex.of(this, memory);
+      ids = index == null ? null : IdBlocks.of(index);
+    }
+    return ids;
+  }
+
+  /** Takes from an older list what it knows of the blocks that this list has too. */
+  public void inheritFrom(ParsedRefs older) {
+    IdBlocks known = older.ids;
+    if (known != null && ids == null && blocks() > IdBlocks.FEW) {
+      ids = known.in(root, older.root);
+    }
+  }
+
+  /** The index of ids; null if there is none. */
+  @Nullable
+  IdIndex idIndex() {
+    IdBlocks known = ids;
+    return known == null ? null : known.index();
   }
 
   private void inOrder(List<Ref> inTheFile) {

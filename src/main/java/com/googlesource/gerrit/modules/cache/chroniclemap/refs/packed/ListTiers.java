@@ -199,8 +199,7 @@ public final class ListTiers {
     if (scattered.isEmpty()) {
       return list;
     }
-    // The draft shares no blocks, as the copy must not depend on the old slabs.
-    Draft draft = new Draft(new ListMemory(0));
+    Draft draft = memory.draftOfCopy();
     for (int i = 0; i < list.blocks(); i++) {
       Slab slab = held.slab(i);
       if (scattered.contains(slab)) {
@@ -212,6 +211,7 @@ public final class ListTiers {
       }
     }
     ParsedRefs copy = draft.finish(list.root(), list, held.rootOnDisk);
+    copy.inheritFrom(list);
     List<ListMemory.Holder> holders = memory.replace(list, copy);
     holders.forEach(holder -> holder.take(list, copy));
     return holders.isEmpty() ? list : copy;

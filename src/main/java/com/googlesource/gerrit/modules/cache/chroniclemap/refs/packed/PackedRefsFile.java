@@ -420,6 +420,9 @@ public final class PackedRefsFile implements ListMemory.Holder {
       return;
     }
     ParsedRefs held = tiers.hold(this, after.list, tell);
+    if (state.list != null) {
+      held.inheritFrom(state.list);
+    }
     state = new State(after.stamp, held, after.digest);
     tiers.changed(this);
   }

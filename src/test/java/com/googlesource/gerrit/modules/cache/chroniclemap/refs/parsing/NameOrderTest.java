@@ -20,6 +20,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.concurrent.TimeUnit.SECONDS;
 
 import com.google.common.base.Splitter;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Root;
 import java.io.IOException;
@@ -288,7 +289,7 @@ class NameOrderTest {
   @Test
   void theyComeBackFromOtherMemory() throws Exception {
     ParsedRefs list = regular(text(lines(BY_BYTES, 2000, 6)), null);
-    ParsedRefs copy = new ParsedRefs(new Root(list.root().bytes().clone()), list.held());
+    ParsedRefs copy = new ParsedRefs(new Root(list.root().bytes().clone()), list.held(), new ListMemory(0));
     Differential.assertSame(copy.refs(), new ArrayList<>(list.refs()));
   }
 

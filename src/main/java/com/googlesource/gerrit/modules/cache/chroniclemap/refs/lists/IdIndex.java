@@ -1,0 +1,185 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.security.SecureRandom;
+import java.util.Arrays;
+import java.util.function.LongConsumer;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.lib.AnyObjectId;
+
+/**
+ * An index from ids to the blocks of a list that may have them, in direct memory. All object ids
+ * and peeled ids are in it as hashes, of which a bucket and 16 more bits are compared. Whoever asks
+ * compares the ids in the blocks, so a collision only costs time.
+ *
+ * <p>The layout is the start of each bucket, as an int, and then the entries: 16 bits of the hash
+ * and 32 bits for the number of the block. An id that several refs of a block have is entered about
+ * once. The index thus takes 6.5 bytes for each ref, 12.5 if all refs are annotated tags, and less
+ * if refs share ids. A question reads a bucket with 8 entries on average (16 for tags) and an entry
+ * for each block that has the id. To make the index, all blocks are read twice.
+ *
+ * <p>Hashes depend on a secret of the process, so nobody can make ids that fill one bucket.
+ *
+ * <p>Immutable. Any thread may read.
+ */
+final class IdIndex {
+  private static final VarHandle WORD =
+      MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final VarHandle INT =
+      MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final VarHandle SHORT =
+      MethodHandles.byteBufferViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
+
+  private static final int REFS_A_BUCKET = 8;
+  private static final int TAG_BITS = 16;
+  private static final int TAG = (1 << TAG_BITS) - 1;
+  private static final int ENTRY_BYTES = 6;
+
+  /** As each entry is read with the two bytes behind it. */
+  private static final int PADDING = 2;
+
+  /** How many ids of a block are remembered in order to enter them once. */
+  private static final int SEEN = 256;
+
+  private static final long[] SECRET = new SecureRandom().longs(3).toArray();
+
+  private final ByteBuffer memory;
+  private final int buckets;
+  private final int blocks;
+
+  private IdIndex(ByteBuffer memory, int buckets, int blocks) {
+    this.memory = memory;
+    this.buckets = buckets;
+    this.blocks = blocks;
+  }
+
+  /** Makes the index of a list. Returns null if there is no memory for it. */
+  @Nullable
+  static IdIndex of(ParsedRefs list, ListMemory allocator) {
+    int buckets = list.size() / REFS_A_BUCKET + 1;
+    // The number of entries of each bucket, and then the place of the bucket's next entry.
+    int[] next = new int[buckets];
+    forEachId(list, (hash, block) -> next[bucket(hash, buckets)]++);
+    long entries = 0;
+    for (int count : next) {
+      entries += count;
+    }
+    ByteBuffer memory =
+        allocator.allocateIdIndex((buckets + 1L) * Integer.BYTES + entries * ENTRY_BYTES + PADDING);
+    if (memory == null) {
+      return null;
+    }
+    int at = (buckets + 1) * Integer.BYTES;
+    for (int i = 0; i < buckets; i++) {
+      int count = next[i];
+      INT.set(memory, i * Integer.BYTES, at);
+      next[i] = at;
+      at += count * ENTRY_BYTES;
+    }
+    INT.set(memory, buckets * Integer.BYTES, at);
+    forEachId(
+        list,
+        (hash, block) -> {
+          int bucket = bucket(hash, buckets);
+          SHORT.set(memory, next[bucket], (short) hash);
+          INT.set(memory, next[bucket] + Short.BYTES, block);
+          next[bucket] += ENTRY_BYTES;
+        });
+    return new IdIndex(memory, buckets, list.blocks());
+  }
+
+  private interface Entries {
+    void add(long hash, int block);
+  }
+
+  /** Passes on the ids of each block, most of them once. The same ids are passed on each time. */
+  private static void forEachId(ParsedRefs list, Entries entries) {
+    BlockView view = new BlockView();
+    long[] seen = new long[SEEN];
+    for (int i = 0; i < list.blocks(); i++) {
+      int block = i;
+      Arrays.fill(seen, 0);
+      list.open(view, block);
+      LongConsumer each =
+          hash -> {
+            int slot = (int) (hash >>> TAG_BITS) & (SEEN - 1);
+            if (seen[slot] != hash) {
+              seen[slot] = hash;
+              entries.add(hash, block);
+            }
+          };
+      view.hashIds(each);
+    }
+  }
+
+  /** Hashes the 20 bytes of an id. Never 0. */
+  static long hash(long first, long second, int last) {
+    long hash = mix(first ^ SECRET[0], second ^ SECRET[1]);
+    hash = mix(hash ^ SECRET[2], last ^ SECRET[0]);
+    return hash == 0 ? 1 : hash;
+  }
+
+  static long hash(AnyObjectId id) {
+    int[] words = new int[5];
+    id.copyRawTo(words, 0);
+    return hash(join(words[0], words[1]), join(words[2], words[3]), words[4]);
+  }
+
+  private static long join(int high, int low) {
+    return ((long) high << Integer.SIZE) | (low & 0xFFFFFFFFL);
+  }
+
+  /** Multiplies and folds the product, in which each bit of the factors has an effect. */
+  private static long mix(long a, long b) {
+    return Math.multiplyHigh(a, b) ^ (a * b);
+  }
+
+  private static int bucket(long hash, int buckets) {
+    return (int) (((hash >>> Integer.SIZE) * buckets) >>> Integer.SIZE);
+  }
+
+  /** Returns the blocks that may have an id, some of them twice. */
+  int[] find(AnyObjectId id) {
+    long hash = hash(id);
+    int bucket = bucket(hash, buckets);
+    int end = (int) INT.get(memory, (bucket + 1) * Integer.BYTES);
+    int[] found = new int[2];
+    int count = 0;
+    for (int at = (int) INT.get(memory, bucket * Integer.BYTES); at < end; at += ENTRY_BYTES) {
+      long entry = (long) WORD.get(memory, at);
+      if (((entry ^ hash) & TAG) == 0) {
+        if (count == found.length) {
+          found = Arrays.copyOf(found, 2 * count);
+        }
+        found[count++] = (int) (entry >>> TAG_BITS);
+      }
+    }
+    return Arrays.copyOf(found, count);
+  }
+
+  /** The number of blocks of the list of which this was made. */
+  int blocks() {
+    return blocks;
+  }
+
+  int bytes() {
+    return memory.capacity();
+  }
+}
