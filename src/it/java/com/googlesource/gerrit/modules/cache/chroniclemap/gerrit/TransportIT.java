@@ -311,7 +311,8 @@ class TransportIT {
 
   private static String capabilities(Server server) throws IOException {
     return new String(
-        exchange(server, PROJECT, "reader", "info/refs?service=git-upload-pack", "version=2", null).body(),
+        exchange(server, PROJECT, "reader", "info/refs?service=git-upload-pack", "version=2", null)
+            .body(),
         StandardCharsets.UTF_8);
   }
 
@@ -322,7 +323,8 @@ class TransportIT {
       String request =
           packet("command=fetch\n") + "0001" + packet("want-ref " + name + "\n") + packet("done\n");
       HttpResponse<byte[]> asReader =
-          exchange(ours, PROJECT, "reader", "git-upload-pack", "version=2", bytes(request + "0000"));
+          exchange(
+              ours, PROJECT, "reader", "git-upload-pack", "version=2", bytes(request + "0000"));
       assertThat(new String(asReader.body(), StandardCharsets.UTF_8)).doesNotContain("PACK");
       HttpResponse<byte[]> asAdmin =
           exchange(ours, PROJECT, "admin", "git-upload-pack", "version=2", bytes(request + "0000"));
@@ -341,7 +343,8 @@ class TransportIT {
               + packet("want " + ids.get(id) + "\n")
               + packet("done\n");
       HttpResponse<byte[]> reply =
-          exchange(ours, PROJECT, "reader", "git-upload-pack", "version=2", bytes(request + "0000"));
+          exchange(
+              ours, PROJECT, "reader", "git-upload-pack", "version=2", bytes(request + "0000"));
       assertThat(new String(reply.body(), StandardCharsets.ISO_8859_1)).doesNotContain("PACK");
     }
   }
@@ -378,14 +381,16 @@ class TransportIT {
       assertThat(advertised(ours, PROJECT, user).toString()).contains("refs/heads/loose");
     }
     assertThat(advertised(ours, PROJECT, "reader").toString()).doesNotContain("hidden");
-    assertThat(advertised(ours, PROJECT, "reader").toString()).doesNotContain(ids.get("private change"));
+    assertThat(advertised(ours, PROJECT, "reader").toString())
+        .doesNotContain(ids.get("private change"));
     JsonObject after = figures();
     assertThat(difference(before, after, "pushes")).isAtLeast(4);
     assertThat(difference(before, after, "pushes_left")).isEqualTo(0);
   }
 
   /** What a push is told, but for the capabilities. */
-  private static Set<String> advertised(Server server, String project, String user) throws IOException {
+  private static Set<String> advertised(Server server, String project, String user)
+      throws IOException {
     String answer =
         new String(
             exchange(server, project, user, "info/refs?service=git-receive-pack", "", null).body(),
@@ -549,7 +554,8 @@ class TransportIT {
   }
 
   private static HttpResponse<byte[]> exchange(
-      Server server, String project, String user, String what, String protocol, byte[] body) throws IOException {
+      Server server, String project, String user, String what, String protocol, byte[] body)
+      throws IOException {
     String pair = Base64.getEncoder().encodeToString(bytes(user + ":secret"));
     HttpRequest.Builder request =
         HttpRequest.newBuilder(URI.create(server.site().url() + "a/" + project + "/" + what))

@@ -522,7 +522,7 @@ public final class PackedRefsCache implements AutoCloseable {
         held.stream().mapToLong(ParsedRefs::textBytes).sum(),
         lists == null ? 0 : lists.memory().bytes(),
         lists == null ? 0 : lists.memory().idIndexBytes(),
-        lists == null ? 0 : lists.memory().rootBytes(),
+        lists == null ? 0 : lists.memory().rootBytes() + lists.memory().madeBytes(),
         processDirectBytes(),
         settings.memoryLimit(),
         lists == null ? 0 : lists.memory().blocks(),

@@ -26,7 +26,7 @@ import java.util.Optional;
  * @param packedBytes size of the {@code packed-refs} files of these lists, each list once
  * @param memoryBytes direct memory of these lists, each shared block once
  * @param idIndexBytes direct memory of the indexes of ids, beside that of the lists
- * @param heapBytes heap of these lists
+ * @param heapBytes heap of these lists, and of the Ref objects that are kept for their next readers
  * @param processDirectBytes direct memory of the whole process, including evicted lists that the
  *     garbage collector has not found yet
  * @param memoryLimit bound on the direct memory and the heap of the lists

@@ -16,8 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
 import java.util.Arrays;
 import java.util.BitSet;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.stream.IntStream;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.AnyObjectId;
@@ -55,10 +53,13 @@ final class IdBlocks {
     return index;
   }
 
-  /** The blocks of another list; null if the index knows too few of them. */
+  /**
+   * The blocks of another list; null if the index knows too few of them.
+   *
+   * @param moved by a block's number in this list, its number in the other; -1 if it is not there
+   */
   @Nullable
-  IdBlocks in(Root other, Root list) {
-    int[] moved = moved(list, other);
+  IdBlocks in(Root other, int[] moved) {
     int[] now = new int[index.blocks()];
     BitSet known = new BitSet(other.blocks());
     for (int i = 0; i < now.length; i++) {
@@ -72,35 +73,6 @@ final class IdBlocks {
     }
     known.flip(0, other.blocks());
     return new IdBlocks(index, now, known.stream().toArray());
-  }
-
-  /** By a block's number in one list, its number in the other; -1 if it is not in the other. */
-  private static int[] moved(Root from, Root to) {
-    int[] moved = new int[from.blocks()];
-    Arrays.fill(moved, -1);
-    // Lists differ in few places, so most blocks are before the first or behind the last of them.
-    int most = Math.min(from.blocks(), to.blocks());
-    int head = 0;
-    while (head < most && digest(from, head).equals(digest(to, head))) {
-      moved[head] = head++;
-    }
-    int end = from.blocks();
-    int toEnd = to.blocks();
-    while (Math.min(end, toEnd) > head && digest(from, end - 1).equals(digest(to, toEnd - 1))) {
-      moved[--end] = --toEnd;
-    }
-    Map<ContentDigest, Integer> between = new HashMap<>();
-    for (int i = head; i < toEnd; i++) {
-      between.put(digest(to, i), i);
-    }
-    for (int i = head; i < end; i++) {
-      moved[i] = between.getOrDefault(digest(from, i), -1);
-    }
-    return moved;
-  }
-
-  private static ContentDigest digest(Root root, int block) {
-    return new ContentDigest(root.idHi(block), root.idLo(block));
   }
 
   /** Returns the blocks that may have an id, in the order of the list. */

@@ -25,6 +25,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntFunction;
 import org.eclipse.jgit.annotations.Nullable;
 
@@ -88,6 +89,16 @@ public final class ListMemory {
   /** A time of {@link System#nanoTime}. */
   private volatile long noIdIndexUntil = System.nanoTime();
 
+  /** The most heap for Ref objects that are kept: an eighth of what the process may have. */
+  private static final long MOST_MADE_BYTES = Runtime.getRuntime().maxMemory() / 8;
+
+  /** How long Ref objects are kept that nobody asks for. */
+  private static final int MADE_SECONDS = 600;
+
+  private final AtomicLong madeBytes = new AtomicLong();
+  private volatile boolean madeIsFull;
+  private volatile int seconds;
+
   /** A logical clock, which advances with each new list and with {@link #tick}. */
   private volatile long now = 1;
 
@@ -140,9 +151,58 @@ public final class ListMemory {
     return now;
   }
 
-  /** Advances the logical time. */
+  /** Advances the time. Must be called every second. */
   public synchronized void tick() {
     now++;
+    seconds++;
+    if (madeBytes.get() > 0) {
+      forgetMade();
+    }
+  }
+
+  // ---- Ref objects
+
+  /** The number of seconds since the start, about. */
+  int seconds() {
+    return seconds;
+  }
+
+  /** Takes room for Ref objects. Returns false if there is none. */
+  boolean reserveMade(long size) {
+    if (madeBytes.addAndGet(size) <= MOST_MADE_BYTES) {
+      return true;
+    }
+    madeBytes.addAndGet(-size);
+    madeIsFull = true;
+    return false;
+  }
+
+  /**
+   * Has Ref objects forgotten that were not used for long, and those that were not used for the
+   * longest time if there was no room for others. The caller holds this object's lock.
+   */
+  private void forgetMade() {
+    long left = madeIsFull ? MOST_MADE_BYTES / 2 : MOST_MADE_BYTES;
+    madeIsFull = false;
+    long bytes = 0;
+    List<MadeRefs> latestFirst = new ArrayList<>();
+    lists.values().forEach(shared -> latestFirst.add(shared.list.made()));
+    latestFirst.sort(Comparator.comparingInt(MadeRefs::lastUse).reversed());
+    for (MadeRefs made : latestFirst) {
+      long size = made.bytes();
+      boolean isIdle = seconds - made.lastUse() > MADE_SECONDS;
+      if (isIdle || (bytes > 0 && bytes + size > left)) {
+        made.forget();
+      } else {
+        bytes += size;
+      }
+    }
+    madeBytes.set(bytes);
+  }
+
+  /** The heap of all Ref objects that are kept, in bytes. */
+  public long madeBytes() {
+    return madeBytes.get();
   }
 
   /**

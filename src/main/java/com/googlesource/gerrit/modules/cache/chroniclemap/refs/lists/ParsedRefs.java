@@ -44,12 +44,15 @@ public final class ParsedRefs {
   /** Made or inherited on demand. */
   @Nullable private volatile IdBlocks ids;
 
+  private final MadeRefs made;
+
   /**
    * Makes a list.
    *
-   * @param memory where an index of ids is allocated
+   * @param memory bounds what is made on demand
    */
   public ParsedRefs(Root root, HeldBlocks held, ListMemory memory) {
+    this.made = new MadeRefs(memory, root.blocks());
     this.held = held;
     this.root = root;
     this.memory = memory;
@@ -217,6 +220,10 @@ public final class ParsedRefs {
       place = runs.place(run) + position - runs.start(run);
     }
     int block = blockAt(place);
+    Ref[] known = made.of(block);
+    if (known != null) {
+      return known[place - root.first(block)];
+    }
     Lookup lookup = Lookup.start();
     lookup.collect(place - root.first(block), 1, Collections.emptyList());
     read(block, lookup, Lookup.Task.REF_AT);
@@ -329,9 +336,22 @@ public final class ParsedRefs {
   /** Takes from an older list what it knows of the blocks that this list has too. */
   public void inheritFrom(ParsedRefs older) {
     IdBlocks known = older.ids;
-    if (known != null && ids == null && blocks() > IdBlocks.FEW) {
-      ids = known.in(root, older.root);
+    boolean takesIds = known != null && ids == null && blocks() > IdBlocks.FEW;
+    boolean takesMade = !older.made.isEmpty() && made.isEmpty();
+    if (takesIds || takesMade) {
+      int[] moved = older.root.moved(root);
+      if (takesIds) {
+        ids = known.in(root, moved);
+      }
+      if (takesMade) {
+        made.takeOver(older.made, moved);
+      }
     }
+  }
+
+  /** The Ref objects of this list that are kept. */
+  MadeRefs made() {
+    return made;
   }
 
   /** The index of ids; null if there is none. */
@@ -362,23 +382,65 @@ public final class ParsedRefs {
     view.open(held.slab(block).memory, held.start(block), root.utf16());
   }
 
-  /** Reads refs from a position to the end of their block or run, or to another position. */
-  private int readSome(int position, int end, List<Ref> target) {
-    int place = position;
-    int to = end;
-    if (!root.utf16()) {
-      JGitOrder runs = order();
-      int run = runs.runAt(position);
-      place = runs.place(run) + position - runs.start(run);
-      to = place + Math.min(end, runs.start(run + 1)) - position;
+  /** The refs of a range, block by block. For one thread. */
+  private final class Blocks {
+    /** The position of the next block. */
+    private int next;
+
+    private final int end;
+
+    /** The current block's refs, of which those from {@code at} to {@code to} are in the range. */
+    private Ref[] refs = {};
+
+    private int at;
+    private int to;
+
+    Blocks(int from, int end) {
+      this.next = from;
+      this.end = end;
+      made.used();
     }
-    int block = blockAt(place);
-    int first = root.first(block);
-    int count = Math.min(to, root.first(block + 1)) - place;
-    Lookup lookup = Lookup.start();
-    lookup.collect(place - first, count, target);
-    read(block, lookup, Lookup.Task.REFS);
-    return count;
+
+    boolean hasNext() {
+      return next < end;
+    }
+
+    /** Reads refs to the end of their block or run, or of the range. */
+    void read() {
+      int place = next;
+      int last = end;
+      if (!root.utf16()) {
+        JGitOrder runs = order();
+        int run = runs.runAt(next);
+        place = runs.place(run) + next - runs.start(run);
+        last = place + Math.min(end, runs.start(run + 1)) - next;
+      }
+      int block = blockAt(place);
+      int first = root.first(block);
+      int inBlock = root.first(block + 1) - first;
+      int count = Math.min(last - first, inBlock) - (place - first);
+      next += count;
+      Ref[] known = made.of(block);
+      if (known != null) {
+        refs = known;
+        at = place - first;
+      } else {
+        refs = make(block, place - first, count);
+        at = 0;
+        if (count == inBlock) {
+          made.keep(block, refs);
+        }
+      }
+      to = at + count;
+    }
+
+    private Ref[] make(int block, int index, int count) {
+      List<Ref> some = new ArrayList<>(count);
+      Lookup lookup = Lookup.start();
+      lookup.collect(index, count, some);
+      ParsedRefs.this.read(block, lookup, Lookup.Task.REFS);
+      return some.toArray(new Ref[0]);
+    }
   }
 
   /**
@@ -416,29 +478,48 @@ public final class ParsedRefs {
       return new Range(from + fromIndex, from + toIndex);
     }
 
+    /** Copies whole blocks, as most users of all refs copy them into a list of their own. */
+    @Override
+    public Object[] toArray() {
+      Object[] all = new Object[size()];
+      int count = 0;
+      for (Blocks blocks = new Blocks(from, to); blocks.hasNext(); ) {
+        blocks.read();
+        System.arraycopy(blocks.refs, blocks.at, all, count, blocks.to - blocks.at);
+        count += blocks.to - blocks.at;
+      }
+      return all;
+    }
+
+    @Override
+    public void forEach(Consumer<? super Ref> action) {
+      for (Blocks blocks = new Blocks(from, to); blocks.hasNext(); ) {
+        blocks.read();
+        for (int i = blocks.at; i < blocks.to; i++) {
+          action.accept(blocks.refs[i]);
+        }
+      }
+    }
+
     @Override
     public Iterator<Ref> iterator() {
       return new Iterator<>() {
-        private final List<Ref> ahead = new ArrayList<>();
-        private int at;
-        private int next = from;
+        private final Blocks blocks = new Blocks(from, to);
 
         @Override
         public boolean hasNext() {
-          return at < ahead.size() || next < to;
+          return blocks.at < blocks.to || blocks.hasNext();
         }
 
         @Override
         public Ref next() {
-          if (at == ahead.size()) {
-            if (next >= to) {
+          if (blocks.at == blocks.to) {
+            if (!blocks.hasNext()) {
               throw new NoSuchElementException();
             }
-            ahead.clear();
-            at = 0;
-            next += readSome(next, to, ahead);
+            blocks.read();
           }
-          return ahead.get(at++);
+          return blocks.refs[blocks.at++];
         }
       };
     }

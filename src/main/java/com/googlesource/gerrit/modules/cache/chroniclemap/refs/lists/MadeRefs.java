@@ -1,0 +1,121 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
+
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.lib.Ref;
+
+/**
+ * The Ref objects of the blocks of one list that were read as a whole, so that a list that is read
+ * again and again is made once. A list that replaces this one takes over those of equal blocks.
+ *
+ * <p>A ref takes some 140 bytes of heap. {@link ListMemory} bounds the bytes of all lists, and has
+ * them forgotten if they are not used for some minutes. Without room, refs are made for each
+ * reader.
+ *
+ * <p>Safe for any thread.
+ */
+final class MadeRefs {
+  /** The heap of a ref with its name and id, measured with names of the length of changes' refs. */
+  static final int BYTES_A_REF = 140;
+
+  private final ListMemory memory;
+  private final int blocks;
+
+  /** The refs of each block, or null; null as a whole before the first block. */
+  @Nullable private volatile AtomicReferenceArray<Ref[]> made;
+
+  private volatile int lastUse;
+
+  MadeRefs(ListMemory memory, int blocks) {
+    this.memory = memory;
+    this.blocks = blocks;
+  }
+
+  /** The time of the last use, by {@link ListMemory#seconds}. */
+  int lastUse() {
+    return lastUse;
+  }
+
+  /** Returns the refs of a block, which must not be changed; null if they were not made. */
+  @Nullable
+  Ref[] of(int block) {
+    AtomicReferenceArray<Ref[]> all = made;
+    return all == null ? null : all.get(block);
+  }
+
+  /** Notes a use. */
+  void used() {
+    lastUse = memory.seconds();
+  }
+
+  /** Keeps the refs of a block, if there is room. */
+  void keep(int block, Ref[] refs) {
+    if (!memory.reserveMade((long) refs.length * BYTES_A_REF)) {
+      return;
+    }
+    AtomicReferenceArray<Ref[]> all = made;
+    if (all == null) {
+      synchronized (this) {
+        all = made;
+        if (all == null) {
+          all = new AtomicReferenceArray<>(blocks);
+          made = all;
+        }
+      }
+    }
+    all.set(block, refs);
+  }
+
+  /**
+   * Takes over the refs of equal blocks.
+   *
+   * @param moved by a block's number in the older list, its number in this one, or -1
+   */
+  void takeOver(MadeRefs older, int[] moved) {
+    AtomicReferenceArray<Ref[]> old = older.made;
+    if (old == null) {
+      return;
+    }
+    AtomicReferenceArray<Ref[]> all = new AtomicReferenceArray<>(blocks);
+    for (int i = 0; i < moved.length; i++) {
+      if (moved[i] >= 0) {
+        all.set(moved[i], old.get(i));
+      }
+    }
+    lastUse = older.lastUse;
+    made = all;
+  }
+
+  boolean isEmpty() {
+    return made == null;
+  }
+
+  void forget() {
+    made = null;
+  }
+
+  /** The heap of the refs, in bytes. Costs a look at each block. */
+  long bytes() {
+    AtomicReferenceArray<Ref[]> all = made;
+    long refs = 0;
+    for (int i = 0; all != null && i < blocks; i++) {
+      Ref[] some = all.get(i);
+      refs += some == null ? 0 : some.length;
+    }
+    return refs * BYTES_A_REF;
+  }
+}

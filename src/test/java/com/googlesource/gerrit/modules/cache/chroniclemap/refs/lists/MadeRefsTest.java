@@ -1,0 +1,143 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
+
+import static com.google.common.truth.Truth.assertThat;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Lists;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.eclipse.jgit.lib.Ref;
+import org.junit.jupiter.api.Test;
+
+/** Ref objects that are made once for all readers of a list. */
+class MadeRefsTest {
+  private static final int REFS = 5000;
+
+  private final ListMemory memory = new ListMemory(1 << 30);
+  private final Lists lists = new Lists();
+
+  private static final class Holder implements ListMemory.Holder {
+    @Override
+    public long lastUse() {
+      return 0;
+    }
+
+    @Override
+    public void leave(ParsedRefs list) {}
+
+    @Override
+    public void isBeside(long enough) {}
+
+    @Override
+    public void take(ParsedRefs list, ParsedRefs copy) {}
+  }
+
+  private ParsedRefs hold(ParsedRefs list) {
+    return memory.hold(new Holder(), list, new ArrayList<>());
+  }
+
+  private static Set<Ref> objects(Iterable<Ref> refs) {
+    Set<Ref> objects = Collections.newSetFromMap(new IdentityHashMap<>());
+    refs.forEach(objects::add);
+    return objects;
+  }
+
+  @Test
+  void allWaysToReadAListGiveTheSameObjects() {
+    ParsedRefs list = hold(lists.parse(memory, Lists.text(1, REFS), null));
+    Set<Ref> first = objects(list.refs());
+    assertThat(first).hasSize(list.size());
+    assertThat(memory.madeBytes()).isEqualTo((long) list.size() * MadeRefs.BYTES_A_REF);
+    List<Ref> looped = new ArrayList<>();
+    for (Ref ref : list.refs()) {
+      looped.add(ref);
+    }
+    assertThat(objects(looped)).isEqualTo(first);
+    assertThat(objects(new ArrayList<>(list.refs()))).isEqualTo(first);
+    assertThat(objects(list.refs().stream().collect(Collectors.toList()))).isEqualTo(first);
+    assertThat(first).containsAtLeastElementsIn(objects(list.refs("refs/changes/")));
+    assertThat(first).contains(list.get(77));
+    assertThat(objects(list.refs().subList(3, 3000))).hasSize(2997);
+    assertThat(list.refs().subList(3, 3000)).isEqualTo(looped.subList(3, 3000));
+    assertThat(Arrays.asList(list.refs().toArray())).isEqualTo(looped);
+  }
+
+  /** A part of a block is not kept, so that a few refs do not cost the heap of their neighbours. */
+  @Test
+  void fewRefsAreNotKept() {
+    ParsedRefs list = hold(lists.parse(memory, Lists.text(1, REFS), null));
+    List<Ref> some = new ArrayList<>(list.refs().subList(5, 10));
+    assertThat(some).hasSize(5);
+    assertThat(memory.madeBytes()).isEqualTo(0);
+  }
+
+  @Test
+  void aListThatReplacesAnotherTakesOverEqualBlocks() {
+    ParsedRefs old = hold(lists.parse(memory, Lists.text(1, REFS), null));
+    Set<Ref> before = objects(old.refs());
+    byte[] text = Lists.textWith(1, REFS, "refs/heads/one-more");
+    ParsedRefs list = lists.parse(memory, text, old);
+    list.inheritFrom(old);
+    Set<Ref> after = objects(list.refs());
+    after.removeAll(before);
+    // One or two blocks have changed.
+    assertThat(after).isNotEmpty();
+    assertThat(after.size()).isLessThan(500);
+    lists.assertIs(list, text);
+  }
+
+  @Test
+  void objectsThatNobodyUsesAreForgotten() {
+    ParsedRefs list = hold(lists.parse(memory, Lists.text(1, REFS), null));
+    Set<Ref> first = objects(list.refs());
+    for (int i = 0; i < 599; i++) {
+      memory.tick();
+    }
+    assertThat(objects(list.refs())).isEqualTo(first);
+    for (int i = 0; i < 599; i++) {
+      memory.tick();
+    }
+    assertThat(list.made().isEmpty()).isFalse();
+    memory.tick();
+    memory.tick();
+    assertThat(list.made().isEmpty()).isTrue();
+    assertThat(memory.madeBytes()).isEqualTo(0);
+    assertThat(objects(list.refs())).hasSize(list.size());
+  }
+
+  @Test
+  void withoutRoomTheLongestUnusedAreForgotten() {
+    ParsedRefs unused = hold(lists.parse(memory, Lists.text(1, REFS), null));
+    assertThat(objects(unused.refs())).hasSize(unused.size());
+    memory.tick();
+    ParsedRefs list = hold(lists.parse(memory, Lists.text(2, REFS), null));
+    assertThat(objects(list.refs())).hasSize(list.size());
+    long used = memory.madeBytes();
+    // As if other lists had all of the room.
+    assertThat(memory.reserveMade(Long.MAX_VALUE / 2)).isFalse();
+    assertThat(memory.madeBytes()).isEqualTo(used);
+    assertThat(objects(list.refs())).hasSize(list.size());
+    memory.tick();
+    // Both fit into half of the room, so none had to go.
+    assertThat(unused.made().isEmpty()).isFalse();
+    assertThat(list.made().isEmpty()).isFalse();
+  }
+}
