@@ -58,7 +58,6 @@ final class FetchInitializer implements UploadPackInitializer {
           && fetch.getRefFilter() == RefFilter.DEFAULT
           && fetch.getAdvertiseRefsHook() == AdvertiseRefsHook.DEFAULT
           && fetch.getAdvertisedRefs() == null
-          && !fetch.isBiDirectionalPipe()
           && fetch.getRepository() instanceof DelegateRepository repository
           && repository.getConfig().getStringList(SECTION, null, "hiderefs").length == 0) {
         fetch.setAdvertiseRefsHook(new WantedTips(repository, counts));

@@ -37,7 +37,7 @@ import org.eclipse.jgit.transport.UploadPack.RequestValidator;
 
 /**
  * The check of a fetch, over HTTP and by git's protocol version 2, whether the client may have the
- * object ids that it wants.
+ * object ids that it wants. For other fetches it does nothing.
  *
  * <p>JGit allows an id that a visible ref points to, or a commit reachable from visible refs, and
  * reads all visible refs to find out. Here, the refs with such an id are looked up first. If the
@@ -48,7 +48,7 @@ import org.eclipse.jgit.transport.UploadPack.RequestValidator;
  * fetch, and not for a list of refs, this hook sets itself as the validator, and sets a map of
  * advertised refs that finds refs by name but lists none. So no id counts as advertised, and JGit
  * passes all of them to the validator. A connection over SSH may ask for a list of refs afterwards,
- * which that map would leave empty; the hook must not be used there.
+ * which that map would leave empty; so the hook does nothing there.
  *
  * <p>For the thread of the fetch.
  */
@@ -78,7 +78,7 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
 
   @Override
   public void advertiseRefs(UploadPack fetch) {
-    if (isFetching(fetch)) {
+    if (!fetch.isBiDirectionalPipe() && isFetching(fetch)) {
       fetch.setRequestValidator(this);
       fetch.setAdvertisedRefs(new ByName());
     }
