@@ -33,9 +33,11 @@ import java.nio.file.Path;
 import java.security.KeyPair;
 import java.util.ArrayList;
 import java.util.Base64;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.AfterAll;
@@ -57,6 +59,9 @@ class TransportIT {
 
   /** The project that is pushed to, with the same refs at first. */
   private static final String PUSHED = "pushed";
+
+  /** The project whose rules change. */
+  private static final String RULED = "ruled";
 
   private static final String NO_OBJECT = "1234567890123456789012345678901234567890";
   private static final List<String> PROTOCOLS = List.of("0", "1", "2");
@@ -116,7 +121,7 @@ class TransportIT {
   private void fill(GerritSite site, Gerrit gerrit) throws Exception {
     gerrit.createUser("reader", readerKey);
     gerrit.rest().put("/accounts/reader/password.http", "{\"http_password\": \"secret\"}");
-    for (String project : List.of(PUSHED, PROJECT)) {
+    for (String project : List.of(PUSHED, RULED, PROJECT)) {
       gerrit.createProject(project);
       gerrit.grantToAdministratorsOnly(project, "refs/heads/hidden", "read");
       gerrit.grantToAdministratorsOnly(project, "refs/secret/*", "read");
@@ -281,7 +286,7 @@ class TransportIT {
         new ArrayList<>(List.of("refs/heads/master", "refs/heads/hidden", "refs/heads/loose"));
     names.addAll(List.of("refs/tags/annotated", "refs/tags/light", "refs/tags/alone"));
     names.addAll(List.of("refs/tags/on-hidden", "refs/secret/loose", "refs/meta/config"));
-    names.addAll(List.of("refs/changes/04/4/1", "refs/changes/05/5/1", "refs/changes/06/6/meta"));
+    names.addAll(List.of("refs/changes/07/7/1", "refs/changes/08/8/1", "refs/changes/09/9/meta"));
     for (String name : names) {
       assertSame(
           name,
@@ -319,7 +324,7 @@ class TransportIT {
   /** A client that asks for a hidden ref although it was never listed. */
   @Test
   void aHiddenRefIsRefusedToAWantByName() throws Exception {
-    for (String name : List.of("refs/heads/hidden", "refs/changes/05/5/1", "refs/secret/one")) {
+    for (String name : List.of("refs/heads/hidden", "refs/changes/08/8/1", "refs/secret/one")) {
       String request =
           packet("command=fetch\n") + "0001" + packet("want-ref " + name + "\n") + packet("done\n");
       HttpResponse<byte[]> asReader =
@@ -388,15 +393,15 @@ class TransportIT {
     assertThat(difference(before, after, "pushes_left")).isEqualTo(0);
   }
 
-  /** What a push is told, but for the capabilities. */
   private static Set<String> advertised(Server server, String project, String user)
       throws IOException {
-    String answer =
-        new String(
-            exchange(server, project, user, "info/refs?service=git-receive-pack", "", null).body(),
-            StandardCharsets.UTF_8);
+    return lines(exchange(server, project, user, "info/refs?service=git-receive-pack", "", null));
+  }
+
+  /** The lines of an answer, but for the capabilities. */
+  private static Set<String> lines(HttpResponse<byte[]> answer) {
     Set<String> lines = new TreeSet<>();
-    for (String line : NativeGit.lines(answer)) {
+    for (String line : NativeGit.lines(new String(answer.body(), StandardCharsets.UTF_8))) {
       int end = line.indexOf(0);
       lines.add(line.substring(4, end < 0 ? line.length() : end));
     }
@@ -508,21 +513,104 @@ class TransportIT {
   }
 
   @Test
-  void tenThousandRefsArePushedAtOnce() throws Exception {
+  void thousandsOfRefsArePushedAtOnce() throws Exception {
+    int count = Integer.getInteger("transport.refs", 2000);
     NativeGit git = git(ours, "admin");
     git.run("fetch", "-q", git.http(PUSHED), "refs/heads/master");
     String base = git.run("rev-parse", "FETCH_HEAD");
-    StringBuilder update = new StringBuilder();
-    for (int i = 0; i < 10_000; i++) {
-      update.append(base).append(" refs/many/").append(i).append('\n');
+    StringBuilder refs = new StringBuilder();
+    for (int i = 0; i < count; i++) {
+      refs.append(base).append(" refs/many/").append(i).append('\n');
     }
-    Path packed = git.gitFolder().resolve("packed-refs");
-    Files.writeString(packed, update.toString());
+    Files.writeString(git.gitFolder().resolve("packed-refs"), refs.toString());
     git.run("push", "-q", git.http(PUSHED), "refs/many/*:refs/many/*");
     assertThat(NativeGit.lines(git.run("ls-remote", git.http(PUSHED), "refs/many/*")))
-        .hasSize(10_000);
+        .hasSize(count);
     git.run("push", "-q", "--prune", git.http(PUSHED), "refs/none/*:refs/many/*");
     assertThat(git.run("ls-remote", git.http(PUSHED), "refs/many/*")).isEmpty();
+  }
+
+  // ---- rules of access
+
+  /** What a reader is shown under random rules, with both servers. */
+  @Test
+  void randomRulesShowTheSameRefs() throws Exception {
+    long seed = Long.getLong("transport.seed", 1);
+    Random random = new Random(seed);
+    Map<Server, String> sessions = new LinkedHashMap<>();
+    for (Server server : servers) {
+      sessions.put(server, server.gerrit().signIn(Gerrit.ADMIN_ID + 1));
+    }
+    Set<Object> different = new HashSet<>();
+    for (int i = 0; i < Integer.getInteger("transport.rules", 25); i++) {
+      String rules = randomRules(random);
+      List<List<Set<String>>> shown = new ArrayList<>();
+      for (Server server : servers) {
+        RestClient admin = server.gerrit().rest();
+        admin.post("/projects/" + RULED + "/access", rules);
+        shown.add(shown(server, sessions.get(server)));
+      }
+      assertWithMessage("seed %s, rules %s: %s", seed, i, rules)
+          .that(shown.get(1))
+          .isEqualTo(shown.get(0));
+      different.add(shown.get(0));
+    }
+    // The rules are of use.
+    assertThat(different.size()).isAtLeast(5);
+  }
+
+  private static String randomRules(Random random) {
+    List<String> patterns =
+        List.of(
+            "refs/*",
+            "refs/heads/*",
+            "refs/heads/hidden",
+            "refs/heads/other/*",
+            "refs/heads/master",
+            "refs/tags/*",
+            "refs/secret/*",
+            "refs/meta/config",
+            "^refs/heads/(loose|o.*)",
+            "refs/heads/${username}/*");
+    List<String> groups =
+        List.of("global:Registered-Users", "global:Anonymous-Users", "global:Project-Owners");
+    JsonObject removed = new JsonObject();
+    JsonObject added = new JsonObject();
+    for (String pattern : patterns) {
+      removed.add(pattern, new JsonObject());
+      if (random.nextInt(3) == 0) {
+        String action = List.of("ALLOW", "DENY", "BLOCK").get(random.nextInt(3));
+        String group = groups.get(random.nextInt(groups.size()));
+        added.add(pattern, section("read", group, action, random.nextInt(3) == 0));
+      }
+    }
+    added.add("refs/for/*", section("push", groups.get(0), "ALLOW", false));
+    JsonObject input = new JsonObject();
+    input.add("remove", removed);
+    input.add("add", added);
+    return input.toString();
+  }
+
+  private static JsonObject section(
+      String permission, String group, String action, boolean exclusive) {
+    return JsonParser.parseString(
+            """
+            {"permissions": {"%s": {"exclusive": %s, "rules": {"%s": {"action": "%s"}}}}}
+            """
+                .formatted(permission, exclusive, group, action))
+        .getAsJsonObject();
+  }
+
+  /** All refs, each tag by itself, and what a push is told. */
+  private static List<Set<String>> shown(Server server, String session) throws IOException {
+    List<Set<String>> shown = new ArrayList<>();
+    for (String prefix : List.of("", "refs/tags/light", "refs/tags/on-hidden", "refs/tags/alone")) {
+      String request = packet("command=ls-refs\n") + "0001" + packet("peel\n");
+      request += prefix.isEmpty() ? "" : packet("ref-prefix " + prefix + "\n");
+      shown.add(lines(withSession(server, session, "git-upload-pack", bytes(request + "0000"))));
+    }
+    shown.add(lines(withSession(server, session, "info/refs?service=git-receive-pack", null)));
+    return shown;
   }
 
   // ---- git's protocol by hand
@@ -557,10 +645,20 @@ class TransportIT {
       Server server, String project, String user, String what, String protocol, byte[] body)
       throws IOException {
     String pair = Base64.getEncoder().encodeToString(bytes(user + ":secret"));
-    HttpRequest.Builder request =
-        HttpRequest.newBuilder(URI.create(server.site().url() + "a/" + project + "/" + what))
-            .header("Authorization", "Basic " + pair)
-            .header("Git-Protocol", protocol);
+    String url = server.site().url() + "a/" + project + "/" + what;
+    return exchange(url, what, body, "Authorization", "Basic " + pair, "Git-Protocol", protocol);
+  }
+
+  /** The same by a user who is signed in, which costs the server less, and by protocol 2. */
+  private static HttpResponse<byte[]> withSession(
+      Server server, String session, String what, byte[] body) throws IOException {
+    String url = server.site().url() + RULED + "/" + what;
+    return exchange(url, what, body, "Cookie", session, "Git-Protocol", "version=2");
+  }
+
+  private static HttpResponse<byte[]> exchange(
+      String url, String what, byte[] body, String... headers) throws IOException {
+    HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url)).headers(headers);
     if (body != null) {
       request
           .header("Content-Type", "application/x-" + what + "-request")
