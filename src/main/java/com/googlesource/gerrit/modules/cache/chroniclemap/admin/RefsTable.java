@@ -108,8 +108,7 @@ final class RefsTable {
     notes.add(
         String.format(
             "Direct memory of the indexes of object ids: %s; of the whole process: %s.",
-            Units.bytes(totals.idIndexBytes()),
-            Units.bytes(totals.processDirectBytes())));
+            Units.bytes(totals.idIndexBytes()), Units.bytes(totals.processDirectBytes())));
     totals
         .disk()
         .ifPresent(

@@ -81,12 +81,12 @@ final class IdBlocks {
     // Lists differ in few places, so most blocks are before the first or behind the last of them.
     int most = Math.min(from.blocks(), to.blocks());
     int head = 0;
-    while (head < most && digest(from, head).equals(digest(to, head))) {
+    while (head < most && isSame(from, head, to, head)) {
       moved[head] = head++;
     }
     int end = from.blocks();
     int toEnd = to.blocks();
-    while (Math.min(end, toEnd) > head && digest(from, end - 1).equals(digest(to, toEnd - 1))) {
+    while (Math.min(end, toEnd) > head && isSame(from, end - 1, to, toEnd - 1)) {
       moved[--end] = --toEnd;
     }
     Map<ContentDigest, Integer> between = new HashMap<>();
@@ -97,6 +97,10 @@ final class IdBlocks {
       moved[i] = between.getOrDefault(digest(from, i), -1);
     }
     return moved;
+  }
+
+  private static boolean isSame(Root a, int blockOfA, Root b, int blockOfB) {
+    return a.idLo(blockOfA) == b.idLo(blockOfB) && a.idHi(blockOfA) == b.idHi(blockOfB);
   }
 
   private static ContentDigest digest(Root root, int block) {

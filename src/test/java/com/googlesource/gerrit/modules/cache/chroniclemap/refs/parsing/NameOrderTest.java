@@ -289,7 +289,8 @@ class NameOrderTest {
   @Test
   void theyComeBackFromOtherMemory() throws Exception {
     ParsedRefs list = regular(text(lines(BY_BYTES, 2000, 6)), null);
-    ParsedRefs copy = new ParsedRefs(new Root(list.root().bytes().clone()), list.held(), new ListMemory(0));
+    ParsedRefs copy =
+        new ParsedRefs(new Root(list.root().bytes().clone()), list.held(), new ListMemory(0));
     Differential.assertSame(copy.refs(), new ArrayList<>(list.refs()));
   }
 
