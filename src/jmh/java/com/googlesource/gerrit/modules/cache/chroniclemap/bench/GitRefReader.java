@@ -22,6 +22,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.OutputStreamWriter;
 import java.nio.file.Path;
+import org.eclipse.jgit.lib.ObjectId;
 
 /**
  * Asks native git: for single refs one process that is kept running, one request after the other;
@@ -81,6 +82,11 @@ final class GitRefReader implements RefReader {
 
   @Override
   public int conflictingNames(String name) {
+    throw new UnsupportedOperationException();
+  }
+
+  @Override
+  public int tips(ObjectId id) {
     throw new UnsupportedOperationException();
   }
 

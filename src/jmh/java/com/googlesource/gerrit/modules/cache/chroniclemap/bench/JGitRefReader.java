@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import java.io.IOException;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 
@@ -56,6 +57,11 @@ final class JGitRefReader implements RefReader {
   @Override
   public int conflictingNames(String name) throws IOException {
     return refs.getConflictingNames(name).size();
+  }
+
+  @Override
+  public int tips(ObjectId id) throws IOException {
+    return refs.getTipsWithSha1(id).size();
   }
 
   @Override

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import java.io.IOException;
+import org.eclipse.jgit.lib.ObjectId;
 
 /**
  * Answers questions about the refs of one repository; checks nothing but whether they are there.
@@ -31,6 +32,9 @@ interface RefReader extends AutoCloseable {
 
   /** How many refs a new ref of that name would conflict with. */
   int conflictingNames(String name) throws IOException;
+
+  /** How many refs have an object, or a tag of it. */
+  int tips(ObjectId id) throws IOException;
 
   @Override
   void close() throws IOException;

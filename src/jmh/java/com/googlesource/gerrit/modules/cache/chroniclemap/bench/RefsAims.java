@@ -17,7 +17,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.bench.RefsOperation.EXISTING;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.bench.RefsOperation.FIRST;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.bench.RefsOperation.MISSING;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.bench.RefsOperation.NO_TIPS;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.bench.RefsOperation.REWRITE;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.bench.RefsOperation.TIPS;
 
 import java.io.PrintStream;
 import java.util.ArrayList;
@@ -64,6 +66,18 @@ final class RefsAims {
             result -> result.ours().garbage().orElse(Double.NaN),
             REF_BYTES,
             "bytes"));
+    // The packed list takes 2 of them. The folders of loose refs are listed each time, as by JGit.
+    aims.add(
+        Aim.atMost(
+            "getTipsWithSha1, always, p50: 40 us",
+            result ->
+                result.peer() == RefsPeer.REF_DIRECTORY
+                    && result.scenario().threads() == 1
+                    && (result.scenario().operation() == TIPS
+                        || result.scenario().operation() == NO_TIPS),
+            result -> result.ours().micros(50),
+            40,
+            "us"));
     aims.add(once("first read: 40 ms", FIRST, 40));
     aims.add(once("read after a rewrite of one line: 10 ms", REWRITE, 10));
     return aims;

@@ -18,7 +18,10 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.OurRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsFile;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Random;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.ObjectId;
 import org.openjdk.jmh.annotations.Level;
 import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
@@ -42,6 +45,11 @@ public class RefsFixture {
   final String[] existing = new String[NAMES];
   final String[] missing = new String[NAMES];
   final String[] prefixes = new String[NAMES];
+
+  /** Each has one ref. */
+  final ObjectId[] tips = new ObjectId[NAMES];
+
+  final ObjectId[] noTips = new ObjectId[NAMES];
   Path repository;
 
   /** Not of use to the other peers. */
@@ -55,6 +63,8 @@ public class RefsFixture {
     RefsRepositories.trust(repository, trust);
     String[] names = RefsFile.names(refs);
     Random random = new Random(1);
+    List<ObjectId> branchTips = RefsRepositories.branchTips(folder);
+    byte[] id = new byte[Constants.OBJECT_ID_LENGTH];
     for (int i = 0; i < NAMES; i++) {
       // Refs of changes, or branches: each has a folder of few.
       String name = names[random.nextInt(names.length / 20 * 19)];
@@ -62,6 +72,9 @@ public class RefsFixture {
       existing[i] = new String(name.toCharArray());
       missing[i] = name + "x";
       prefixes[i] = name.substring(0, name.lastIndexOf('/') + 1);
+      tips[i] = branchTips.get(random.nextInt(branchTips.size()));
+      random.nextBytes(id);
+      noTips[i] = ObjectId.fromRaw(id);
     }
   }
 

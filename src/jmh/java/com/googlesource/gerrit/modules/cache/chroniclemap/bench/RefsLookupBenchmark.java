@@ -64,6 +64,8 @@ public class RefsLookupBenchmark {
         case "missing" -> missing(fixture);
         case "smallPrefix" -> smallPrefix(fixture);
         case "conflictingNames" -> conflictingNames(fixture);
+        case "tips" -> tips(fixture);
+        case "noTips" -> noTips(fixture);
         case "all" -> all();
         default -> throw new IllegalArgumentException(name);
       }
@@ -78,7 +80,7 @@ public class RefsLookupBenchmark {
     reader.close();
   }
 
-  private static String any(String[] names) {
+  private static <T> T any(T[] names) {
     return names[ThreadLocalRandom.current().nextInt(names.length)];
   }
 
@@ -108,6 +110,17 @@ public class RefsLookupBenchmark {
   @Benchmark
   public void conflictingNames(RefsFixture fixture) throws IOException {
     check(reader.conflictingNames(any(fixture.missing)) == 0);
+  }
+
+  /** For an object with one ref. */
+  @Benchmark
+  public void tips(RefsFixture fixture) throws IOException {
+    check(reader.tips(any(fixture.tips)) == 1);
+  }
+
+  @Benchmark
+  public void noTips(RefsFixture fixture) throws IOException {
+    check(reader.tips(any(fixture.noTips)) == 0);
   }
 
   @Benchmark

@@ -20,6 +20,8 @@ enum RefsOperation {
   MISSING("exactRef missing", RefsLookupBenchmark.class, "missing"),
   PREFIX("small prefix", RefsLookupBenchmark.class, "smallPrefix"),
   CONFLICTS("getConflictingNames", RefsLookupBenchmark.class, "conflictingNames"),
+  TIPS("getTips existing", RefsLookupBenchmark.class, "tips"),
+  NO_TIPS("getTips missing", RefsLookupBenchmark.class, "noTips"),
   ALL("all refs", RefsLookupBenchmark.class, "all"),
   /** Of a repository that this process has not seen. */
   FIRST("first read", RefsOnceBenchmark.class, "first"),

@@ -54,6 +54,12 @@ final class RefsPlan {
         cases.add(new RefsCase(RefsOperation.EXISTING, refs, RefsCase.NEVER, threads));
       }
     }
+    for (int threads : List.of(2, 8)) {
+      cases.add(new RefsCase(RefsOperation.TIPS, refs, RefsCase.ALWAYS, threads));
+      if (!quick) {
+        cases.add(new RefsCase(RefsOperation.NO_TIPS, refs, RefsCase.ALWAYS, threads));
+      }
+    }
     for (RefsOperation operation : RefsOperation.values()) {
       if (operation.once()) {
         cases.add(new RefsCase(operation, refs, RefsCase.ALWAYS, 1));
@@ -75,7 +81,7 @@ final class RefsPlan {
           peers.add(RefsPeer.GIT);
         }
       }
-      case PREFIX, CONFLICTS -> peers.add(RefsPeer.REFTABLE);
+      case PREFIX, CONFLICTS, TIPS, NO_TIPS -> peers.add(RefsPeer.REFTABLE);
       case FIRST -> {
         peers.add(RefsPeer.REFTABLE);
         peers.add(RefsPeer.GIT);

@@ -18,19 +18,25 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsObjects;
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.ConfigConstants;
 import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.ObjectId;
 
 /**
  * Two repositories with the same refs as a busy Gerrit project has them ({@link RefsFile}), all
- * packed: in files, and in a reftable. The refs point to some hundred objects, which are in a pack.
+ * packed: in files, and in a reftable. Each branch has a commit of its own. The other refs point to
+ * some hundred objects. All objects are in a pack.
  */
 final class RefsRepositories {
   static final String FILES = "files.git";
@@ -67,7 +73,7 @@ final class RefsRepositories {
   private static RefsObjects makeRepository(Path folder, int refs) throws IOException {
     try (FileRepository repository = new FileRepository(folder.toFile())) {
       repository.create(true);
-      return RefsObjects.insert(repository, refs);
+      return RefsObjects.insert(repository, refs, refs / 50);
     }
   }
 
@@ -79,8 +85,28 @@ final class RefsRepositories {
   private static void write(Path file, RefsObjects objects, String[] names, int edition)
       throws IOException {
     Random random = new Random(names.length);
+    AtomicInteger branches = new AtomicInteger();
     objects.writePackedRefs(
-        file, names, i -> i == names.length / 2 ? edition : random.nextInt(objects.count()));
+        file,
+        names,
+        i ->
+            names[i].startsWith(Constants.R_HEADS)
+                ? objects.count() + branches.getAndIncrement()
+                : i == names.length / 2 ? edition : random.nextInt(objects.count()));
+  }
+
+  /** Returns the commits of the branches. Each has one ref. */
+  static List<ObjectId> branchTips(Path folder) throws IOException {
+    List<ObjectId> tips = new ArrayList<>();
+    Path packed = folder.resolve(FILES).resolve(Constants.PACKED_REFS);
+    try (BufferedReader lines = Files.newBufferedReader(packed, UTF_8)) {
+      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+        if (line.startsWith(Constants.R_HEADS, Constants.OBJECT_ID_STRING_LENGTH + 1)) {
+          tips.add(ObjectId.fromString(line.substring(0, Constants.OBJECT_ID_STRING_LENGTH)));
+        }
+      }
+    }
+    return tips;
   }
 
   /** Sets whether attributes of files are trusted. */

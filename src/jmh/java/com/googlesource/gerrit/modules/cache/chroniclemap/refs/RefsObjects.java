@@ -55,24 +55,38 @@ public final class RefsObjects {
    * @param refs how many refs are to point to them
    */
   public static RefsObjects insert(FileRepository repository, int refs) throws IOException {
+    return insert(repository, refs, 0);
+  }
+
+  /**
+   * Adds them to a repository, in a pack.
+   *
+   * @param refs how many refs are to point to them
+   * @param more so many commits without a tag, with the numbers from {@link #count} on
+   */
+  public static RefsObjects insert(FileRepository repository, int refs, int more)
+      throws IOException {
     RefsObjects all = new RefsObjects();
     try (PackInserter objects = repository.getObjectDatabase().newPackInserter()) {
       PersonIdent who = new PersonIdent("A", "a@example.com", Instant.EPOCH, ZoneOffset.UTC);
       ObjectId tree = objects.insert(new TreeFormatter());
       int count = Math.max(LEAST, refs / MOST_REFS_OF_ONE);
-      for (int i = 0; i < count; i++) {
+      for (int i = 0; i < count + more; i++) {
         CommitBuilder commit = new CommitBuilder();
         commit.setTreeId(tree);
         commit.setAuthor(who);
         commit.setCommitter(who);
         commit.setMessage("commit " + i);
         ObjectId id = objects.insert(commit);
+        all.commits.add(id);
+        if (i >= count) {
+          continue;
+        }
         TagBuilder tag = new TagBuilder();
         tag.setObjectId(id, Constants.OBJ_COMMIT);
         tag.setTag("tag" + i);
         tag.setTagger(who);
         tag.setMessage("tag " + i);
-        all.commits.add(id);
         all.tags.add(objects.insert(tag));
       }
       objects.flush();
@@ -80,9 +94,9 @@ public final class RefsObjects {
     return all;
   }
 
-  /** Number of commits, and of tags. */
+  /** Number of tags, and of commits that have one. */
   public int count() {
-    return commits.size();
+    return tags.size();
   }
 
   /** Where a ref with that name points to. */

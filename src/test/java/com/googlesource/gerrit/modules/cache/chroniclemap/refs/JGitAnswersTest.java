@@ -30,6 +30,10 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
 import java.time.Instant;
 import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeSet;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.ObjectId;
@@ -49,6 +53,7 @@ class JGitAnswersTest {
   @TempDir Path folder;
   private FileRepository repository;
   private RefDirectory jgit;
+  private ListMemory memory;
   private PackedRefsFile file;
   private FileRefDatabase own;
   private final Failures failures = new Failures();
@@ -63,10 +68,11 @@ class JGitAnswersTest {
   private void open() throws IOException {
     repository = new FileRepository(folder.resolve("r.git").toFile());
     jgit = (RefDirectory) repository.getRefDatabase();
+    memory = new ListMemory(1 << 30);
     file =
         new PackedRefsFile(
             folder.resolve("r.git/packed-refs").toFile(),
-            new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
+            new ListTiers(Differential.KEY, memory, null));
     own =
         new FileRefDatabase(
             repository, jgit, file, TestRefs.writes(file), UpdateSettings.DEFAULT, failures);
@@ -133,6 +139,60 @@ class JGitAnswersTest {
   @Test
   void whatIsLeftToJGitIsNoFault() throws Exception {
     assertAnswersLikeJGit(() -> null, 0);
+  }
+
+  @Test
+  void tipsAreFastUnlessJGitAnswers() throws Exception {
+    pack("refs/heads/a");
+    assertThat(own.hasFastTipsWithSha1()).isTrue();
+    assertThat(own.getTipsWithSha1(ObjectId.fromString(ID))).hasSize(1);
+    assertThat(own.hasFastTipsWithSha1()).isTrue();
+    pack("refs/heads/a", "refs/heads/a");
+    assertThat(own.getTipsWithSha1(ObjectId.fromString(ID))).hasSize(1);
+    assertThat(own.hasFastTipsWithSha1()).isFalse();
+  }
+
+  private static Set<String> tips(RefDatabase refs, ObjectId id) throws IOException {
+    Set<String> tips = new TreeSet<>();
+    refs.getTipsWithSha1(id).forEach(ref -> tips.add(ref.toString()));
+    return tips;
+  }
+
+  @Test
+  void tipsOfManyRefsAreThoseOfJGit() throws Exception {
+    Random random = new Random(5);
+    SortedMap<String, String> lines = PackedRefsText.gerrit(random, 5000);
+    Path next = folder.resolve("next");
+    long indexBytes = 0;
+    for (int i = 0; i < 40; i++) {
+      List<String> names = List.copyOf(lines.keySet());
+      String some = names.get(random.nextInt(names.size()));
+      switch (i % 3) {
+        case 0 -> lines.put(some, ID + " " + some + "\n");
+        case 1 -> lines.remove(some);
+        default -> {
+          // The loose file hides the packed ref.
+          Path loose = folder.resolve("r.git").resolve(some);
+          Files.createDirectories(loose.getParent());
+          Files.writeString(loose, i % 2 == 0 ? ID : lines.get(names.get(i)).substring(0, 40));
+        }
+      }
+      Files.write(next, PackedRefsText.text(lines));
+      Files.move(next, folder.resolve("r.git/packed-refs"), StandardCopyOption.ATOMIC_MOVE);
+      assertThat(tips(own, ObjectId.fromString(ID))).isEqualTo(tips(jgit, ObjectId.fromString(ID)));
+      for (int asked = 0; asked < 5; asked++) {
+        String line = lines.get(names.get(random.nextInt(names.size())));
+        ObjectId id = line == null ? ObjectId.zeroId() : ObjectId.fromString(line.substring(0, 40));
+        assertThat(tips(own, id)).isEqualTo(tips(jgit, id));
+      }
+      // A list with few changes has the index of the list before.
+      indexBytes = indexBytes == 0 ? memory.idIndexBytes() : indexBytes;
+      if (i < 12) {
+        assertThat(memory.idIndexBytes()).isEqualTo(indexBytes);
+      }
+    }
+    assertThat(indexBytes).isGreaterThan(0L);
+    assertThat(failures.sum()).isEqualTo(0);
   }
 
   private void trust(String trust) throws Exception {

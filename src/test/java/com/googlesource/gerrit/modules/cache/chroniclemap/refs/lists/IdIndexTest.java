@@ -1,0 +1,388 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Lists;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedRefsText;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Random;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.Ref;
+import org.junit.jupiter.api.Test;
+
+/** Questions for the refs of an id, against a look at all refs. */
+class IdIndexTest {
+  private static final String SHARED = "5".repeat(40);
+
+  private final Random random = new Random(3);
+  private final ListMemory memory = new ListMemory(1 << 30);
+  private final Lists lists = new Lists();
+
+  private static String id(Random random) {
+    byte[] id = new byte[20];
+    random.nextBytes(id);
+    return ObjectId.fromRaw(id).name();
+  }
+
+  private ParsedRefs parse(SortedMap<String, String> lines, ParsedRefs old) {
+    return lists.parse(memory, PackedRefsText.text(lines), old);
+  }
+
+  private SortedMap<String, String> lines(int count) {
+    return PackedRefsText.gerrit(random, count);
+  }
+
+  private static List<String> tips(ParsedRefs list, ObjectId id) {
+    List<String> names = new ArrayList<>();
+    list.pointingTo(
+        id,
+        ref -> {
+          assertThat(points(ref, id)).isTrue();
+          names.add(ref.getName());
+        });
+    return names;
+  }
+
+  private static boolean points(Ref ref, ObjectId id) {
+    return id.equals(ref.getObjectId()) || id.equals(ref.getPeeledObjectId());
+  }
+
+  private static void check(ParsedRefs list, ObjectId id) {
+    assertWithMessage(id.name())
+        .that(tips(list, id))
+        .isEqualTo(list.refs().stream().filter(ref -> points(ref, id)).map(Ref::getName).toList());
+  }
+
+  /** Checks some ids that exist, and one that does not. */
+  private static void check(ParsedRefs list, Random random, int ids) {
+    for (int i = 0; i < ids; i++) {
+      Ref ref = list.get(random.nextInt(list.size()));
+      check(list, ref.getObjectId());
+      if (ref.getPeeledObjectId() != null) {
+        check(list, ref.getPeeledObjectId());
+      }
+    }
+    check(list, ObjectId.fromString(id(random)));
+  }
+
+  @Test
+  void eachIdIsFound() {
+    ParsedRefs list = parse(lines(6000), null);
+    check(list, random, 150);
+    assertThat(list.idIndex().bytes()).isLessThan(8 * list.size());
+    for (Ref ref : list.refs()) {
+      assertThat(tips(list, ref.getObjectId())).containsExactly(ref.getName());
+      if (ref.getPeeledObjectId() != null) {
+        assertThat(tips(list, ref.getPeeledObjectId())).containsExactly(ref.getName());
+      }
+    }
+  }
+
+  @Test
+  void tagsHaveTwoIds() {
+    SortedMap<String, String> lines = new TreeMap<>();
+    for (int i = 0; i < 5000; i++) {
+      String name = "refs/tags/v" + i;
+      // Some tags have the same object, and the tag of a tag is a ref to the first one's id.
+      String peeled = i % 10 == 0 ? SHARED : id(random);
+      lines.put(name, PackedRefsText.line(random, name) + "^" + peeled + "\n");
+    }
+    lines.put("refs/heads/main", SHARED + " refs/heads/main\n");
+    ParsedRefs list = parse(lines, null);
+    check(list, random, 100);
+    assertThat(tips(list, ObjectId.fromString(SHARED))).hasSize(501);
+    assertThat(list.idIndex().bytes()).isLessThan(16 * list.size());
+  }
+
+  @Test
+  void manyRefsOfOneId() {
+    SortedMap<String, String> lines = lines(6000);
+    int count = 0;
+    for (var line : lines.entrySet()) {
+      if (count++ < 5000) {
+        line.setValue(SHARED + " " + line.getKey() + "\n");
+      }
+    }
+    ParsedRefs list = parse(lines, null);
+    assertThat(tips(list, ObjectId.fromString(SHARED))).hasSize(5000);
+    check(list, ObjectId.fromString(SHARED));
+    check(list, random, 30);
+    // Each block has one entry for this id.
+    assertThat(list.idIndex().bytes()).isLessThan(3 * list.size());
+  }
+
+  @Test
+  void idsThatBeginAlike() {
+    SortedMap<String, String> lines = lines(5000);
+    lines.replaceAll(
+        (name, line) -> "0123456789abcdef" + id(random).substring(16) + " " + name + "\n");
+    ParsedRefs list = parse(lines, null);
+    check(list, random, 100);
+    check(list, ObjectId.fromString("0123456789abcdef" + "0".repeat(24)));
+    Ref some = list.get(7);
+    assertThat(tips(list, some.getObjectId())).containsExactly(some.getName());
+  }
+
+  @Test
+  void fewBlocksNeedNoIndex() {
+    for (int refs : new int[] {0, 1, 100, 1000}) {
+      ParsedRefs list = parse(refs == 0 ? new TreeMap<>() : lines(refs), null);
+      if (refs > 0) {
+        check(list, random, 10);
+      }
+      check(list, ObjectId.zeroId());
+      assertThat(list.idIndex()).isNull();
+    }
+  }
+
+  @Test
+  void namesInTheOrderOfBytes() {
+    SortedMap<byte[], String> lines = new TreeMap<>(Arrays::compareUnsigned);
+    for (String line : lines(4000).values()) {
+      // The last two of a change are in another order by bytes than by UTF-16 units.
+      String name =
+          line.substring(41, line.indexOf('\n'))
+              .replace("/2", "/\ud83d\ude00")
+              .replace("meta", "\uffff");
+      String id = random.nextInt(4) == 0 ? SHARED : id(random);
+      lines.put(name.getBytes(UTF_8), id + " " + name + "\n");
+    }
+    ParsedRefs list =
+        lists.parse(memory, PackedRefsText.text(PackedRefsText.HEADER, lines.values()), null);
+    assertThat(list.root().utf16()).isFalse();
+    check(list, random, 100);
+    check(list, ObjectId.fromString(SHARED));
+    assertThat(list.idIndex()).isNotNull();
+    assertThat(tips(list, ObjectId.fromString(SHARED)))
+        .isInOrder(Comparator.<String>naturalOrder());
+  }
+
+  private void change(SortedMap<String, String> lines, int times) {
+    List<String> names = List.copyOf(lines.keySet());
+    for (int i = 0; i < times; i++) {
+      String name = names.get(random.nextInt(names.size()));
+      int at = names.indexOf(name);
+      switch (random.nextInt(4)) {
+        case 0 -> lines.put(name, PackedRefsText.line(random, name));
+        case 1 -> lines.put(name, SHARED + " " + name + "\n");
+        // A few blocks are gone, or split.
+        case 2 -> lines.keySet().removeAll(names.subList(at, Math.min(names.size(), at + 300)));
+        default -> {
+          for (int n = random.nextInt(300); n >= 0; n--) {
+            lines.put(name + "-" + n, PackedRefsText.line(random, name + "-" + n));
+          }
+        }
+      }
+    }
+  }
+
+  @Test
+  void aNewListInherits() {
+    SortedMap<String, String> lines = lines(8000);
+    ParsedRefs list = parse(lines, null);
+    check(list, random, 5);
+    int inherited = 0;
+    for (int i = 0; i < 60; i++) {
+      IdIndex index = list.idIndex();
+      ParsedRefs before = list;
+      if (i == 40) {
+        lines = lines(8000);
+      } else {
+        change(lines, 1 + random.nextInt(2));
+      }
+      list = parse(lines, list);
+      list.inheritFrom(before);
+      assertThat(list.idIndex()).isAnyOf(index, null);
+      inherited += list.idIndex() == null ? 0 : 1;
+      check(list, random, 20);
+      check(list, ObjectId.fromString(SHARED));
+      check(list, before.get(random.nextInt(before.size())).getObjectId());
+      // The older list still is what it was.
+      check(before, random, 3);
+    }
+    assertThat(inherited).isAtLeast(30);
+    // After many changes, an index was made anew.
+    assertThat(inherited).isAtMost(58);
+  }
+
+  @Test
+  void anIndexIsKeptWhatAnOlderListHas() {
+    ParsedRefs older = parse(lines(4000), null);
+    ParsedRefs list = parse(lines(4000), null);
+    list.inheritFrom(older);
+    assertThat(list.idIndex()).isNull();
+    check(list, random, 1);
+    IdIndex own = list.idIndex();
+    check(older, random, 1);
+    list.inheritFrom(older);
+    assertThat(list.idIndex()).isSameInstanceAs(own);
+  }
+
+  @Test
+  void manyThreadsAskWhileListsAreReplaced() throws Exception {
+    SortedMap<String, String> lines = lines(6000);
+    AtomicReference<ParsedRefs> current = new AtomicReference<>(parse(lines, null));
+    AtomicBoolean done = new AtomicBoolean();
+    ExecutorService threads = Executors.newFixedThreadPool(4);
+    try {
+      List<Future<?>> asking = new ArrayList<>();
+      for (int t = 0; t < 4; t++) {
+        Random own = new Random(t);
+        asking.add(
+            threads.submit(
+                () -> {
+                  do {
+                    check(current.get(), own, 2);
+                  } while (!done.get());
+                }));
+      }
+      for (int i = 0; i < 60; i++) {
+        change(lines, 1);
+        ParsedRefs before = current.get();
+        ParsedRefs next = parse(lines, before);
+        next.inheritFrom(before);
+        current.set(next);
+      }
+      done.set(true);
+      for (Future<?> each : asking) {
+        each.get();
+      }
+    } finally {
+      done.set(true);
+      threads.shutdownNow();
+    }
+  }
+
+  @Test
+  void oneThreadMakesTheIndex() throws Exception {
+    AtomicInteger allocations = new AtomicInteger();
+    ListMemory counted =
+        new ListMemory(
+            1 << 30,
+            size -> {
+              allocations.incrementAndGet();
+              return ByteBuffer.allocateDirect(size);
+            });
+    ParsedRefs list = lists.parse(counted, PackedRefsText.text(lines(6000)), null);
+    int before = allocations.get();
+    ExecutorService threads = Executors.newFixedThreadPool(4);
+    try {
+      List<Future<?>> asking = new ArrayList<>();
+      for (int t = 0; t < 8; t++) {
+        Random own = new Random(t);
+        asking.add(threads.submit(() -> check(list, own, 3)));
+      }
+      for (Future<?> each : asking) {
+        each.get();
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+    assertThat(allocations.get()).isEqualTo(before + 1);
+  }
+
+  @Test
+  void withoutMemoryAllBlocksAreRead() {
+    AtomicBoolean exhausted = new AtomicBoolean();
+    AtomicInteger refused = new AtomicInteger();
+    ListMemory small =
+        new ListMemory(
+            1 << 30,
+            size -> {
+              if (exhausted.get()) {
+                refused.incrementAndGet();
+                throw new OutOfMemoryError("Cannot reserve direct memory");
+              }
+              return ByteBuffer.allocateDirect(size);
+            });
+    ParsedRefs list = lists.parse(small, PackedRefsText.text(lines(4000)), null);
+    exhausted.set(true);
+    check(list, random, 50);
+    assertThat(list.idIndex()).isNull();
+    // Further tries would take long.
+    assertThat(refused.get()).isEqualTo(1);
+    assertThat(small.mayIndexIds()).isFalse();
+  }
+
+  /** A repository that is not told anything. */
+  private static ListMemory.Holder holder() {
+    return new ListMemory.Holder() {
+      @Override
+      public long lastUse() {
+        return 0;
+      }
+
+      @Override
+      public void leave(ParsedRefs list) {}
+
+      @Override
+      public void isBeside(long enough) {}
+
+      @Override
+      public void take(ParsedRefs list, ParsedRefs copy) {}
+    };
+  }
+
+  @Test
+  void indexesOfListsInUseAreCountedOnce() {
+    SortedMap<String, String> lines = lines(5000);
+    ListMemory.Holder a = holder();
+    ListMemory.Holder b = holder();
+    ParsedRefs list = memory.hold(a, parse(lines, null), new ArrayList<>());
+    assertThat(memory.idIndexBytes()).isEqualTo(0);
+    check(list, random, 1);
+    assertThat(memory.idIndexBytes()).isEqualTo(list.idIndex().bytes());
+    change(lines, 1);
+    ParsedRefs other = memory.hold(b, parse(lines, list), new ArrayList<>());
+    other.inheritFrom(list);
+    assertThat(memory.idIndexBytes()).isEqualTo(list.idIndex().bytes());
+    memory.release(a);
+    assertThat(memory.idIndexBytes()).isEqualTo(list.idIndex().bytes());
+    memory.release(b);
+    assertThat(memory.idIndexBytes()).isEqualTo(0);
+  }
+
+  @Test
+  void indexesTakeHalfOfTheBoundAtMost() {
+    byte[] text = PackedRefsText.text(lines(5000));
+    ParsedRefs list = lists.parse(memory, text, null);
+    check(list, random, 1);
+    long bytes = list.idIndex().bytes();
+    ListMemory enough = new ListMemory(2 * bytes);
+    ParsedRefs same = lists.parse(enough, text, null);
+    check(same, random, 1);
+    assertThat(same.idIndex()).isNotNull();
+    ListMemory tooSmall = new ListMemory(2 * bytes - 2);
+    ParsedRefs without = lists.parse(tooSmall, text, null);
+    check(without, random, 5);
+    assertThat(without.idIndex()).isNull();
+  }
+}
