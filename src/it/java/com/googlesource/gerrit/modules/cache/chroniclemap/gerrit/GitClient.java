@@ -72,6 +72,12 @@ final class GitClient {
     run(input, List.of(args), out);
   }
 
+  /** Runs git; answers with what it prints. */
+  String output(String... args) throws IOException {
+    run("", args);
+    return Files.readString(out);
+  }
+
   /** Runs git without looking at what it prints; answers with how long it took. */
   Duration time(List<String> args) throws IOException {
     return run("", args, Path.of("/dev/null"));

@@ -167,6 +167,14 @@ final class GitServer implements AutoCloseable {
     return meter == null ? 0 : meter.allocatedMegabytes();
   }
 
+  /** How many refs somebody is shown. */
+  long refsSeen(String project, String account) throws IOException {
+    return client(project, account, false, "refs-" + project + "-" + account)
+        .output("ls-remote", "--quiet", "origin")
+        .lines()
+        .count();
+  }
+
   GitWorker worker(String project, String account, boolean ssh, int number) throws IOException {
     if (!authors.containsKey(project)) {
       authors.put(project, client(project, ADMIN, false, "author-" + project));

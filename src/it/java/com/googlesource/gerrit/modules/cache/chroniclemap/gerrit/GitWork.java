@@ -162,6 +162,9 @@ final class GitWork {
       servers.put(Side.PLAIN, GitServer.start(plain, root.resolve("plain-clients")));
       servers.put(Side.OURS, GitServer.start(ours, root.resolve("ours-clients")));
       servers.put(Side.NATIVE, GitServer.ofFolders(folders));
+      for (GitServer.Project project : projects) {
+        sayWhatIsSeen(project.name());
+      }
       warmUp();
       for (Part part : parts) {
         measure(part);
@@ -174,6 +177,23 @@ final class GitWork {
       }
       Folders.delete(root);
     }
+  }
+
+  /** Fails if it is not the same on both servers. */
+  private void sayWhatIsSeen(String project) throws IOException {
+    Map<String, Long> seen = new LinkedHashMap<>();
+    for (String account : List.of(GitServer.ADMIN, GitServer.READER)) {
+      for (Side side : List.of(Side.PLAIN, Side.OURS)) {
+        long count = servers.get(side).refsSeen(project, account);
+        Long other = seen.put(account, count);
+        if (other != null && other != count) {
+          throw new IOException(
+              "%s: %s sees %d refs, and with this module %d"
+                  .formatted(project, account, other, count));
+        }
+      }
+    }
+    say("%s: refs that are seen: %s", project, seen);
   }
 
   private static String gitVersion() throws IOException {
