@@ -270,7 +270,7 @@ final class RefsWork {
       String where =
           ", %s, %d %s"
               .formatted(
-                  line.project.equals(LARGE) ? refsName() : "small repository",
+                  line.project.equals(LARGE) ? refsName(refs) : "small repository",
                   line.users,
                   line.users == 1 ? "user" : "users");
       RequestFigures plain =
@@ -287,7 +287,7 @@ final class RefsWork {
     say("Written: %s", file.get());
   }
 
-  private String refsName() {
+  static String refsName(int refs) {
     return refs % 1000 == 0 ? refs / 1000 + "k refs" : refs + " refs";
   }
 
@@ -306,7 +306,7 @@ final class RefsWork {
     addOne(all, title + " CPU" + where, "ms", a, b, b / a);
   }
 
-  private static void addOne(
+  static void addOne(
       JsonArray all, String name, String unit, double ours, double peer, double ratio) {
     // Nothing was done: there is no such figure.
     if (!Double.isFinite(ours) || !Double.isFinite(peer) || !Double.isFinite(ratio)) {
@@ -325,7 +325,7 @@ final class RefsWork {
     return Math.rint(figure * 1000) / 1000;
   }
 
-  private static String decimals(double number) {
+  static String decimals(double number) {
     return String.format(Locale.ROOT, number >= 100 ? "%.0f" : "%.2f", number);
   }
 

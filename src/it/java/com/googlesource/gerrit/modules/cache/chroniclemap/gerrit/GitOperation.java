@@ -1,0 +1,46 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
+
+/** What {@link GitWorker} has native git do. */
+enum GitOperation {
+  NEW_CHANGE("push of a new change"),
+  PATCH_SET("push of a patch set"),
+  TEN_CHANGES("push of ten changes"),
+  NEW_BRANCH("push of a new branch"),
+  DELETE_BRANCH("deletion of a branch"),
+  FETCH_CHANGE("fetch of a change by ref"),
+  FETCH_ID("fetch of a change by id"),
+  FETCH_ID_V0("fetch of a change by id, protocol 0"),
+  FETCH_BRANCH("fetch of a branch"),
+  LIST_ALL("ls-remote of all"),
+  LIST_SOME("ls-remote of master*"),
+  CLONE("shallow clone of master");
+
+  private final String title;
+
+  GitOperation(String title) {
+    this.title = title;
+  }
+
+  String title() {
+    return title;
+  }
+
+  /** Whether native git's own server is measured, too. */
+  boolean isMeasuredNative() {
+    return this == NEW_BRANCH || this == FETCH_BRANCH || this == LIST_ALL;
+  }
+}

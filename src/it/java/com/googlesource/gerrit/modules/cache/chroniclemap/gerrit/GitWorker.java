@@ -1,0 +1,134 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.eclipse.jgit.annotations.Nullable;
+
+/** One who works with native git on one project of one server. */
+final class GitWorker {
+  private static final Pattern CHANGE = Pattern.compile("/\\+/(\\d+)");
+  private static final String BASE = "refs/heads/base";
+  private static final String FOR_MASTER = ":refs/for/master";
+  private static final String WORK = "refs/heads/work";
+
+  private final GitClient client;
+  private final GitClient author;
+  private final AtomicInteger nextOld;
+  private final String name;
+
+  /** Last change that this one has pushed. */
+  @Nullable private String changeId;
+
+  private int count;
+
+  /**
+   * Begins to work.
+   *
+   * @param name for branches
+   * @param author somebody else, who pushes what this one fetches
+   * @param nextOld number of the next branch to be deleted
+   */
+  GitWorker(String name, GitClient client, GitClient author, AtomicInteger nextOld) {
+    this.name = name;
+    this.client = client;
+    this.author = author;
+    this.nextOld = nextOld;
+  }
+
+  /** Does what is not to be measured; answers with the arguments for git. */
+  List<String> prepare(GitOperation operation) throws IOException {
+    count++;
+    return switch (operation) {
+      case NEW_CHANGE -> {
+        GitClient.Commit commit = client.commit(BASE);
+        changeId = commit.changeId();
+        yield push(commit.id() + FOR_MASTER);
+      }
+      case PATCH_SET -> {
+        if (changeId == null) {
+          client.time(prepare(GitOperation.NEW_CHANGE));
+        }
+        yield push(client.commit(BASE, changeId).id() + FOR_MASTER);
+      }
+      case TEN_CHANGES -> {
+        GitClient.Commit commit = client.commit(BASE);
+        for (int i = 1; i < 10; i++) {
+          commit = client.commit(commit.id());
+        }
+        yield push(commit.id() + FOR_MASTER);
+      }
+      case NEW_BRANCH ->
+          push(client.commit(BASE).id() + ":refs/heads/new-%s-%d".formatted(name, count));
+      case DELETE_BRANCH -> push(":" + GitContents.oldBranch(nextOld.getAndIncrement()));
+      case FETCH_CHANGE -> {
+        var unused = pushedByAuthor();
+        Matcher number = CHANGE.matcher(author.messages());
+        if (!number.find()) {
+          throw new IOException("no number of a change: " + author.messages());
+        }
+        yield fetch(RefsProject.changeRef(Integer.parseInt(number.group(1)), 1));
+      }
+      case FETCH_ID -> fetch(pushedByAuthor());
+      case FETCH_ID_V0 ->
+          List.of("-c", "protocol.version=0", "fetch", "--quiet", "origin", pushedByAuthor());
+      case FETCH_BRANCH -> {
+        author.run("", "fetch", "--quiet", "--no-tags", "origin", "+" + WORK + ":" + WORK);
+        author.time(push(author.commit(WORK).id() + ":" + WORK));
+        yield fetch(WORK);
+      }
+      case LIST_ALL -> List.of("ls-remote", "--quiet", "origin");
+      case LIST_SOME -> List.of("ls-remote", "--quiet", "origin", "refs/heads/master*");
+      case CLONE ->
+          List.of(
+              "clone",
+              "--quiet",
+              "--depth=1",
+              "--single-branch",
+              "--branch=master",
+              client.url(),
+              "clone-" + count);
+    };
+  }
+
+  /** Runs git; answers with how long it took, from its start to its end. */
+  Duration work(List<String> args) throws IOException {
+    return client.time(args);
+  }
+
+  /** Removes what {@link #work} leaves. */
+  void tidy() throws IOException {
+    Folders.delete(client.folder().resolve("clone-" + count));
+  }
+
+  private String pushedByAuthor() throws IOException {
+    String commit = author.commit(BASE).id();
+    author.time(push(commit + FOR_MASTER));
+    return commit;
+  }
+
+  private static List<String> push(String what) {
+    return List.of("push", "origin", what);
+  }
+
+  private static List<String> fetch(String what) {
+    return List.of("fetch", "--quiet", "origin", what);
+  }
+}
