@@ -155,6 +155,12 @@ class TransportIT {
     admin.run("push", url, open + ":refs/for/master");
     admin.run("push", url, secret + ":refs/for/master%private");
     admin.run("push", url, onHidden + ":refs/for/hidden");
+    // Gerrit looks at the changes of the project as a whole if it is asked for five or more.
+    String many = master;
+    for (int i = 0; i < 6; i++) {
+      many = admin.commit("one of many " + i, many);
+    }
+    admin.run("push", url, many + ":refs/for/other/one");
     ids.put("tip of a branch", master);
     ids.put("reachable commit", first);
     ids.put("tip of a hidden branch", hidden);
@@ -286,7 +292,7 @@ class TransportIT {
         new ArrayList<>(List.of("refs/heads/master", "refs/heads/hidden", "refs/heads/loose"));
     names.addAll(List.of("refs/tags/annotated", "refs/tags/light", "refs/tags/alone"));
     names.addAll(List.of("refs/tags/on-hidden", "refs/secret/loose", "refs/meta/config"));
-    names.addAll(List.of("refs/changes/07/7/1", "refs/changes/08/8/1", "refs/changes/09/9/meta"));
+    names.addAll(List.of("refs/changes/19/19/1", "refs/changes/20/20/1", "refs/changes/21/21/meta"));
     for (String name : names) {
       assertSame(
           name,
@@ -324,7 +330,7 @@ class TransportIT {
   /** A client that asks for a hidden ref although it was never listed. */
   @Test
   void aHiddenRefIsRefusedToAWantByName() throws Exception {
-    for (String name : List.of("refs/heads/hidden", "refs/changes/08/8/1", "refs/secret/one")) {
+    for (String name : List.of("refs/heads/hidden", "refs/changes/20/20/1", "refs/secret/one")) {
       String request =
           packet("command=fetch\n") + "0001" + packet("want-ref " + name + "\n") + packet("done\n");
       HttpResponse<byte[]> asReader =
