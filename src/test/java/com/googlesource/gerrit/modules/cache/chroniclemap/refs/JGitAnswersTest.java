@@ -147,8 +147,9 @@ class JGitAnswersTest {
     assertThat(own.hasFastTipsWithSha1()).isTrue();
     assertThat(own.getTipsWithSha1(ObjectId.fromString(ID))).hasSize(1);
     assertThat(own.hasFastTipsWithSha1()).isTrue();
+    // A name that is there twice is left to JGit.
     pack("refs/heads/a", "refs/heads/a");
-    assertThat(own.getTipsWithSha1(ObjectId.fromString(ID))).hasSize(1);
+    assertThat(tips(own, ObjectId.fromString(ID))).hasSize(1);
     assertThat(own.hasFastTipsWithSha1()).isFalse();
   }
 
