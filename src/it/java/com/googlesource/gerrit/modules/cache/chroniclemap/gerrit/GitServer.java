@@ -26,8 +26,6 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import org.eclipse.jgit.annotations.Nullable;
 
 /** A Gerrit, or the folders of its repositories alone, to which native git connects. */
@@ -36,8 +34,6 @@ final class GitServer implements AutoCloseable {
 
   /** One who may push, but may not see each branch and each change. */
   static final String READER = "reader";
-
-  private static final int BATCH = 250;
 
   /** The size of the answer, and milliseconds. */
   private static final Pattern HTTP_REQUEST = Pattern.compile("HTTP/1.1\" \\d+ \\S+ (\\d+) ");
@@ -118,18 +114,7 @@ final class GitServer implements AutoCloseable {
           old,
           owner);
     }
-    GerritDaemon filled = GerritDaemon.start(site);
-    try (filled) {
-      for (Project project : projects) {
-        for (int i = 0; project.kind == GitContents.Kind.CHANGES && i < project.real; i += BATCH) {
-          String numbers =
-              IntStream.range(i, Math.min(i + BATCH, project.real))
-                  .mapToObj(number -> Integer.toString(project.firstChange + number))
-                  .collect(Collectors.joining(" "));
-          var unused = new Gerrit(site).ssh().run("gerrit index changes " + numbers);
-        }
-      }
-    }
+    var unusedOutput = site.runProgram("reindex", "--index", "changes");
   }
 
   static Path repository(GerritSite site, String project) {

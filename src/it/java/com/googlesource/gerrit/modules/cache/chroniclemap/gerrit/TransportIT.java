@@ -292,7 +292,8 @@ class TransportIT {
         new ArrayList<>(List.of("refs/heads/master", "refs/heads/hidden", "refs/heads/loose"));
     names.addAll(List.of("refs/tags/annotated", "refs/tags/light", "refs/tags/alone"));
     names.addAll(List.of("refs/tags/on-hidden", "refs/secret/loose", "refs/meta/config"));
-    names.addAll(List.of("refs/changes/19/19/1", "refs/changes/20/20/1", "refs/changes/21/21/meta"));
+    names.addAll(
+        List.of("refs/changes/19/19/1", "refs/changes/20/20/1", "refs/changes/21/21/meta"));
     for (String name : names) {
       assertSame(
           name,
