@@ -41,9 +41,10 @@ import org.eclipse.jgit.revwalk.RevWalk;
 
 /**
  * What the repository of a new project is filled with: as many packed refs as asked for, each with
- * a commit of its own in one pack. The changes are real ones, with the commits that Gerrit writes
- * to their meta refs. The tags are on one branch, so that all can see them. No daemon may run
- * meanwhile.
+ * a commit of its own in one pack. Some of the changes are real ones, with the commits that Gerrit
+ * writes to their meta refs. Of the others there are the patch sets alone: a meta ref that cannot
+ * be loaded would cost an exception in each request of one who may not see all. The tags are on one
+ * branch, so that all can see them. No daemon may run meanwhile.
  */
 final class GitContents {
   /** Of which refs the repository mainly consists. */
@@ -56,8 +57,11 @@ final class GitContents {
 
   private static final int COMMITS_OF_MASTER = 1000;
 
-  /** One in so many changes is private. */
+  /** One in so many real changes is private. */
   private static final int PRIVATE = 20;
+
+  /** One in so many real changes is open, and the others are merged. */
+  private static final int OPEN = 4;
 
   private static final Instant BEGIN = Instant.parse("2025-01-01T00:00:00Z");
 
@@ -86,7 +90,7 @@ final class GitContents {
   /**
    * Fills it.
    *
-   * @param open so many of the changes, the first ones, are open, and the others merged
+   * @param real so many of the changes, the first ones, are real
    * @param firstChange number of the first change
    * @param old so many more branches there are, to be deleted
    * @param owner account of those changes that are not the administrator's
@@ -96,7 +100,7 @@ final class GitContents {
       String serverId,
       Kind kind,
       int count,
-      int open,
+      int real,
       int firstChange,
       int old,
       int owner)
@@ -111,7 +115,7 @@ final class GitContents {
       } else {
         contents.addTags(count * 3L / 100);
         contents.addBranches(count / 50, "team/feature-%06d");
-        contents.addChanges(firstChange, (int) (count * 95L / 200), open, owner);
+        contents.addChanges(firstChange, (int) (count * 95L / 200), real, owner);
       }
       inserter.flush();
       contents.writePackedRefs(folder.resolve(Constants.PACKED_REFS));
@@ -156,7 +160,7 @@ final class GitContents {
     refs.put(Constants.R_HEADS + "history", tip);
   }
 
-  private void addChanges(int first, int count, int open, int owner) throws IOException {
+  private void addChanges(int first, int count, int real, int owner) throws IOException {
     for (int i = 0; i < count; i++) {
       int number = first + i;
       String id =
@@ -167,6 +171,11 @@ final class GitContents {
                   .substring(0, 40);
       String subject = "change " + number;
       ObjectId patchSet = commit(base(i), subject + "\n\nChange-Id: " + id + "\n");
+      refs.put(RefsProject.changeRef(number, 1), patchSet);
+      if (i >= real) {
+        refs.put(RefsProject.changeRef(number, 2), commit(base(i), "again " + subject));
+        continue;
+      }
       int account = i % 2 == 0 || i % PRIVATE == 1 ? Gerrit.ADMIN_ID : owner;
       CommitBuilder meta = new CommitBuilder();
       meta.setTreeId(noTree);
@@ -192,11 +201,10 @@ final class GitContents {
               .formatted(
                   id,
                   subject,
-                  i < open ? "new" : "merged",
+                  i % OPEN == 0 ? "new" : "merged",
                   patchSet.name(),
                   patchSet.name(),
                   i % PRIVATE == 1));
-      refs.put(RefsProject.changeRef(number, 1), patchSet);
       refs.put(RefsProject.changeRef(number, "meta"), objects.insert(meta));
     }
   }

@@ -15,13 +15,17 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.eclipse.jgit.annotations.Nullable;
@@ -35,13 +39,19 @@ final class GitServer implements AutoCloseable {
 
   private static final int BATCH = 250;
 
+  /** The size of the answer, and milliseconds. */
+  private static final Pattern HTTP_REQUEST = Pattern.compile("HTTP/1.1\" \\d+ \\S+ (\\d+) ");
+
+  /** Gerrit writes the log in the background. */
+  private static final Duration LOG_DELAY = Duration.ofMillis(25);
+
   /**
    * A project.
    *
-   * @param open number of its open changes
+   * @param real number of its real changes
    * @param firstChange number of its first change
    */
-  record Project(String name, GitContents.Kind kind, int refs, int open, int firstChange) {}
+  record Project(String name, GitContents.Kind kind, int refs, int real, int firstChange) {}
 
   /** Null for folders alone. */
   @Nullable private final GerritSite site;
@@ -103,7 +113,7 @@ final class GitServer implements AutoCloseable {
           serverId,
           project.kind,
           project.refs,
-          project.open,
+          project.real,
           project.firstChange,
           old,
           owner);
@@ -111,9 +121,9 @@ final class GitServer implements AutoCloseable {
     GerritDaemon filled = GerritDaemon.start(site);
     try (filled) {
       for (Project project : projects) {
-        for (int i = 0; project.kind == GitContents.Kind.CHANGES && i < project.open; i += BATCH) {
+        for (int i = 0; project.kind == GitContents.Kind.CHANGES && i < project.real; i += BATCH) {
           String numbers =
-              IntStream.range(i, Math.min(i + BATCH, project.open))
+              IntStream.range(i, Math.min(i + BATCH, project.real))
                   .mapToObj(number -> Integer.toString(project.firstChange + number))
                   .collect(Collectors.joining(" "));
           var unused = new Gerrit(site).ssh().run("gerrit index changes " + numbers);
@@ -165,6 +175,44 @@ final class GitServer implements AutoCloseable {
   /** What the daemon has allocated until now; 0 if there is none. */
   double allocatedMegabytes() throws IOException {
     return meter == null ? 0 : meter.allocatedMegabytes();
+  }
+
+  /**
+   * How long the daemon worked for all HTTP requests that ended since its log had a size, in
+   * milliseconds; 0 if there is no daemon.
+   */
+  double httpMillis(long logSize) throws IOException {
+    double all = 0;
+    if (site != null) {
+      String log = Files.readString(httpLog());
+      Matcher request = HTTP_REQUEST.matcher(log);
+      for (int at = (int) logSize; request.find(at); at = request.end()) {
+        all += Double.parseDouble(request.group(1));
+      }
+    }
+    return all;
+  }
+
+  /** Size of the log of HTTP requests, once those that have ended are in it. */
+  long httpLogSize() throws IOException {
+    if (site == null) {
+      return 0;
+    }
+    long size = -1;
+    while (size != Files.size(httpLog())) {
+      size = Files.size(httpLog());
+      try {
+        Thread.sleep(LOG_DELAY);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new IOException(e);
+      }
+    }
+    return size;
+  }
+
+  private Path httpLog() {
+    return site.path().resolve("logs/httpd_log");
   }
 
   /** How many refs somebody is shown. */

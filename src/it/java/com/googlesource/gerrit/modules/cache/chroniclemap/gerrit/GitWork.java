@@ -40,7 +40,7 @@ import java.util.concurrent.Callable;
 final class GitWork {
   private static final int SMALL_REFS = 1000;
   private static final int WARM_UP = 1;
-  private static final String ROW = "  %-14s %-6s %5s %8s %9s %9s %9s %9s %8s %8s%n";
+  private static final String ROW = "  %-14s %-6s %5s %8s %9s %9s %9s %9s %9s %8s %8s%n";
 
   private enum Side {
     PLAIN("plain Gerrit"),
@@ -77,6 +77,7 @@ final class GitWork {
   /** What was measured for a line. */
   private static final class Figures {
     final List<Double> millis = new ArrayList<>();
+    final List<Double> serverMillis = new ArrayList<>();
     final List<Double> cpuMillis = new ArrayList<>();
     final List<Double> megabytes = new ArrayList<>();
     int refused;
@@ -94,7 +95,7 @@ final class GitWork {
 
   private final List<String> args;
   private final int refs;
-  private final int open;
+  private final int real;
   private final int runs;
   private final List<Integer> clients = new ArrayList<>();
   private final List<Part> parts = new ArrayList<>();
@@ -105,7 +106,7 @@ final class GitWork {
   private GitWork(List<String> args) {
     this.args = args;
     refs = number("--refs", 500_000);
-    open = number("--changes", 2000);
+    real = number("--changes", 2000);
     runs = number("--runs", args.contains("--quick") ? 3 : 7);
     for (String count : Splitter.on(',').split(value("--clients").orElse("1"))) {
       clients.add(Integer.parseInt(count));
@@ -211,7 +212,7 @@ final class GitWork {
                 project(kind, large),
                 kind,
                 count,
-                (int) Math.min(open, count * 95L / 200),
+                (int) Math.min(real, count * 95L / 200),
                 large ? 1 : RefsServer.FIRST_CHANGE - SMALL_REFS));
       }
     }
@@ -302,12 +303,15 @@ final class GitWork {
         List<String> command = worker.prepare(line.operation);
         tasks.add(() -> worker.work(command).toNanos() / 1e6);
       }
+      long log = server.httpLogSize();
       double cpu = server.cpuMillis();
       double megabytes = server.allocatedMegabytes();
       List<Double> millis = AtOnce.run(tasks);
-      figures.millis.addAll(millis);
       figures.cpuMillis.add((server.cpuMillis() - cpu) / millis.size());
       figures.megabytes.add((server.allocatedMegabytes() - megabytes) / millis.size());
+      figures.millis.addAll(millis);
+      var unused = server.httpLogSize();
+      figures.serverMillis.add(server.httpMillis(log) / millis.size());
     } catch (IOException e) {
       if (figures.refused++ == 0) {
         say("refused, %s, %s: %s", line.side.title, line.part.title(), e.getMessage());
@@ -343,7 +347,8 @@ final class GitWork {
           "refused",
           "p50",
           "p95",
-          "CPU ms",
+          "server",
+          "CPU",
           "garbage",
           "x plain",
           "x small");
@@ -359,7 +364,9 @@ final class GitWork {
       }
     }
     say("");
-    say("CPU and garbage (MB) are the daemon's, the median for each client");
+    say(
+        "server: how long the daemon worked for the requests, of its httpd_log. CPU and garbage (MB)");
+    say("are the daemon's. All three are medians for one client.");
   }
 
   private void printLine(Line line) {
@@ -377,10 +384,15 @@ final class GitWork {
         figures.refused,
         RefsWork.decimals(figures.median()),
         RefsWork.decimals(Figures.percentile(figures.millis, 95)),
-        daemon ? RefsWork.decimals(Figures.percentile(figures.cpuMillis, 50)) : "",
-        daemon ? RefsWork.decimals(Figures.percentile(figures.megabytes, 50)) : "",
+        daemon && !line.part.ssh ? median(figures.serverMillis) : "",
+        daemon ? median(figures.cpuMillis) : "",
+        daemon ? median(figures.megabytes) : "",
         line.side == Side.PLAIN ? "" : times(line, line.of(line.large, Side.PLAIN)),
         line.large ? times(line, line.of(false, line.side)) : "");
+  }
+
+  private static String median(List<Double> figures) {
+    return RefsWork.decimals(Figures.percentile(figures, 50));
   }
 
   private String times(Line line, Line other) {
@@ -424,6 +436,9 @@ final class GitWork {
       add(all, line, " p" + percent + where, "ms", ours.millis, theirs.millis, percent);
     }
     if (peer.side != Side.NATIVE) {
+      if (!line.part.ssh) {
+        add(all, line, " server" + where, "ms", ours.serverMillis, theirs.serverMillis, 50);
+      }
       add(all, line, " CPU" + where, "ms", ours.cpuMillis, theirs.cpuMillis, 50);
       add(all, line, " garbage" + where, "MB", ours.megabytes, theirs.megabytes, 50);
     }
