@@ -147,6 +147,7 @@ final class GitWork {
         "Machine   %d processors, load %.2f before the run",
         system.getAvailableProcessors(), system.getSystemLoadAverage());
     Path root = Files.createTempDirectory("cache-chroniclemap-git-");
+    AtExit.add(() -> Folders.delete(root));
     try {
       say("filling the repositories");
       GerritSite plain = GerritSite.init(root.resolve("plain"));
