@@ -231,7 +231,7 @@ final class GitWork {
   }
 
   private int warmUpRounds() {
-    return args.contains("--quick") ? 3 : 15;
+    return args.contains("--quick") ? 3 : 8;
   }
 
   private boolean isWanted(Part part, GitOperation operation) {
