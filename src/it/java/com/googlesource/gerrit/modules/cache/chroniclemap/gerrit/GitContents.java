@@ -67,18 +67,17 @@ final class GitContents {
 
   private final PackInserter objects;
   private final String serverId;
-  private final PersonIdent writer;
   private final ObjectId tree;
   private final ObjectId noTree;
   private final List<ObjectId> master = new ArrayList<>();
   private final Map<String, ObjectId> refs = new TreeMap<>();
   private final Map<ObjectId, ObjectId> peeled = new HashMap<>();
+  private int commits;
 
   private GitContents(FileRepository repository, PackInserter objects, String serverId)
       throws IOException {
     this.objects = objects;
     this.serverId = serverId;
-    this.writer = who("A", "a@example.com", 0);
     this.noTree = objects.insert(new TreeFormatter());
     try (RevWalk walk = new RevWalk(repository)) {
       ObjectId first = repository.resolve(Constants.R_HEADS + Constants.MASTER);
@@ -150,7 +149,7 @@ final class GitContents {
         TagBuilder tag = new TagBuilder();
         tag.setObjectId(tip, Constants.OBJ_COMMIT);
         tag.setTag("v" + i);
-        tag.setTagger(writer);
+        tag.setTagger(who("A", "a@example.com", commits));
         tag.setMessage("version " + i);
         target = objects.insert(tag);
         peeled.put(target, tip);
@@ -213,7 +212,13 @@ final class GitContents {
     return master.get(1 + number * 7 % (COMMITS_OF_MASTER - 1));
   }
 
+  /**
+   * A second after the one before: of many commits of one time, JGit's queue would be searched to
+   * its end for each.
+   */
   private ObjectId commit(ObjectId parent, String message) throws IOException {
+    commits++;
+    PersonIdent writer = who("A", "a@example.com", commits);
     CommitBuilder commit = new CommitBuilder();
     commit.setTreeId(tree);
     commit.setParentId(parent);
