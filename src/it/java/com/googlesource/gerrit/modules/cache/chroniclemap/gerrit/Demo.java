@@ -331,6 +331,7 @@ final class Demo {
     // The refs that were made have numbers of changes too.
     var unused = gerrit.ssh().run("gerrit sequence set changes " + RefsServer.FIRST_CHANGE);
     double slow = makeChanges("JGit alone", cookie, FEW_CHANGES);
+    PushAndFetch slowGit = pushAndFetch(cookie, "a", FEW_CHANGES);
 
     daemon.stop();
     site.installRefsModule();
@@ -339,6 +340,7 @@ final class Demo {
     startDaemon();
     BothTimes parsed = lookUp("with the module", cookie);
     double quick = makeChanges("with the module", cookie, MANY_CHANGES);
+    PushAndFetch quickGit = pushAndFetch(cookie, "b", FEW_CHANGES);
     long parses = parses();
     story.check(parses == 1, parses + " parse for the two repositories, whose refs are the same");
 
@@ -368,6 +370,20 @@ final class Demo {
             "a new change (POST /changes/) among them takes %.0f ms, with JGit alone %.0f ms",
             quick,
             slow));
+    story.check(
+        slowGit.push > 2 * quickGit.push,
+        String.format(
+            Locale.ROOT,
+            "git push of a change takes %.0f ms, with JGit alone %.0f ms",
+            quickGit.push,
+            slowGit.push));
+    story.check(
+        slowGit.fetch > quickGit.fetch,
+        String.format(
+            Locale.ROOT,
+            "git fetch of that change takes %.0f ms, with JGit alone %.0f ms",
+            quickGit.fetch,
+            slowGit.fetch));
     gerrit.ssh().run("cache-chroniclemap refs").lines().forEach(story::line);
   }
 
@@ -389,6 +405,45 @@ final class Demo {
           }
           Collections.sort(times);
           return times.get(times.size() / 2);
+        });
+  }
+
+  /** Medians of native git's time, in milliseconds. */
+  private record PushAndFetch(double push, double fetch) {}
+
+  /**
+   * Has native git push changes to the repository that grows, and fetch each by its id.
+   *
+   * @param name makes the changes distinct
+   */
+  private PushAndFetch pushAndFetch(String cookie, String name, int count) throws Exception {
+    return story.slowly(
+        "pushing and fetching by git",
+        () -> {
+          Path folder = Files.createTempDirectory(site.home(), "git-");
+          NativeGit git = new NativeGit(site, "admin", site.adminKey(), folder.resolve("pusher"));
+          NativeGit other = new NativeGit(site, "admin", site.adminKey(), folder.resolve("other"));
+          git.run("config", "http.extraHeader", "Cookie: " + cookie);
+          other.run("config", "http.extraHeader", "Cookie: " + cookie);
+          String url = site.url() + GROWING;
+          String branch = growing.branches().get(0).name();
+          git.run("fetch", "-q", "--no-tags", url, branch);
+          other.run("fetch", "-q", "--no-tags", url, branch);
+          String base = git.run("rev-parse", "FETCH_HEAD");
+          List<Double> pushes = new ArrayList<>();
+          List<Double> fetches = new ArrayList<>();
+          for (int i = 0; i < count; i++) {
+            String commit = git.commit(name + i, base);
+            long begin = System.nanoTime();
+            git.run("push", "-q", url, commit + ":refs/for/" + branch);
+            long pushed = System.nanoTime();
+            other.run("fetch", "-q", "--no-tags", url, commit);
+            pushes.add((pushed - begin) / 1e6);
+            fetches.add((System.nanoTime() - pushed) / 1e6);
+          }
+          Collections.sort(pushes);
+          Collections.sort(fetches);
+          return new PushAndFetch(pushes.get(count / 2), fetches.get(count / 2));
         });
   }
 

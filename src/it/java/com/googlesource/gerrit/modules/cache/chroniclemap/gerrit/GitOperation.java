@@ -22,11 +22,14 @@ enum GitOperation {
   NEW_BRANCH("push of a new branch"),
   DELETE_BRANCH("deletion of a branch"),
   FETCH_CHANGE("fetch of a change by ref"),
-  FETCH_ID("fetch of a change by id"),
-  FETCH_ID_V0("fetch of a change by id, protocol 0"),
+  /** Without {@code --no-tags}, git lists all tags before. */
+  FETCH_CHANGE_ALONE("fetch of a change, --no-tags"),
+  /** With {@code --no-tags}, as continuous integration does: git lists all refs otherwise. */
+  FETCH_ID("fetch of an id, --no-tags"),
+  FETCH_ID_V0("fetch of an id, protocol 0"),
   FETCH_BRANCH("fetch of a branch"),
   LIST_ALL("ls-remote of all"),
-  LIST_SOME("ls-remote of master*"),
+  LIST_SOME("ls-remote --heads of master*"),
   CLONE("shallow clone of master");
 
   private final String title;

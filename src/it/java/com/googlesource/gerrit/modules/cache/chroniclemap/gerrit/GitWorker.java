@@ -78,15 +78,16 @@ final class GitWorker {
       case NEW_BRANCH ->
           push(client.commit(BASE).id() + ":refs/heads/new-%s-%d".formatted(name, count));
       case DELETE_BRANCH -> push(":" + GitContents.oldBranch(nextOld.getAndIncrement()));
-      case FETCH_CHANGE -> {
+      case FETCH_CHANGE, FETCH_CHANGE_ALONE -> {
         var unused = pushedByAuthor();
         Matcher number = CHANGE.matcher(author.messages());
         if (!number.find()) {
           throw new IOException("no number of a change: " + author.messages());
         }
-        yield fetch(RefsProject.changeRef(Integer.parseInt(number.group(1)), 1));
+        String ref = RefsProject.changeRef(Integer.parseInt(number.group(1)), 1);
+        yield operation == GitOperation.FETCH_CHANGE ? fetch(ref) : fetchAlone(ref);
       }
-      case FETCH_ID -> fetch(pushedByAuthor());
+      case FETCH_ID -> fetchAlone(pushedByAuthor());
       case FETCH_ID_V0 ->
           List.of("-c", "protocol.version=0", "fetch", "--quiet", "origin", pushedByAuthor());
       case FETCH_BRANCH -> {
@@ -95,7 +96,7 @@ final class GitWorker {
         yield fetch(WORK);
       }
       case LIST_ALL -> List.of("ls-remote", "--quiet", "origin");
-      case LIST_SOME -> List.of("ls-remote", "--quiet", "origin", "refs/heads/master*");
+      case LIST_SOME -> List.of("ls-remote", "--quiet", "--heads", "origin", "master*");
       case CLONE ->
           List.of(
               "clone",
@@ -130,5 +131,9 @@ final class GitWorker {
 
   private static List<String> fetch(String what) {
     return List.of("fetch", "--quiet", "origin", what);
+  }
+
+  private static List<String> fetchAlone(String what) {
+    return List.of("fetch", "--quiet", "--no-tags", "origin", what);
   }
 }

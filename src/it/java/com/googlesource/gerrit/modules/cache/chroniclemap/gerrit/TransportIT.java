@@ -40,6 +40,8 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Consumer;
+import org.eclipse.jgit.storage.file.FileBasedConfig;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -535,6 +537,35 @@ class TransportIT {
         .hasSize(count);
     git.run("push", "-q", "--prune", git.http(PUSHED), "refs/none/*:refs/many/*");
     assertThat(git.run("ls-remote", git.http(PUSHED), "refs/many/*")).isEmpty();
+  }
+
+  // ---- settings
+
+  @Test
+  void anAdministratorMayHaveFewerRefsAdvertisedOrAllReadByGerrit() throws Exception {
+    Set<String> all = advertised(plain, PROJECT, "reader");
+    restartOurs(config -> config.setString("packedRefs", null, "advertise", "refs/heads/o"));
+    Set<String> some = advertised(ours, PROJECT, "reader");
+    some.removeIf(line -> !line.contains(" refs/"));
+    assertThat(some).hasSize(1);
+    assertThat(some.toString()).contains("refs/heads/other/one");
+    restartOurs(
+        config -> {
+          config.unset("packedRefs", null, "advertise");
+          config.setBoolean("receive", null, "enableInMemoryRefCache", true);
+        });
+    JsonObject before = figures();
+    assertThat(advertised(ours, PROJECT, "reader")).isEqualTo(all);
+    assertThat(difference(before, figures(), "pushes_left")).isEqualTo(1);
+    restartOurs(config -> config.unset("receive", null, "enableInMemoryRefCache"));
+    assertThat(advertised(ours, PROJECT, "reader")).isEqualTo(all);
+  }
+
+  private void restartOurs(Consumer<FileBasedConfig> change) throws Exception {
+    ours.daemon().stop();
+    ours.site().edit(change);
+    servers.remove(ours);
+    ours = server("ours", ours.site());
   }
 
   // ---- rules of access

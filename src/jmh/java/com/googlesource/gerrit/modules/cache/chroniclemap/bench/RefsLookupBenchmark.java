@@ -67,6 +67,9 @@ public class RefsLookupBenchmark {
         case "tips" -> tips(fixture);
         case "noTips" -> noTips(fixture);
         case "all" -> all();
+        case "allInAMap" -> allInAMap();
+        case "allFiltered" -> allFiltered();
+        case "allCopied" -> allCopied();
         default -> throw new IllegalArgumentException(name);
       }
       calls++;
@@ -121,6 +124,21 @@ public class RefsLookupBenchmark {
   @Benchmark
   public void noTips(RefsFixture fixture) throws IOException {
     check(reader.tips(any(fixture.noTips)) == 0);
+  }
+
+  @Benchmark
+  public void allInAMap() throws IOException {
+    check(reader.allInAMap() == refs);
+  }
+
+  @Benchmark
+  public void allFiltered() throws IOException {
+    check(reader.allFiltered() < refs);
+  }
+
+  @Benchmark
+  public void allCopied() throws IOException {
+    check(reader.allCopied() == refs);
   }
 
   @Benchmark

@@ -23,6 +23,9 @@ enum RefsOperation {
   TIPS("getTips existing", RefsLookupBenchmark.class, "tips"),
   NO_TIPS("getTips missing", RefsLookupBenchmark.class, "noTips"),
   ALL("all refs", RefsLookupBenchmark.class, "all"),
+  MAP("all in a map", RefsLookupBenchmark.class, "allInAMap"),
+  FILTERED("all filtered", RefsLookupBenchmark.class, "allFiltered"),
+  COPIED("all copied", RefsLookupBenchmark.class, "allCopied"),
   /** Of a repository that this process has not seen. */
   FIRST("first read", RefsOnceBenchmark.class, "first"),
   /** Of a repository whose list is known, of which one line was changed. */

@@ -60,6 +60,12 @@ final class RefsPlan {
         cases.add(new RefsCase(RefsOperation.NO_TIPS, refs, RefsCase.ALWAYS, threads));
       }
     }
+    for (int threads : quick ? List.<Integer>of() : List.of(2, 8)) {
+      for (RefsOperation operation :
+          List.of(RefsOperation.MAP, RefsOperation.FILTERED, RefsOperation.COPIED)) {
+        cases.add(new RefsCase(operation, refs, RefsCase.ALWAYS, threads));
+      }
+    }
     for (RefsOperation operation : RefsOperation.values()) {
       if (operation.once()) {
         cases.add(new RefsCase(operation, refs, RefsCase.ALWAYS, 1));
@@ -87,7 +93,7 @@ final class RefsPlan {
         peers.add(RefsPeer.GIT);
       }
       case REWRITE -> peers.add(RefsPeer.GIT);
-      case RESTART -> {}
+      case MAP, FILTERED, COPIED, RESTART -> {}
     }
     return peers;
   }

@@ -94,6 +94,9 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
 
   private final AtomicLong seenVersion = new AtomicLong();
 
+  /** The number of updates by this process. */
+  private final AtomicLong writes = new AtomicLong();
+
   /** Whether any ref or change was noticed: JGit fires no event for the first one. */
   private volatile boolean hasNoticed;
 
@@ -265,6 +268,7 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
   public void wrote() {
     // The write's own change of packed-refs is no change by others.
     shared.seenVersion.set(packedFile.version());
+    shared.writes.incrementAndGet();
     noticed(true);
   }
 
@@ -413,9 +417,16 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
     return !getRefs().isEmpty();
   }
 
+  /**
+   * A request scans loose refs once for all of its questions, until it or another thread changes
+   * refs: Gerrit asks for each commit of a push. Without this module, it asks a map that it makes
+   * once for a push.
+   */
   @Override
   public Set<Ref> getTipsWithSha1(ObjectId id) throws IOException {
-    return ask(refs -> refs.tips(id), refs -> refs.getTipsWithSha1(id));
+    return ask(
+        refs -> (pin == null ? refs.tips() : pin.tips(refs, shared.writes.get())).of(id),
+        refs -> refs.getTipsWithSha1(id));
   }
 
   /** Whether parsed lists answer, as far as is known without reading anything. */

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Tips;
 import java.io.IOException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.jgit.annotations.Nullable;
@@ -51,11 +52,22 @@ final class RequestPin implements RefReader.CurrentList {
 
   private volatile boolean updating;
 
+  /** The refs for lookups by id, made on demand. */
+  @Nullable private volatile KnownTips tips;
+
   /** Made on demand. */
   @Nullable private volatile RefDatabase snapshot;
 
   /** Made on demand. */
   @Nullable private volatile RefDirectory jgitForRequest;
+
+  /**
+   * The refs at one moment of the request.
+   *
+   * @param needed the number of the reading that the next lookup needed
+   * @param writes the number of updates by this process before
+   */
+  private record KnownTips(int needed, long writes, Tips tips) {}
 
   RequestPin(PackedRefsFile file, TrustStat trust, RefDirectory jgit) {
     this.file = file;
@@ -98,6 +110,23 @@ final class RequestPin implements RefReader.CurrentList {
       jgitForRequest = made;
     }
     return made;
+  }
+
+  /**
+   * Returns the refs for lookups by id, which were read since the last update by this request and
+   * by this process.
+   *
+   * @param writes the number of updates by this process until now
+   */
+  Tips tips(RefReader refs, long writes) throws IOException {
+    int now = needed.get();
+    KnownTips known = tips;
+    // JGit's updates are not counted.
+    if (known == null || known.needed != now || known.writes != writes || jgitForRequest != null) {
+      known = new KnownTips(now, writes, refs.tips());
+      tips = known;
+    }
+    return known.tips;
   }
 
   @Override

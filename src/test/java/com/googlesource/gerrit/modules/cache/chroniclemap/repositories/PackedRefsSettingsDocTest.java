@@ -82,6 +82,8 @@ class PackedRefsSettingsDocTest {
     while (matcher.find()) {
       documented.add(matcher.group(1));
     }
+    // That of pushes, which the package transport reads.
+    assertThat(documented.remove("packedRefs.advertise")).isTrue();
     // That of the whole module, which BuiltFor reads.
     assertThat(documented.remove("cache-chroniclemap.checkGerritVersion")).isTrue();
     assertThat(documented).isEqualTo(config.asked);

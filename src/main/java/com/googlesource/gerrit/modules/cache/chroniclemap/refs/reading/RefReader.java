@@ -22,16 +22,13 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.function.IntConsumer;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.errors.InvalidObjectIdException;
 import org.eclipse.jgit.lib.Constants;
-import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefComparator;
 import org.eclipse.jgit.lib.RefDatabase;
@@ -243,27 +240,12 @@ public final class RefReader {
     return over;
   }
 
-  /** Returns the refs with an id or peeled id. */
-  public Set<Ref> tips(ObjectId id) throws IOException, LeftToJGit {
+  /** Returns all refs, to be looked up by id. */
+  public Tips tips() throws IOException, LeftToJGit {
     Transactions.Moment moment = transactions.now();
     ScannedRefs found = ScannedRefs.of(loose, RefDatabase.ALL);
     ParsedRefs packed = packed();
-    Set<Ref> tips = new HashSet<>();
-    Set<String> hidden = new HashSet<>();
-    for (Ref ref : overPacked(RefDatabase.ALL, found, packed, moment.changesSince())) {
-      hidden.add(ref.getName());
-      if (id.equals(ref.getObjectId()) || id.equals(ref.getPeeledObjectId())) {
-        tips.add(ref);
-      }
-    }
-    packed.pointingTo(
-        id,
-        ref -> {
-          if (!hidden.contains(ref.getName())) {
-            tips.add(ref);
-          }
-        });
-    return tips;
+    return new Tips(packed, overPacked(RefDatabase.ALL, found, packed, moment.changesSince()));
   }
 
   // ---- conflicts of names
