@@ -175,6 +175,12 @@ class TransportIT {
     ids.put("tree", admin.run("rev-parse", master + "^{tree}"));
     ids.put("no object", NO_OBJECT);
     admin.run("--git-dir=" + folder(site, project), "pack-refs", "--all");
+    List<String> more = new ArrayList<>(List.of("push", "-q", url));
+    for (int i = 0; i < 40; i++) {
+      more.add(first + ":refs/heads/more/" + i);
+      more.add(first + ":refs/tags/more-" + i);
+    }
+    admin.run(more.toArray(String[]::new));
     // Some loose refs over the packed ones.
     admin.run("push", url, master + ":refs/heads/loose", hidden + ":refs/secret/loose");
   }
@@ -343,6 +349,58 @@ class TransportIT {
       HttpResponse<byte[]> asAdmin =
           exchange(ours, PROJECT, "admin", "git-upload-pack", "version=2", bytes(request + "0000"));
       assertThat(new String(asAdmin.body(), StandardCharsets.ISO_8859_1)).contains("PACK");
+    }
+  }
+
+  /** Names that a filter may take for others, and that lead to a hidden file. */
+  @Test
+  void noNameLeadsAroundTheFilter() throws Exception {
+    for (String name :
+        List.of(
+            "refs/heads/../secret/loose",
+            "refs//secret/loose",
+            "refs/heads/./../secret/loose",
+            "refs/heads/other/../../secret/loose",
+            "refs/heads/../../config",
+            "../" + PUSHED + ".git/refs/heads/loose",
+            "FETCH_HEAD")) {
+      for (String want : List.of("want-ref " + name, "ref-prefix " + name)) {
+        String command = want.startsWith("want") ? "fetch" : "ls-refs";
+        String request = packet("command=" + command + "\n") + "0001" + packet(want + "\n");
+        request += command.equals("fetch") ? packet("done\n") : "";
+        String answer =
+            new String(
+                exchange(
+                        ours,
+                        PROJECT,
+                        "reader",
+                        "git-upload-pack",
+                        "version=2",
+                        bytes(request + "0000"))
+                    .body(),
+                StandardCharsets.ISO_8859_1);
+        assertWithMessage(want).that(answer).doesNotContain("PACK");
+        assertWithMessage(want).that(answer).doesNotContain(ids.get("tip of a hidden branch"));
+      }
+    }
+  }
+
+  /** So many refs that they are not looked up one by one. */
+  @Test
+  void mirrorsAreTheSame() throws Exception {
+    for (String protocol : PROTOCOLS) {
+      assertSame(
+          "mirror, protocol " + protocol,
+          (server, git) -> {
+            git.run(
+                "-c",
+                "protocol.version=" + protocol,
+                "fetch",
+                "-q",
+                git.http(PROJECT),
+                "+refs/*:refs/copy/*");
+            return git.run("for-each-ref");
+          });
     }
   }
 

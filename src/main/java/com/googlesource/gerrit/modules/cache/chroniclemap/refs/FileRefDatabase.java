@@ -28,6 +28,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSet
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
@@ -309,18 +310,30 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
   @Override
   @Nullable
   public Ref exactRef(String name) throws IOException {
-    return saw(ask(refs -> refs.exactRef(name), refs -> refs.exactRef(name)));
+    return LooseRefs.mayBeRef(name)
+        ? saw(ask(refs -> refs.exactRef(name), refs -> refs.exactRef(name)))
+        : null;
   }
 
   @Override
-  public Map<String, Ref> exactRef(String... names) throws IOException {
+  public Map<String, Ref> exactRef(String... given) throws IOException {
+    String[] names = thatMayBeRefs(given);
     return ask(refs -> refs.exactRef(names), refs -> refs.exactRef(names));
   }
 
   @Override
   @Nullable
-  public Ref firstExactRef(String... names) throws IOException {
+  public Ref firstExactRef(String... given) throws IOException {
+    String[] names = thatMayBeRefs(given);
     return ask(refs -> refs.firstExactRef(names), refs -> refs.firstExactRef(names));
+  }
+
+  /**
+   * Leaves out what is no name of a ref but may lead to a file, such as {@code
+   * refs/heads/../meta/config}: filters that look at the name would take that for a branch.
+   */
+  private static String[] thatMayBeRefs(String... names) {
+    return Arrays.stream(names).filter(LooseRefs::mayBeRef).toArray(String[]::new);
   }
 
   @Override
@@ -349,11 +362,18 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
 
   @Override
   public List<Ref> getRefsByPrefix(String prefix) throws IOException {
+    if (!LooseRefs.mayBePrefix(prefix)) {
+      return List.of();
+    }
     return saw(prefix, ask(refs -> refs.refs(prefix), refs -> refs.getRefsByPrefix(prefix)));
   }
 
   @Override
-  public List<Ref> getRefsByPrefix(String... prefixes) throws IOException {
+  public List<Ref> getRefsByPrefix(String... given) throws IOException {
+    String[] prefixes = Arrays.stream(given).filter(LooseRefs::mayBePrefix).toArray(String[]::new);
+    if (prefixes.length == 0) {
+      return List.of();
+    }
     return ask(refs -> refs.refs(prefixes), refs -> refs.getRefsByPrefix(prefixes));
   }
 

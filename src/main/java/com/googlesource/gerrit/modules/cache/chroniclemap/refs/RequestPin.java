@@ -113,8 +113,9 @@ final class RequestPin implements RefReader.CurrentList {
   }
 
   /**
-   * Returns the refs for lookups by id, which were read since the last update by this request and
-   * by this process.
+   * Returns the refs for lookups by id, which were read since the last update by this request, and
+   * since the last one by this module for anybody else. Updates by JGit and by other processes may
+   * be missing until then; Gerrit's own cache of refs for a push lacks all updates since its start.
    *
    * @param writes the number of updates by this process until now
    */

@@ -19,7 +19,6 @@ import com.google.gerrit.entities.Project;
 import com.google.gerrit.server.git.DelegateRepository;
 import com.google.gerrit.server.git.UploadPackInitializer;
 import java.util.concurrent.TimeUnit;
-import org.eclipse.jgit.lib.Config;
 import org.eclipse.jgit.transport.AdvertiseRefsHook;
 import org.eclipse.jgit.transport.RefFilter;
 import org.eclipse.jgit.transport.TransferConfig;
@@ -27,12 +26,15 @@ import org.eclipse.jgit.transport.UploadPack;
 import org.eclipse.jgit.transport.UploadPack.RequestPolicy;
 
 /**
- * The initializer of fetches.
+ * The initializer of fetches, for those over HTTP.
  *
  * <p>It offers {@code want-ref} to clients, unless {@code uploadpack.allowRefInWant} is set in
  * {@code etc/jgit.config} or in the repository. A client of git 2.18 or later then asks for a ref
  * by its name, and the server reads that ref alone. For a client that asks by object id, {@link
  * WantedTips} looks for a visible ref with that id before JGit reads all refs.
+ *
+ * <p>Over SSH, JGit would look up each wanted ref by itself, without a limit, and would fail if the
+ * ref is changed meanwhile. So want-ref is not offered there.
  *
  * <p>Any thread may call.
  */
@@ -50,17 +52,17 @@ final class FetchInitializer implements UploadPackInitializer {
   @Override
   public void init(Project.NameKey project, UploadPack fetch) {
     try {
-      // Any other policy or filter is a choice of an administrator or of another module.
-      if (fetch.getRequestPolicy() != null) {
-        offerWantRef(fetch);
-      }
+      // Anything else is a choice of an administrator or of another module.
       if (fetch.getRequestPolicy() == RequestPolicy.ADVERTISED
           && fetch.getRefFilter() == RefFilter.DEFAULT
           && fetch.getAdvertiseRefsHook() == AdvertiseRefsHook.DEFAULT
-          && fetch.getAdvertisedRefs() == null
           && fetch.getRepository() instanceof DelegateRepository repository
           && repository.getConfig().getStringList(SECTION, null, "hiderefs").length == 0) {
-        fetch.setAdvertiseRefsHook(new WantedTips(repository, counts));
+        WantedTips hook = new WantedTips(repository, counts);
+        fetch.setAdvertiseRefsHook(hook);
+        if (repository.getConfig().getString(SECTION, null, REF_IN_WANT) == null) {
+          fetch.setTransferConfig(new WantRefOverHttp(fetch, hook));
+        }
       }
     } catch (RuntimeException | LinkageError e) {
       logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
@@ -68,15 +70,27 @@ final class FetchInitializer implements UploadPackInitializer {
     }
   }
 
-  private static void offerWantRef(UploadPack fetch) {
-    Config settings = fetch.getRepository().getConfig();
-    if (settings.getString(SECTION, null, REF_IN_WANT) == null) {
-      RequestPolicy policy = fetch.getRequestPolicy();
-      Config withDefault = new Config(settings);
-      withDefault.setBoolean(SECTION, null, REF_IN_WANT, true);
-      fetch.setTransferConfig(new TransferConfig(withDefault));
-      // The line above also sets the policy that the config says.
-      fetch.setRequestPolicy(policy);
+  /**
+   * The repository's config, but for want-ref. JGit asks after it has set the kind of transport.
+   */
+  private static final class WantRefOverHttp extends TransferConfig {
+    private final UploadPack fetch;
+    private final AdvertiseRefsHook hook;
+
+    /**
+     * Makes the config of one fetch.
+     *
+     * @param hook checks the names; if another module has replaced it, want-ref is not offered
+     */
+    WantRefOverHttp(UploadPack fetch, AdvertiseRefsHook hook) {
+      super(fetch.getRepository());
+      this.fetch = fetch;
+      this.hook = hook;
+    }
+
+    @Override
+    public boolean isAllowRefInWant() {
+      return !fetch.isBiDirectionalPipe() && fetch.getAdvertiseRefsHook() == hook;
     }
   }
 }

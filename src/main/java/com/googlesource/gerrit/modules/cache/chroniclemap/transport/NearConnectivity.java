@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
 
 import com.google.common.flogger.FluentLogger;
+import com.google.gerrit.common.Nullable;
 import com.google.gerrit.entities.RefNames;
 import com.google.gerrit.server.util.MagicBranch;
 import java.io.IOException;
@@ -29,6 +30,7 @@ import org.eclipse.jgit.errors.MissingObjectException;
 import org.eclipse.jgit.internal.transport.connectivity.FullConnectivityChecker;
 import org.eclipse.jgit.lib.EmptyProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.ObjectIdSubclassMap;
 import org.eclipse.jgit.lib.ProgressMonitor;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.revwalk.RevCommit;
@@ -43,19 +45,21 @@ import org.eclipse.jgit.transport.ReceivePack;
  * check parses all advertised refs.
  *
  * <p>JGit's check walks from the new commits until it meets what is reachable from the advertised
- * refs, and refuses the push if an object on the way is missing or, for users who may not read all
+ * refs. It refuses the push if an object on the way is missing or, for users who may not read all
  * refs, is neither in the push nor reachable. Here, the same check runs with a few of the
- * advertised refs. It can only find less reachable than with all of them, so it never accepts more.
- * If it refuses the push, or walks further than JGit's check of all refs might cost, the check with
- * all refs decides.
+ * advertised refs. Less is reachable from them, so it accepts nothing that is missing or hidden. If
+ * it refuses the push, fails, or walks through too many objects, the check with all refs decides.
  *
  * <p>The cost grows with the push. Safe for any thread.
  */
 final class NearConnectivity implements ConnectivityChecker {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** How many commits behind the new ones are looked at for an advertised one. */
+  /** How many commits are looked at for an advertised one. */
   private static final int MOST_COMMITS = 128;
+
+  /** How many commits before the advertised ones are looked at for one that the push builds on. */
+  private static final int MOST_BEFORE = 1024;
 
   /** How many objects more than the push has may be walked through before the check gives up. */
   private static final int SPARE_OBJECTS = 10_000;
@@ -99,23 +103,23 @@ final class NearConnectivity implements ConnectivityChecker {
   public void checkConnectivity(
       ConnectivityCheckInfo push, Set<ObjectId> advertised, ProgressMonitor progress)
       throws MissingObjectException, IOException {
-    Set<ObjectId> near = near(push, advertised);
-    if (!near.isEmpty() && near.size() < advertised.size()) {
-      long most = (long) push.getParser().getObjectCount() + advertised.size() + SPARE_OBJECTS;
-      try {
+    try {
+      Set<ObjectId> near = near(push, advertised);
+      if (!near.isEmpty() && near.size() < advertised.size()) {
+        long most = (long) push.getParser().getObjectCount() + advertised.size() + SPARE_OBJECTS;
         full.checkConnectivity(push, near, new Limit(most));
         counts.nearChecks.increment();
         return;
-      } catch (IOException | TooFar e) {
-        // A walk beyond the other refs may also meet damage that JGit's check would not.
-        logger.atFine().withCause(e).log("All advertised refs are needed to check a push");
       }
+    } catch (IOException | RuntimeException e) {
+      // Also if this check meets damage that the check of all refs does not come to.
+      logger.atFine().withCause(e).log("All advertised refs are needed to check a push");
     }
     counts.fullChecks.increment();
     full.checkConnectivity(push, advertised, progress);
   }
 
-  /** Returns the advertised commits that the push most likely builds on. */
+  /** Returns the advertised commits that the push builds on; empty if others are needed. */
   private static Set<ObjectId> near(ConnectivityCheckInfo push, Set<ObjectId> advertised)
       throws IOException {
     Set<ObjectId> near = new HashSet<>();
@@ -123,33 +127,73 @@ final class NearConnectivity implements ConnectivityChecker {
     for (ReceiveCommand command : push.getCommands()) {
       if (command.getType() != ReceiveCommand.Type.DELETE) {
         toLookAt.add(command.getNewId());
-        add(command.getOldId(), advertised, near);
+        addIfAdvertised(command.getOldId(), advertised, near);
         Ref target = push.getRepository().exactRef(target(command.getRefName()));
-        if (target != null && target.getObjectId() != null) {
-          add(target.getObjectId(), advertised, near);
+        if (target != null) {
+          addIfAdvertised(target.getObjectId(), advertised, near);
         }
       }
     }
+    // A check of references sorts all commits that it walks through before it can be limited, so
+    // each commit below the new ones must be known to be reachable.
+    ObjectIdSubclassMap<ObjectId> sent =
+        push.isCheckObjects() ? push.getParser().getNewObjectIds() : null;
     Set<ObjectId> seen = new HashSet<>(toLookAt);
+    Set<ObjectId> below = new HashSet<>();
+    int left = MOST_COMMITS + toLookAt.size();
     // A walk of its own, as the walk of the push keeps the parsed commits.
     try (RevWalk walk = new RevWalk(push.getRepository())) {
       walk.setRetainBody(false);
-      for (int left = MOST_COMMITS + toLookAt.size(); left > 0 && !toLookAt.isEmpty(); left--) {
+      while (!toLookAt.isEmpty() && (sent != null || left-- > 0)) {
         ObjectId id = toLookAt.remove();
-        if (!add(id, advertised, near)) {
-          for (RevCommit parent : parents(walk, id)) {
-            if (seen.add(parent)) {
-              toLookAt.add(parent);
-            }
+        if (addIfAdvertised(id, advertised, near)) {
+          continue;
+        }
+        if (sent != null && !sent.contains(id)) {
+          below.add(id.copy());
+          continue;
+        }
+        for (RevCommit parent : parents(walk, id)) {
+          if (seen.add(parent)) {
+            toLookAt.add(parent);
           }
         }
       }
     }
-    return near;
+    return areBefore(near, below, push) ? near : Set.of();
   }
 
-  private static boolean add(ObjectId id, Set<ObjectId> advertised, Set<ObjectId> near) {
-    return advertised.contains(id) && near.add(id.copy());
+  private static boolean addIfAdvertised(
+      @Nullable ObjectId id, Set<ObjectId> advertised, Set<ObjectId> near) {
+    if (id == null || !advertised.contains(id)) {
+      return false;
+    }
+    near.add(id.copy());
+    return true;
+  }
+
+  /** Whether some commits are among those shortly before the tips. */
+  private static boolean areBefore(
+      Set<ObjectId> tips, Set<ObjectId> commits, ConnectivityCheckInfo push) throws IOException {
+    Set<ObjectId> missing = new HashSet<>(commits);
+    if (missing.isEmpty()) {
+      return true;
+    }
+    try (RevWalk walk = new RevWalk(push.getRepository())) {
+      walk.setRetainBody(false);
+      for (ObjectId tip : tips) {
+        if (walk.peel(walk.parseAny(tip)) instanceof RevCommit commit) {
+          walk.markStart(commit);
+        }
+      }
+      RevCommit next;
+      for (int i = 0; i < MOST_BEFORE && (next = walk.next()) != null; i++) {
+        if (missing.remove(next) && missing.isEmpty()) {
+          return true;
+        }
+      }
+    }
+    return false;
   }
 
   private static RevCommit[] parents(RevWalk walk, ObjectId id) throws IOException {

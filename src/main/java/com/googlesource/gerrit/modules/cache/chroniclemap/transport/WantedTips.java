@@ -14,35 +14,42 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
 
+import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.git.DelegateRepository;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.AbstractMap;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.eclipse.jgit.errors.PackProtocolException;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
+import org.eclipse.jgit.lib.Repository;
 import org.eclipse.jgit.transport.AdvertiseRefsHook;
 import org.eclipse.jgit.transport.ReceivePack;
+import org.eclipse.jgit.transport.RefFilter;
 import org.eclipse.jgit.transport.RequestNotYetReadException;
 import org.eclipse.jgit.transport.UploadPack;
 import org.eclipse.jgit.transport.UploadPack.ReachableCommitTipRequestValidator;
+import org.eclipse.jgit.transport.UploadPack.RequestPolicy;
 import org.eclipse.jgit.transport.UploadPack.RequestValidator;
 
 /**
  * The check of a fetch, over HTTP and by git's protocol version 2, whether the client may have the
- * object ids that it wants. For other fetches it does nothing.
+ * refs and the object ids that it wants. For other fetches it does nothing.
  *
  * <p>JGit allows an id that a visible ref points to, or a commit reachable from visible refs, and
  * reads all visible refs to find out. Here, the refs with such an id are looked up first. If the
  * user may see one of them, by Gerrit's filter, the id is allowed. If any id is not allowed so,
- * JGit checks that and the other remaining ids as it always does.
+ * JGit checks that and the other remaining ids as it always does. Many names or ids cost no more
+ * than all visible refs, which are then read once.
  *
  * <p>How: JGit calls an {@link AdvertiseRefsHook} before it reads all refs. When it does so for a
  * fetch, and not for a list of refs, this hook sets itself as the validator, and sets a map of
@@ -53,8 +60,8 @@ import org.eclipse.jgit.transport.UploadPack.RequestValidator;
  * <p>For the thread of the fetch.
  */
 final class WantedTips implements AdvertiseRefsHook, RequestValidator {
-  /** How many refs with the same id are checked before JGit has to decide. */
-  private static final int MOST_REFS = 16;
+  /** How many refs are looked up one by one. */
+  private static final int MOST_LOOKUPS = 32;
 
   /** Tags come last, as Gerrit has to look for a branch that they are reachable from. */
   private static final Comparator<Ref> BY_COST =
@@ -66,6 +73,11 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
   /** The ids of the refs that the client has asked for by name and may see. */
   private final Set<ObjectId> named = new HashSet<>();
 
+  private int lookups;
+
+  /** All visible refs by name; null unless there were many lookups. */
+  @Nullable private Map<String, Ref> all;
+
   /**
    * Makes the hook of one fetch.
    *
@@ -76,11 +88,23 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
     this.counts = counts;
   }
 
+  /** Other modules may have set another policy or filter since this hook was set. */
   @Override
   public void advertiseRefs(UploadPack fetch) {
-    if (!fetch.isBiDirectionalPipe() && isFetching(fetch)) {
+    if (fetch.isBiDirectionalPipe()
+        || !isFetching(fetch)
+        || fetch.getRequestPolicy() != RequestPolicy.ADVERTISED
+        || fetch.getRefFilter() != RefFilter.DEFAULT
+        || fetch.getAdvertisedRefs() != null) {
+      return;
+    }
+    ByName byName = new ByName();
+    fetch.setAdvertisedRefs(byName);
+    if (fetch.getAdvertisedRefs() == byName) {
       fetch.setRequestValidator(this);
-      fetch.setAdvertisedRefs(new ByName());
+    } else {
+      // Another module's transfer config hides refs. JGit reads all refs then, and filters them.
+      fetch.setAdvertisedRefs(null);
     }
   }
 
@@ -102,10 +126,13 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
   @Override
   public void checkWants(UploadPack fetch, List<ObjectId> wanted)
       throws PackProtocolException, IOException {
-    List<ObjectId> others = new ArrayList<>();
-    for (ObjectId id : wanted) {
-      if (!named.contains(id) && !isVisibleTip(id)) {
-        others.add(id);
+    List<ObjectId> others = new ArrayList<>(wanted);
+    others.removeAll(named);
+    if (others.size() <= MOST_LOOKUPS) {
+      for (ObjectId id : List.copyOf(others)) {
+        if (isVisibleTip(id)) {
+          others.remove(id);
+        }
       }
     }
     if (others.isEmpty()) {
@@ -117,13 +144,14 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
   }
 
   private boolean isVisibleTip(ObjectId id) throws IOException {
-    RefDatabase all = repository.delegate().getRefDatabase();
-    if (!all.hasFastTipsWithSha1()) {
+    RefDatabase unfiltered = repository.delegate().getRefDatabase();
+    if (!unfiltered.hasFastTipsWithSha1()) {
       return false;
     }
-    List<Ref> tips = all.getTipsWithSha1(id).stream().sorted(BY_COST).limit(MOST_REFS).toList();
+    List<Ref> tips = new ArrayList<>(unfiltered.getTipsWithSha1(id));
+    tips.sort(BY_COST);
     for (Ref tip : tips) {
-      Ref visible = repository.getRefDatabase().exactRef(tip.getName());
+      Ref visible = visible(tip.getName());
       if (visible != null
           && (id.equals(visible.getObjectId()) || id.equals(visible.getPeeledObjectId()))) {
         return true;
@@ -132,12 +160,33 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
     return false;
   }
 
-  /** The visible refs, which are found by name and not listed. */
+  /** Returns a ref if the user may see it. */
+  @Nullable
+  private Ref visible(String name) throws IOException {
+    RefDatabase refs = repository.getRefDatabase();
+    if (all == null && ++lookups > MOST_LOOKUPS) {
+      all = new HashMap<>();
+      refs.getRefs().forEach(ref -> all.put(ref.getName(), ref));
+    }
+    return all == null ? refs.exactRef(name) : all.get(name);
+  }
+
+  /**
+   * The visible refs, which are found by name and not listed.
+   *
+   * <p>Clients send any text for a name. A database that keeps refs in files would find a hidden
+   * file by a name such as {@code refs/heads/../meta/config}, which the filter takes for a branch.
+   */
   private final class ByName extends AbstractMap<String, Ref> {
     @Override
-    public Ref get(Object name) {
+    @Nullable
+    public Ref get(Object key) {
+      String name = (String) key;
+      boolean isName =
+          name.equals(Constants.HEAD)
+              || (name.startsWith(Constants.R_REFS) && Repository.isValidRefName(name));
       try {
-        Ref ref = repository.getRefDatabase().exactRef((String) name);
+        Ref ref = isName ? visible(name) : null;
         if (ref != null && ref.getObjectId() != null) {
           named.add(ref.getObjectId());
         }

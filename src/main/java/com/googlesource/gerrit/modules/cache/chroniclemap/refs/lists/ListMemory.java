@@ -83,17 +83,17 @@ public final class ListMemory {
     }
   }
 
-  private final long limit;
-  private final IntFunction<ByteBuffer> allocator;
-
-  /** A time of {@link System#nanoTime}. */
-  private volatile long noIdIndexUntil = System.nanoTime();
-
   /** The most heap for Ref objects that are kept: an eighth of what the process may have. */
   private static final long MOST_MADE_BYTES = Runtime.getRuntime().maxMemory() / 8;
 
   /** How long Ref objects are kept that nobody asks for. */
   private static final int MADE_SECONDS = 600;
+
+  private final long limit;
+  private final IntFunction<ByteBuffer> allocator;
+
+  /** A time of {@link System#nanoTime}. */
+  private volatile long noIdIndexUntil = System.nanoTime();
 
   private final AtomicLong madeBytes = new AtomicLong();
   private volatile boolean madeIsFull;
@@ -185,22 +185,25 @@ public final class ListMemory {
     long left = madeIsFull ? MOST_MADE_BYTES / 2 : MOST_MADE_BYTES;
     madeIsFull = false;
     long bytes = 0;
-    List<MadeRefs> latestFirst = new ArrayList<>();
-    lists.values().forEach(shared -> latestFirst.add(shared.list.made()));
-    latestFirst.sort(Comparator.comparingInt(MadeRefs::lastUse).reversed());
-    for (MadeRefs made : latestFirst) {
-      long size = made.bytes();
-      boolean isIdle = seconds - made.lastUse() > MADE_SECONDS;
-      if (isIdle || (bytes > 0 && bytes + size > left)) {
-        made.forget();
+    record Used(MadeRefs made, int lastUse, long bytes) {}
+    List<Used> latestFirst = new ArrayList<>();
+    for (Shared shared : lists.values()) {
+      MadeRefs made = shared.list.made();
+      latestFirst.add(new Used(made, made.lastUse(), made.bytes()));
+    }
+    latestFirst.sort(Comparator.comparingInt(Used::lastUse).reversed());
+    for (Used used : latestFirst) {
+      boolean isIdle = seconds - used.lastUse > MADE_SECONDS;
+      if (isIdle || (bytes > 0 && bytes + used.bytes > left)) {
+        used.made.forget();
       } else {
-        bytes += size;
+        bytes += used.bytes;
       }
     }
     madeBytes.set(bytes);
   }
 
-  /** The heap of all Ref objects that are kept, in bytes. */
+  /** The heap of all Ref objects that are kept, in bytes, about: it is counted once a second. */
   public long madeBytes() {
     return madeBytes.get();
   }
@@ -209,8 +212,9 @@ public final class ListMemory {
    * Whether an index of ids can be allocated. If not, none can for some minutes, as each further
    * try would collect the whole heap several times before it fails.
    */
-  boolean mayIndexIds() {
-    return System.nanoTime() - noIdIndexUntil >= 0;
+  boolean mayIndexIds(ParsedRefs list) {
+    return System.nanoTime() - noIdIndexUntil >= 0
+        && isWithinBound(list.size() * IdIndex.LEAST_BYTES_A_REF);
   }
 
   /**
@@ -221,15 +225,20 @@ public final class ListMemory {
    */
   @Nullable
   ByteBuffer allocateIdIndex(long size) {
-    if (size <= Integer.MAX_VALUE && idIndexBytes() + size <= limit / 2) {
-      try {
-        return allocate((int) size);
-      } catch (OutOfMemoryError e) {
-        // The ids are found without an index.
-      }
+    if (!isWithinBound(size)) {
+      return null;
     }
-    noIdIndexUntil = System.nanoTime() + NO_ID_INDEX_NANOS;
-    return null;
+    try {
+      return allocate((int) size);
+    } catch (OutOfMemoryError e) {
+      // The ids are found without an index.
+      noIdIndexUntil = System.nanoTime() + NO_ID_INDEX_NANOS;
+      return null;
+    }
+  }
+
+  private boolean isWithinBound(long size) {
+    return size <= Integer.MAX_VALUE && idIndexBytes() + size <= limit / 2;
   }
 
   /** The direct memory of all indexes of ids, in bytes. */

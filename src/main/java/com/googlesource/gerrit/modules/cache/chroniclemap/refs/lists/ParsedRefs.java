@@ -320,7 +320,7 @@ public final class ParsedRefs {
   }
 
   private boolean isWorthAnIndex() {
-    return blocks() > IdBlocks.FEW && memory.mayIndexIds();
+    return blocks() > IdBlocks.FEW && memory.mayIndexIds(this);
   }
 
   /** Makes the index. Others wait, as reading all blocks would take them about as long. */

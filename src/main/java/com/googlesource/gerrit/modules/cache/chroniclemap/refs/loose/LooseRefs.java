@@ -222,10 +222,18 @@ public final class LooseRefs {
   }
 
   private static boolean isListed(String name) {
-    if (!name.startsWith(Constants.R_REFS)) {
-      return name.equals(Constants.HEAD);
-    }
-    for (int start = Constants.R_REFS.length(), slash; start <= name.length(); start = slash + 1) {
+    return (name.startsWith(Constants.R_REFS) || name.equals(Constants.HEAD)) && mayBeRef(name);
+  }
+
+  /** Whether a prefix leads to no other folder than that of its name. */
+  public static boolean mayBePrefix(String prefix) {
+    int slash = prefix.lastIndexOf('/');
+    return slash < 0 || mayBeRef(prefix.substring(0, slash));
+  }
+
+  /** Whether a name leads to no other file than that of the ref, and to no lock file. */
+  public static boolean mayBeRef(String name) {
+    for (int start = 0, slash; start <= name.length(); start = slash + 1) {
       slash = name.indexOf('/', start);
       slash = slash < 0 ? name.length() : slash;
       String part = name.substring(start, slash);

@@ -329,7 +329,7 @@ class IdIndexTest {
     assertThat(list.idIndex()).isNull();
     // Further tries would take long.
     assertThat(refused.get()).isEqualTo(1);
-    assertThat(small.mayIndexIds()).isFalse();
+    assertThat(small.mayIndexIds(list)).isFalse();
   }
 
   /** A repository that is not told anything. */
