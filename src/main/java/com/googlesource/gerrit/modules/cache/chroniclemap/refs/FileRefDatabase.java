@@ -371,7 +371,7 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
   @Override
   public List<Ref> getRefsByPrefix(String... given) throws IOException {
     String[] prefixes = Arrays.stream(given).filter(LooseRefs::mayBePrefix).toArray(String[]::new);
-    if (prefixes.length == 0) {
+    if (prefixes.length == 0 && given.length > 0) {
       return List.of();
     }
     return ask(refs -> refs.refs(prefixes), refs -> refs.getRefsByPrefix(prefixes));

@@ -45,11 +45,9 @@ class RefsByPrefixTest {
           "r",
           "refs",
           "refs/",
-          "refs//",
           "refs/h",
           "refs/heads",
           "refs/heads/",
-          "refs/heads//",
           "refs/heads/a",
           "refs/heads/a/",
           "refs/heads/b",
@@ -80,21 +78,23 @@ class RefsByPrefixTest {
     }
   }
 
-  private void compare(TestRefs repository) throws IOException {
-    RefDirectory jgit = (RefDirectory) repository.repository().getRefDatabase();
+  private static RefDatabase ours(TestRefs repository, Failures failures) throws IOException {
     PackedRefsFile packed =
         new PackedRefsFile(
             repository.folder().resolve("packed-refs").toFile(),
             new ListTiers(Differential.KEY, new ListMemory(1 << 20), null));
+    return new FileRefDatabase(
+        repository.repository(),
+        (RefDirectory) repository.repository().getRefDatabase(),
+        packed,
+        TestRefs.writes(packed),
+        UpdateSettings.DEFAULT,
+        failures);
+  }
+
+  private void compare(TestRefs repository) throws IOException {
     Failures failures = new Failures();
-    RefDatabase ours =
-        new FileRefDatabase(
-            repository.repository(),
-            jgit,
-            packed,
-            TestRefs.writes(packed),
-            UpdateSettings.DEFAULT,
-            failures);
+    RefDatabase ours = ours(repository, failures);
     // Twice: with what was remembered of the first time.
     for (int i = 0; i < 2; i++) {
       for (String prefix : PREFIXES) {
@@ -156,6 +156,25 @@ class RefsByPrefixTest {
       loose(repository, "refs/heads/b/c", 1);
       Files.writeString(repository.folder().resolve("refs/heads/s"), "ref: refs/heads/ab\n");
       compare(repository);
+    }
+  }
+
+  /** JGit lists a folder by such a name, and calls its refs so: filters take them for others. */
+  @Test
+  @SuppressWarnings("deprecation")
+  void noOtherNameOfAFolderIsAPrefix() throws Exception {
+    try (TestRefs repository = TestRefs.create(folder.resolve("r.git"), null)) {
+      loose(repository, "refs/heads/a", 0);
+      loose(repository, "refs/meta/config", 1);
+      RefDatabase ours = ours(repository, new Failures());
+      for (String prefix : List.of("refs//", "refs/heads//", "refs/heads/../meta/")) {
+        assertThat(ours.getRefsByPrefix(prefix)).isEmpty();
+        assertThat(ours.getRefs(prefix)).isEmpty();
+        assertThat(ours.getRefsByPrefix(prefix, "refs/heads/a")).hasSize(1);
+      }
+      assertThat(ours.exactRef("refs/heads/../meta/config")).isNull();
+      assertThat(ours.exactRef("refs/heads/../meta/config", "refs/heads/a")).hasSize(1);
+      assertThat(ours.firstExactRef("refs//meta/config")).isNull();
     }
   }
 }
