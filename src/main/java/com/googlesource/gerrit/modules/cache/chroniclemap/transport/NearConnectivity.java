@@ -55,6 +55,9 @@ import org.eclipse.jgit.transport.ReceivePack;
 final class NearConnectivity implements ConnectivityChecker {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
+  /** How many branches that a push is for are looked up. */
+  private static final int MOST_TARGETS = 32;
+
   /** How many commits are looked at for an advertised one. */
   private static final int MOST_COMMITS = 128;
 
@@ -124,14 +127,20 @@ final class NearConnectivity implements ConnectivityChecker {
       throws IOException {
     Set<ObjectId> near = new HashSet<>();
     Queue<ObjectId> toLookAt = new ArrayDeque<>();
+    Set<String> targets = new HashSet<>();
     for (ReceiveCommand command : push.getCommands()) {
       if (command.getType() != ReceiveCommand.Type.DELETE) {
         toLookAt.add(command.getNewId());
         addIfAdvertised(command.getOldId(), advertised, near);
-        Ref target = push.getRepository().exactRef(target(command.getRefName()));
-        if (target != null) {
-          addIfAdvertised(target.getObjectId(), advertised, near);
+        if (targets.size() < MOST_TARGETS) {
+          targets.add(target(command.getRefName()));
         }
+      }
+    }
+    for (String name : targets) {
+      Ref target = push.getRepository().exactRef(name);
+      if (target != null) {
+        addIfAdvertised(target.getObjectId(), advertised, near);
       }
     }
     // A check of references sorts all commits that it walks through before it can be limited, so
