@@ -80,7 +80,8 @@ final class FetchInitializer implements UploadPackInitializer {
     /**
      * Makes the config of one fetch.
      *
-     * @param hook checks the names; if another module has replaced it, want-ref is not offered
+     * @param hook checks the names; if another module has replaced it or the policy, want-ref is
+     *     not offered
      */
     WantRefOverHttp(UploadPack fetch, AdvertiseRefsHook hook) {
       super(fetch.getRepository());
@@ -90,7 +91,9 @@ final class FetchInitializer implements UploadPackInitializer {
 
     @Override
     public boolean isAllowRefInWant() {
-      return !fetch.isBiDirectionalPipe() && fetch.getAdvertiseRefsHook() == hook;
+      return !fetch.isBiDirectionalPipe()
+          && fetch.getAdvertiseRefsHook() == hook
+          && fetch.getRequestPolicy() == RequestPolicy.ADVERTISED;
     }
   }
 }

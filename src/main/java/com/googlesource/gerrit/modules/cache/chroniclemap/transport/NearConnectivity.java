@@ -22,6 +22,7 @@ import java.io.IOException;
 import java.lang.reflect.Field;
 import java.util.ArrayDeque;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -35,6 +36,7 @@ import org.eclipse.jgit.lib.ProgressMonitor;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.revwalk.RevCommit;
 import org.eclipse.jgit.revwalk.RevObject;
+import org.eclipse.jgit.revwalk.RevTag;
 import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ConnectivityChecker;
 import org.eclipse.jgit.transport.ReceiveCommand;
@@ -162,9 +164,9 @@ final class NearConnectivity implements ConnectivityChecker {
           below.add(id.copy());
           continue;
         }
-        for (RevCommit parent : parents(walk, id)) {
-          if (seen.add(parent)) {
-            toLookAt.add(parent);
+        for (ObjectId next : below(walk, id)) {
+          if (seen.add(next)) {
+            toLookAt.add(next);
           }
         }
       }
@@ -196,7 +198,7 @@ final class NearConnectivity implements ConnectivityChecker {
         }
       }
       RevCommit next;
-      for (int i = 0; i < MOST_BEFORE && (next = walk.next()) != null; i++) {
+      for (int i = -tips.size(); i < MOST_BEFORE && (next = walk.next()) != null; i++) {
         if (missing.remove(next) && missing.isEmpty()) {
           return true;
         }
@@ -205,12 +207,15 @@ final class NearConnectivity implements ConnectivityChecker {
     return false;
   }
 
-  private static RevCommit[] parents(RevWalk walk, ObjectId id) throws IOException {
+  /** Returns the parents of a commit, or the object of a tag. */
+  private static List<? extends ObjectId> below(RevWalk walk, ObjectId id) throws IOException {
     try {
-      RevObject object = walk.peel(walk.parseAny(id));
-      return object instanceof RevCommit commit ? commit.getParents() : new RevCommit[0];
+      RevObject object = walk.parseAny(id);
+      return object instanceof RevTag tag
+          ? List.of(tag.getObject())
+          : object instanceof RevCommit commit ? List.of(commit.getParents()) : List.of();
     } catch (MissingObjectException | IncorrectObjectTypeException e) {
-      return new RevCommit[0]; // the check itself reports it
+      return List.of(); // the check itself reports it
     }
   }
 

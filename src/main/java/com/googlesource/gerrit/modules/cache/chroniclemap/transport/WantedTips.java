@@ -37,6 +37,7 @@ import org.eclipse.jgit.transport.ReceivePack;
 import org.eclipse.jgit.transport.RefFilter;
 import org.eclipse.jgit.transport.RequestNotYetReadException;
 import org.eclipse.jgit.transport.UploadPack;
+import org.eclipse.jgit.transport.UploadPack.AdvertisedRequestValidator;
 import org.eclipse.jgit.transport.UploadPack.ReachableCommitTipRequestValidator;
 import org.eclipse.jgit.transport.UploadPack.RequestPolicy;
 import org.eclipse.jgit.transport.UploadPack.RequestValidator;
@@ -73,6 +74,8 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
   /** The ids of the refs that the client has asked for by name and may see. */
   private final Set<ObjectId> named = new HashSet<>();
 
+  private final ByName byName = new ByName();
+
   private int lookups;
 
   /** All visible refs by name; null unless there were many lookups. */
@@ -98,7 +101,6 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
         || fetch.getAdvertisedRefs() != null) {
       return;
     }
-    ByName byName = new ByName();
     fetch.setAdvertisedRefs(byName);
     if (fetch.getAdvertisedRefs() == byName) {
       fetch.setRequestValidator(this);
@@ -126,6 +128,11 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
   @Override
   public void checkWants(UploadPack fetch, List<ObjectId> wanted)
       throws PackProtocolException, IOException {
+    if (fetch.getAdvertisedRefs() != byName) {
+      // A hook of another module has set refs since. JGit's usual check is of these.
+      new AdvertisedRequestValidator().checkWants(fetch, wanted);
+      return;
+    }
     List<ObjectId> others = new ArrayList<>(wanted);
     others.removeAll(named);
     if (others.size() <= MOST_LOOKUPS) {
