@@ -506,13 +506,6 @@ class TransportIT {
     done.add("deleted a hidden one: " + push(git, url, ":refs/heads/hidden-not-there"));
     done.add("wrote a hidden one: " + push(git, url, change + ":refs/heads/hidden"));
     done.add("wrote a change: " + push(git, url, change + ":refs/changes/77/77/1"));
-    String ssh = git.ssh(PUSHED);
-    String other = git.commit("over ssh by " + user, change);
-    NativeGit.Result overSsh = git.tryRun("push", "-q", ssh, other + ":refs/for/master");
-    done.add("pushed over ssh: " + overSsh.isOk());
-    if (!overSsh.isOk()) {
-      System.err.println("SSHFAIL " + server.name() + user + overSsh.out());
-    }
     return done;
   }
 
