@@ -65,6 +65,9 @@ class TransportIT {
   /** The project whose rules change. */
   private static final String RULED = "ruled";
 
+  /** The parent of {@link #RULED}, whose rules change too. */
+  private static final String PARENT = "ruled-parent";
+
   private static final String NO_OBJECT = "1234567890123456789012345678901234567890";
   private static final List<String> PROTOCOLS = List.of("0", "1", "2");
   private static final List<String> USERS = List.of("admin", "reader");
@@ -123,6 +126,7 @@ class TransportIT {
   private void fill(GerritSite site, Gerrit gerrit) throws Exception {
     gerrit.createUser("reader", readerKey);
     gerrit.rest().put("/accounts/reader/password.http", "{\"http_password\": \"secret\"}");
+    gerrit.createProject(PARENT);
     for (String project : List.of(PUSHED, RULED, PROJECT)) {
       gerrit.createProject(project);
       gerrit.grantToAdministratorsOnly(project, "refs/heads/hidden", "read");
@@ -132,6 +136,7 @@ class TransportIT {
       }
       fill(site, project);
     }
+    gerrit.rest().put("/projects/" + RULED + "/parent", "{\"parent\": \"" + PARENT + "\"}");
   }
 
   private void fill(GerritSite site, String project) throws IOException {
@@ -639,21 +644,25 @@ class TransportIT {
       sessions.put(server, server.gerrit().signIn(Gerrit.ADMIN_ID + 1));
     }
     Set<Object> different = new HashSet<>();
+    JsonObject before = figures();
     for (int i = 0; i < Integer.getInteger("transport.rules", 25); i++) {
       String rules = randomRules(random);
+      String inherited = randomRules(random);
       List<List<Set<String>>> shown = new ArrayList<>();
       for (Server server : servers) {
         RestClient admin = server.gerrit().rest();
         admin.post("/projects/" + RULED + "/access", rules);
+        admin.post("/projects/" + PARENT + "/access", inherited);
         shown.add(shown(server, sessions.get(server)));
       }
-      assertWithMessage("seed %s, rules %s: %s", seed, i, rules)
+      assertWithMessage("seed %s, rules %s: %s, parent: %s", seed, i, rules, inherited)
           .that(shown.get(1))
           .isEqualTo(shown.get(0));
       different.add(shown.get(0));
     }
     // The rules are of use.
     assertThat(different.size()).isAtLeast(5);
+    assertThat(difference(before, figures(), "branches_by_rules")).isAtLeast(100);
   }
 
   private static String randomRules(Random random) {
@@ -668,13 +677,17 @@ class TransportIT {
             "refs/secret/*",
             "refs/meta/config",
             "^refs/heads/(loose|o.*)",
-            "refs/heads/${username}/*");
+            "^refs/heads/more/[0-4]",
+            "refs/heads/more/*",
+            "refs/heads/more/5",
+            "refs/heads/${username}/*",
+            "refs/heads/more/${username}");
     List<String> groups =
         List.of("global:Registered-Users", "global:Anonymous-Users", "global:Project-Owners");
     JsonObject removed = new JsonObject();
     JsonObject added = new JsonObject();
     for (String pattern : patterns) {
-      removed.add(pattern, new JsonObject());
+      removed.add(pattern, JsonParser.parseString("{\"permissions\": {}}"));
       if (random.nextInt(3) == 0) {
         String action = List.of("ALLOW", "DENY", "BLOCK").get(random.nextInt(3));
         String group = groups.get(random.nextInt(groups.size()));

@@ -126,13 +126,15 @@ final class RefsTable {
         String.format(
             "Pushes: %s advertised without reading the refs of changes, %s left to Gerrit; %s checked"
                 + " against the refs that they build on, %s against all advertised refs. Fetches by"
-                + " id: %s of visible refs, %s left to JGit.",
+                + " id: %s of visible refs, %s left to JGit. %s branches were found readable or not"
+                + " by the answer for another one under the same access rules.",
             Units.count(transport.pushes()),
             Units.count(transport.pushesLeft()),
             Units.count(transport.nearChecks()),
             Units.count(transport.fullChecks()),
             Units.count(transport.tips()),
-            Units.count(transport.walks())));
+            Units.count(transport.walks()),
+            Units.count(transport.rangedBranches())));
     totals.memoryOnlyReason().ifPresent(why -> notes.add("Lists are kept in memory only: " + why));
     if (totals.leftToJGit() > 0) {
       notes.add(

@@ -38,6 +38,9 @@ public final class TransportCounts {
   /** Fetches by object id for which JGit read all visible refs. */
   final LongAdder walks = new LongAdder();
 
+  /** Branches that were visible or not as others subject to the same access rules were. */
+  final LongAdder rangedBranches = new LongAdder();
+
   public long pushes() {
     return pushes.sum();
   }
@@ -60,5 +63,9 @@ public final class TransportCounts {
 
   public long walks() {
     return walks.sum();
+  }
+
+  public long rangedBranches() {
+    return rangedBranches.sum();
   }
 }

@@ -19,11 +19,14 @@ import com.google.gerrit.server.config.GerritServerConfig;
 import com.google.gerrit.server.git.ReceivePackInitializer;
 import com.google.gerrit.server.git.UploadPackInitializer;
 import com.google.gerrit.server.permissions.DefaultRefFilter;
+import com.google.gerrit.server.permissions.ProjectControl;
+import com.google.gerrit.server.permissions.RefVisibilityControl;
 import com.google.inject.AbstractModule;
 import com.google.inject.Key;
 import com.google.inject.TypeLiteral;
 import com.google.inject.matcher.Matchers;
 import com.google.inject.spi.ProvisionListener;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.function.Consumer;
 import org.eclipse.jgit.lib.Config;
@@ -69,8 +72,16 @@ public final class TransportModule extends AbstractModule {
                 && method.getParameterTypes()[1] == Repository.class,
         call -> {
           call.getArguments()[1] = TaggableRefs.of((Repository) call.getArguments()[1]);
-          return call.proceed();
+          return VisibleBranches.during(call, counts);
         });
+    bindInterceptor(
+        Matchers.only(RefVisibilityControl.class),
+        method ->
+            method.getName().equals("isVisible")
+                && Arrays.equals(
+                    method.getParameterTypes(),
+                    new Class<?>[] {ProjectControl.class, String.class}),
+        VisibleBranches::answer);
   }
 
   /** Calls an action for each object of a key that Guice makes, here or in a child injector. */

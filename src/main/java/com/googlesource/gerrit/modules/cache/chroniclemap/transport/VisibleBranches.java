@@ -1,0 +1,190 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
+
+import com.google.common.flogger.FluentLogger;
+import com.google.gerrit.common.Nullable;
+import com.google.gerrit.server.logging.LoggingContext;
+import com.google.gerrit.server.permissions.ProjectControl;
+import com.google.gerrit.server.project.RefPattern;
+import com.google.gerrit.server.project.RefPatternMatcher.ExpandParameters;
+import com.google.gerrit.server.project.SectionMatcher;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.aopalliance.intercept.MethodInvocation;
+import org.eclipse.jgit.lib.Constants;
+
+/**
+ * The answers of one run of Gerrit's filter to the question whether the user may read a branch.
+ * Gerrit is asked once for all branches that are subject to the same access sections.
+ *
+ * <p>A branch is visible by the sections whose pattern matches its name, and by nothing else of the
+ * name. A pattern that ends in {@code /*} matches all names below a folder. So the names that match
+ * no other pattern and have the same longest such folder match the same sections. Gerrit sorts
+ * these by the distance of the pattern from the name, which puts the longer folder first whatever
+ * the rest of the name is. Names that equal a section's, match a regular expression or may match a
+ * pattern with a parameter are each put to Gerrit.
+ *
+ * <p>The sections are those that the {@link ProjectControl} in question has read for itself, not
+ * the current ones: a change of the rules meanwhile never mixes old and new ones.
+ *
+ * <p>For one thread.
+ */
+final class VisibleBranches {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /** How many branches are put to Gerrit before the sections are read. */
+  private static final int FEW = 16;
+
+  private static final String BELOW = "/*";
+
+  /** A private method of Gerrit's, as only this list is what Gerrit decides by; null if gone. */
+  @Nullable private static final Method SECTIONS = sections();
+
+  /** The run of the filter that the thread is in. */
+  private static final ThreadLocal<VisibleBranches> CURRENT = new ThreadLocal<>();
+
+  private final TransportCounts counts;
+
+  private int asked;
+  @Nullable private ProjectControl control;
+
+  /** The patterns with {@code /*} at their end, without the asterisk. */
+  private final Set<String> folders = new HashSet<>();
+
+  private final Set<String> names = new HashSet<>();
+  private final List<SectionMatcher> others = new ArrayList<>();
+
+  /** By the longest folder of {@link #folders}, or the empty text if there is none. */
+  private final Map<String, Boolean> answers = new HashMap<>();
+
+  private VisibleBranches(TransportCounts counts) {
+    this.counts = counts;
+  }
+
+  private static Method sections() {
+    try {
+      Method method = ProjectControl.class.getDeclaredMethod("access");
+      method.setAccessible(true);
+      return method;
+    } catch (ReflectiveOperationException | RuntimeException e) {
+      logger.atWarning().withCause(e).log(
+          "This Gerrit's access sections can't be read; it judges each branch by itself");
+      return null;
+    }
+  }
+
+  /** Goes on with a call of Gerrit's filter. No answer is kept longer than that. */
+  static Object during(MethodInvocation filter, TransportCounts counts) throws Throwable {
+    VisibleBranches outer = CURRENT.get();
+    CURRENT.set(new VisibleBranches(counts));
+    try {
+      return filter.proceed();
+    } finally {
+      CURRENT.set(outer);
+    }
+  }
+
+  /** Answers a call of Gerrit's method that tells whether a user may read a ref. */
+  static Object answer(MethodInvocation gerrits) throws Throwable {
+    VisibleBranches filter = CURRENT.get();
+    return filter == null
+        ? gerrits.proceed()
+        : filter.answer(
+            (ProjectControl) gerrits.getArguments()[0],
+            (String) gerrits.getArguments()[1],
+            gerrits);
+  }
+
+  private Object answer(ProjectControl asking, String name, MethodInvocation gerrits)
+      throws Throwable {
+    if (!name.startsWith(Constants.R_HEADS) || !hasSections(asking) || matchesByItself(name)) {
+      return gerrits.proceed();
+    }
+    String folder = longestFolder(name);
+    Boolean known = answers.get(folder);
+    if (known == null) {
+      known = (Boolean) gerrits.proceed();
+      answers.put(folder, known);
+    } else {
+      counts.rangedBranches.increment();
+    }
+    return known;
+  }
+
+  /** Whether the sections are known. Reads them once there were some questions. */
+  private boolean hasSections(ProjectControl asking) {
+    if (control != null) {
+      return control == asking;
+    }
+    // An administrator who has each decision logged wants to see each.
+    if (SECTIONS == null || ++asked <= FEW || LoggingContext.getInstance().isAclLogging()) {
+      return false;
+    }
+    try {
+      for (Object section : (List<?>) SECTIONS.invoke(asking)) {
+        add((SectionMatcher) section);
+      }
+    } catch (ReflectiveOperationException | RuntimeException e) {
+      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
+          "Gerrit judges each branch by itself");
+      asked = Integer.MIN_VALUE;
+      return false;
+    }
+    control = asking;
+    return true;
+  }
+
+  private void add(SectionMatcher section) {
+    String pattern = section.getSection().getName();
+    if (RefPattern.isRE(pattern) || RefPattern.containsParameters(pattern)) {
+      others.add(section);
+    } else if (pattern.endsWith(BELOW)) {
+      folders.add(pattern.substring(0, pattern.length() - 1));
+    } else {
+      names.add(pattern);
+    }
+  }
+
+  private boolean matchesByItself(String name) {
+    if (names.contains(name)) {
+      return true;
+    }
+    for (SectionMatcher other : others) {
+      if (other.getMatcher() instanceof ExpandParameters parameters
+          ? parameters.matchPrefix(name)
+          : other.match(name, null)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private String longestFolder(String name) {
+    for (int slash = name.lastIndexOf('/'); slash > 0; slash = name.lastIndexOf('/', slash - 1)) {
+      String folder = name.substring(0, slash + 1);
+      if (folders.contains(folder)) {
+        return folder;
+      }
+    }
+    return "";
+  }
+}
