@@ -68,6 +68,7 @@ class TransportIT {
   /** The parent of {@link #RULED}, whose rules change too. */
   private static final String PARENT = "ruled-parent";
 
+  private static final String RECEIVE = "info/refs?service=git-receive-pack";
   private static final String NO_OBJECT = "1234567890123456789012345678901234567890";
   private static final List<String> PROTOCOLS = List.of("0", "1", "2");
   private static final List<String> USERS = List.of("admin", "reader");
@@ -467,7 +468,7 @@ class TransportIT {
 
   private static Set<String> advertised(Server server, String project, String user)
       throws IOException {
-    return lines(exchange(server, project, user, "info/refs?service=git-receive-pack", "", null));
+    return lines(exchange(server, project, user, RECEIVE, "", null));
   }
 
   /** The lines of an answer, but for the capabilities. */
@@ -567,6 +568,69 @@ class TransportIT {
     JsonObject after = figures();
     assertThat(difference(before, after, "checks_near")).isAtLeast(3);
     assertThat(difference(before, after, "checks_full")).isEqualTo(0);
+    assertThat(difference(before, after, "pushes_by_name")).isAtLeast(3);
+  }
+
+  /** What a client can only send if it makes the request itself. */
+  @Test
+  void commandsThatDoNotFitTheRefsAreAnsweredAlike() throws Exception {
+    String none = "0".repeat(40);
+    for (String user : USERS) {
+      List<List<String>> answers = new ArrayList<>();
+      for (Server server : servers) {
+        NativeGit git = git(server, user);
+        String url = git.http(PUSHED);
+        git.run("fetch", "-q", url, "refs/heads/master");
+        String base = git.run("rev-parse", "FETCH_HEAD");
+        String tip = git.commit("does not fit", base);
+        byte[] pack = git.pack(tip, base);
+        List<String> reports = new ArrayList<>();
+        for (String name :
+            List.of(
+                "HEAD",
+                "refs/heads/master",
+                "refs/heads/hidden",
+                "refs/heads/nothing",
+                "refs/heads/../meta/config",
+                "refs/heads/master/",
+                "refs/heads",
+                "refs/secret/one",
+                "refs/meta/config",
+                "refs/tags/annotated",
+                "refs/tags/on-hidden",
+                "refs/users/self",
+                "refs/changes/01/1/1",
+                "refs/changes/01/1/meta")) {
+          reports.add(report(server, user, none, base, name, pack)); // as if it were new
+          reports.add(report(server, user, tip, base, name, pack)); // from an id that it has not
+          reports.add(report(server, user, tip, none, name, new byte[0])); // deleted likewise
+        }
+        answers.add(reports.stream().map(TransportIT::withoutTimes).toList());
+      }
+      assertThat(answers.get(1)).isEqualTo(answers.get(0));
+      assertThat(answers.get(0).toString()).contains("ng refs/heads/master");
+    }
+  }
+
+  private static String withoutTimes(String report) {
+    return report.replaceAll("Processing changes[^\n]*", "").replaceAll("[0-9a-f]{40}", "id");
+  }
+
+  /** In All-Users, {@code refs/users/self} stands for the user's own ref, which a push may name. */
+  @Test
+  void ownSettingsArePushedAlike() throws Exception {
+    List<Object> answers = new ArrayList<>();
+    for (Server server : servers) {
+      NativeGit git = git(server, "reader");
+      String url = git.http("All-Users");
+      git.run("fetch", "-q", url, "refs/users/self");
+      String base = git.run("rev-parse", "FETCH_HEAD");
+      String tip = git.run("commit-tree", base + "^{tree}", "-p", base, "-m", "my settings");
+      answers.add(push(git, url, tip + ":refs/users/self"));
+      answers.add(lines(exchange(server, "All-Users", "reader", RECEIVE, "", null)).size());
+    }
+    assertThat(answers.subList(2, 4)).isEqualTo(answers.subList(0, 2));
+    assertThat(answers.get(0)).isEqualTo(true);
   }
 
   /** A branch that a user could see at the GET, and not any more at the POST. */
@@ -722,7 +786,7 @@ class TransportIT {
       request += prefix.isEmpty() ? "" : packet("ref-prefix " + prefix + "\n");
       answers.add(withSession(server, session, "git-upload-pack", bytes(request + "0000")));
     }
-    answers.add(withSession(server, session, "info/refs?service=git-receive-pack", null));
+    answers.add(withSession(server, session, RECEIVE, null));
     List<Set<String>> shown = new ArrayList<>();
     for (HttpResponse<byte[]> answer : answers) {
       Set<String> lines = new TreeSet<>();

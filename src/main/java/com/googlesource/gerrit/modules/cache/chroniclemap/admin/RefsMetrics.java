@@ -88,6 +88,7 @@ final class RefsMetrics extends PublishedMetrics {
     Metric.Table<TransportCounts> t =
         new Metric.Table<>("refs/chroniclemap/", "Pushes and fetches: ");
     t.count("pushes", "advertisements without changes read", "pushes", TransportCounts::pushes);
+    t.count("pushes_by_name", "refs looked up by name", "pushes", TransportCounts::pushesByName);
     t.count("pushes_left", "advertisements by Gerrit", "pushes", TransportCounts::pushesLeft);
     t.count("checks_near", "checks of a few refs", "pushes", TransportCounts::nearChecks);
     t.count("checks_full", "checks of all advertised refs", "pushes", TransportCounts::fullChecks);

@@ -124,11 +124,13 @@ final class RefsTable {
                         Units.bytes(disk.maxBytes()))));
     notes.add(
         String.format(
-            "Pushes: %s advertised without reading the refs of changes, %s left to Gerrit; %s checked"
+            "Pushes: %s lists of refs made without those of changes, %s looked up by name, %s left to"
+                + " Gerrit; %s checked"
                 + " against the refs that they build on, %s against all advertised refs. Fetches by"
                 + " id: %s of visible refs, %s left to JGit. %s branches were found readable or not"
                 + " by the answer for another one under the same access rules.",
             Units.count(transport.pushes()),
+            Units.count(transport.pushesByName()),
             Units.count(transport.pushesLeft()),
             Units.count(transport.nearChecks()),
             Units.count(transport.fullChecks()),

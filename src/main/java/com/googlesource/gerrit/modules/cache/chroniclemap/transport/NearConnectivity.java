@@ -75,6 +75,9 @@ final class NearConnectivity implements ConnectivityChecker {
   private final ConnectivityChecker full;
   private final TransportCounts counts;
 
+  /** Knows the advertised refs by name; null if JGit lists them. */
+  @Nullable private PushAdvertisement told;
+
   private NearConnectivity(ConnectivityChecker full, TransportCounts counts) {
     this.full = full;
     this.counts = counts;
@@ -104,13 +107,29 @@ final class NearConnectivity implements ConnectivityChecker {
     }
   }
 
+  /**
+   * Has the advertised refs of a push looked up by name, unless it has another check than this one.
+   * JGit's check and those of others need all of them.
+   */
+  static void setTold(ReceivePack push, PushAdvertisement advertisement) {
+    try {
+      if (CHECKER != null && CHECKER.get(push) instanceof NearConnectivity check) {
+        advertisement.setTold(push);
+        check.told = advertisement.isByName() ? advertisement : null;
+      }
+    } catch (IllegalAccessException e) {
+      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
+          "A push reads all advertised refs");
+    }
+  }
+
   @Override
   public void checkConnectivity(
       ConnectivityCheckInfo push, Set<ObjectId> advertised, ProgressMonitor progress)
       throws MissingObjectException, IOException {
     try {
       Set<ObjectId> near = near(push, advertised);
-      if (!near.isEmpty() && near.size() < advertised.size()) {
+      if (!near.isEmpty() && (told != null || near.size() < advertised.size())) {
         long most = (long) push.getParser().getObjectCount() + advertised.size() + SPARE_OBJECTS;
         full.checkConnectivity(push, near, new Limit(most));
         counts.nearChecks.increment();
@@ -121,11 +140,16 @@ final class NearConnectivity implements ConnectivityChecker {
       logger.atFine().withCause(e).log("All advertised refs are needed to check a push");
     }
     counts.fullChecks.increment();
-    full.checkConnectivity(push, advertised, progress);
+    Set<ObjectId> all = advertised;
+    if (told != null) {
+      all = new HashSet<>(advertised);
+      all.addAll(told.ids());
+    }
+    full.checkConnectivity(push, all, progress);
   }
 
   /** Returns the advertised commits that the push builds on; empty if others are needed. */
-  private static Set<ObjectId> near(ConnectivityCheckInfo push, Set<ObjectId> advertised)
+  private Set<ObjectId> near(ConnectivityCheckInfo push, Set<ObjectId> advertised)
       throws IOException {
     Set<ObjectId> near = new HashSet<>();
     Queue<ObjectId> toLookAt = new ArrayDeque<>();
@@ -174,9 +198,9 @@ final class NearConnectivity implements ConnectivityChecker {
     return areBefore(near, below, push) ? near : Set.of();
   }
 
-  private static boolean addIfAdvertised(
-      @Nullable ObjectId id, Set<ObjectId> advertised, Set<ObjectId> near) {
-    if (id == null || !advertised.contains(id)) {
+  private boolean addIfAdvertised(
+      @Nullable ObjectId id, Set<ObjectId> advertised, Set<ObjectId> near) throws IOException {
+    if (id == null || !(advertised.contains(id) || (told != null && told.isTip(id)))) {
       return false;
     }
     near.add(id.copy());

@@ -14,20 +14,26 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
 
+import com.google.gerrit.common.Nullable;
 import com.google.gerrit.entities.RefNames;
 import com.google.gerrit.server.git.DelegateRepository;
 import com.google.gerrit.server.util.MagicBranch;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Predicate;
 import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.transport.AdvertiseRefsHook;
 import org.eclipse.jgit.transport.ReceivePack;
+import org.eclipse.jgit.transport.RefFilter;
 import org.eclipse.jgit.transport.UploadPack;
 
 /**
@@ -39,10 +45,28 @@ import org.eclipse.jgit.transport.UploadPack;
  * <p>The cost grows with the advertised refs, not with the changes. For the thread of the push.
  */
 final class PushAdvertisement implements AdvertiseRefsHook {
+  private static final String GERRITS_FILTER =
+      "com.google.gerrit.server.git.receive.ReceiveRefFilter";
+
+  /** How many ids are looked up one by one. */
+  private static final int MOST_QUESTIONS = 256;
+
   private final AdvertiseRefsHook gerrits;
   private final DelegateRepository repository;
   private final Predicate<String> isAdvertised;
   private final TransportCounts counts;
+  private final Told told;
+
+  /** Whether the client has the advertisement already. */
+  private boolean isTold;
+
+  /** Whether JGit and Gerrit are given the refs, which they would walk through. */
+  private boolean isSetting;
+
+  private int questions;
+
+  /** The ids of all advertised refs; null unless there were many questions. */
+  @Nullable private Set<ObjectId> ids;
 
   /**
    * Makes the hook of one push.
@@ -60,15 +84,68 @@ final class PushAdvertisement implements AdvertiseRefsHook {
     this.repository = repository;
     this.isAdvertised = isAdvertised;
     this.counts = counts;
+    told = new Told(repository.getRefDatabase());
+  }
+
+  /**
+   * Has the advertised refs looked up by name where the client needs no list of them. A push over
+   * HTTP is two requests: the first one lists the refs; in the second one, JGit looks up the refs
+   * that are pushed.
+   *
+   * <p>Gerrit's filter of refs, which only leaves out namespaces that are not advertised here, is
+   * not needed for that; any other filter is, so all refs are read then.
+   */
+  void setTold(ReceivePack push) {
+    RefFilter filter = push.getRefFilter();
+    if (filter.getClass().getName().equals(GERRITS_FILTER)) {
+      push.setRefFilter(refs -> refs == told ? refs : filter.filter(refs));
+      isTold = true;
+    }
+  }
+
+  /** Whether the refs that JGit has are not listed, so that their ids have to be asked for here. */
+  boolean isByName() {
+    return isTold;
   }
 
   @Override
   public void advertiseRefs(ReceivePack push) throws IOException {
-    if (push.getAdvertisedRefs() == null) {
-      push.setAdvertisedRefs(visibleRefs(), push.getAdvertisedObjects());
-      counts.pushes.increment();
+    isSetting = true;
+    try {
+      if (push.getAdvertisedRefs() == null) {
+        push.setAdvertisedRefs(isTold ? told : visibleRefs(), push.getAdvertisedObjects());
+        (isTold ? counts.pushesByName : counts.pushes).increment();
+      }
+      gerrits.advertiseRefs(push);
+    } finally {
+      isSetting = false;
     }
-    gerrits.advertiseRefs(push);
+  }
+
+  /** Whether an advertised ref has an id. */
+  boolean isTip(ObjectId id) throws IOException {
+    RefDatabase unfiltered = repository.delegate().getRefDatabase();
+    if (ids != null || ++questions > MOST_QUESTIONS || !unfiltered.hasFastTipsWithSha1()) {
+      return ids().contains(id);
+    }
+    for (Ref tip : unfiltered.getTipsWithSha1(id)) {
+      Ref ref = told.get(tip.getName());
+      if (ref != null && id.equals(ref.getObjectId())) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Returns the ids of all advertised refs, which are read the first time. */
+  Set<ObjectId> ids() throws IOException {
+    if (ids == null) {
+      ids = new HashSet<>();
+      for (Ref ref : told.all().values()) {
+        ids.add(ref.getObjectId());
+      }
+    }
+    return ids;
   }
 
   @Override
@@ -143,5 +220,62 @@ final class PushAdvertisement implements AdvertiseRefsHook {
       }
     }
     return low;
+  }
+
+  /**
+   * The advertised refs by name. They are listed to everybody but JGit and Gerrit when these are
+   * given the map.
+   */
+  private final class Told extends RefsByName {
+    /** Refs that Gerrit has added, such as {@code refs/users/self}. */
+    private final Map<String, Ref> added = new HashMap<>();
+
+    Told(RefDatabase visible) {
+      super(visible);
+    }
+
+    @Override
+    Map<String, Ref> readAll() throws IOException {
+      Map<String, Ref> refs = visibleRefs();
+      if (isHidden(refs.get(Constants.HEAD))) {
+        refs.remove(Constants.HEAD);
+      }
+      refs.putAll(added);
+      return refs;
+    }
+
+    @Override
+    @Nullable
+    public Ref get(Object key) {
+      String name = (String) key;
+      Ref ref = added.get(name);
+      if (ref != null || isLeftOut(namespace(name)) || !isAdvertised.test(name)) {
+        return ref;
+      }
+      ref = super.get(name);
+      return isHidden(ref) ? null : ref;
+    }
+
+    /** JGit does not advertise a symbolic HEAD to pushes, nor a ref without an object. */
+    private boolean isHidden(@Nullable Ref ref) {
+      return ref != null
+          && (ref.getObjectId() == null
+              || (ref.getName().equals(Constants.HEAD) && ref.isSymbolic()));
+    }
+
+    @Override
+    @Nullable
+    public Ref put(String name, Ref ref) {
+      return added.put(name, ref);
+    }
+
+    @Override
+    public Set<Entry<String, Ref>> entrySet() {
+      try {
+        return isSetting ? Set.of() : all().entrySet();
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
   }
 }

@@ -19,6 +19,8 @@ import com.google.gerrit.entities.Project;
 import com.google.gerrit.server.git.DelegateRepository;
 import com.google.gerrit.server.git.ReceivePackInitializer;
 import java.util.concurrent.TimeUnit;
+import javax.servlet.http.HttpServletRequest;
+import org.aopalliance.intercept.MethodInvocation;
 import org.eclipse.jgit.transport.AdvertiseRefsHook;
 import org.eclipse.jgit.transport.AdvertiseRefsHookChain;
 import org.eclipse.jgit.transport.ReceivePack;
@@ -57,5 +59,25 @@ final class PushInitializer implements ReceivePackInitializer {
       logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
           "A push to %s is left to Gerrit, which reads all refs", project);
     }
+  }
+
+  /**
+   * Intercepts Gerrit's factory of pushes over HTTP, which makes one object for the list of refs
+   * and one for the push itself. The second one needs no list.
+   */
+  static Object created(MethodInvocation factory) throws Throwable {
+    Object made = factory.proceed();
+    try {
+      if (made instanceof ReceivePack push
+          && push.getAdvertiseRefsHook() instanceof PushAdvertisement advertisement
+          && factory.getArguments()[0] instanceof HttpServletRequest request
+          && request.getMethod().equals("POST")) {
+        NearConnectivity.setTold(push, advertisement);
+      }
+    } catch (RuntimeException | LinkageError e) {
+      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
+          "A push reads all advertised refs twice");
+    }
+    return made;
   }
 }

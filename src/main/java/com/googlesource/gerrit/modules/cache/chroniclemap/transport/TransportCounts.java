@@ -20,10 +20,13 @@ import java.util.concurrent.atomic.LongAdder;
 /** The figures of pushes and fetches since the server's start. Safe for any thread. */
 @Singleton
 public final class TransportCounts {
-  /** Advertisements to pushes that were made without reading the refs of changes. */
+  /** Lists of refs for pushes that were made without reading the refs of changes. */
   final LongAdder pushes = new LongAdder();
 
-  /** Advertisements to pushes that were left to Gerrit, which reads all refs. */
+  /** Pushes over HTTP whose refs were looked up by name, as the client had the list already. */
+  final LongAdder pushesByName = new LongAdder();
+
+  /** Pushes that were left to Gerrit, which reads all refs. */
   final LongAdder pushesLeft = new LongAdder();
 
   /** Connectivity checks of pushes that only parsed the commits pushed against. */
@@ -43,6 +46,10 @@ public final class TransportCounts {
 
   public long pushes() {
     return pushes.sum();
+  }
+
+  public long pushesByName() {
+    return pushesByName.sum();
   }
 
   public long pushesLeft() {

@@ -31,6 +31,7 @@ import java.util.Collection;
 import java.util.function.Consumer;
 import org.eclipse.jgit.lib.Config;
 import org.eclipse.jgit.lib.Repository;
+import org.eclipse.jgit.transport.resolver.ReceivePackFactory;
 
 /**
  * The module that adds this package's initializers to each push and fetch.
@@ -74,6 +75,10 @@ public final class TransportModule extends AbstractModule {
           call.getArguments()[1] = TaggableRefs.of((Repository) call.getArguments()[1]);
           return VisibleBranches.during(call, counts);
         });
+    bindInterceptor(
+        Matchers.subclassesOf(ReceivePackFactory.class),
+        method -> method.getName().equals("create") && !method.isSynthetic(),
+        PushInitializer::created);
     bindInterceptor(
         Matchers.only(RefVisibilityControl.class),
         method ->

@@ -17,21 +17,16 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.git.DelegateRepository;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.util.AbstractMap;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import org.eclipse.jgit.errors.PackProtocolException;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
-import org.eclipse.jgit.lib.Repository;
 import org.eclipse.jgit.transport.AdvertiseRefsHook;
 import org.eclipse.jgit.transport.ReceivePack;
 import org.eclipse.jgit.transport.RefFilter;
@@ -61,9 +56,6 @@ import org.eclipse.jgit.transport.UploadPack.RequestValidator;
  * <p>For the thread of the fetch.
  */
 final class WantedTips implements AdvertiseRefsHook, RequestValidator {
-  /** How many refs are looked up one by one. */
-  private static final int MOST_LOOKUPS = 32;
-
   /** Tags come last, as Gerrit has to look for a branch that they are reachable from. */
   private static final Comparator<Ref> BY_COST =
       Comparator.comparing(ref -> ref.getName().startsWith(Constants.R_TAGS));
@@ -74,12 +66,7 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
   /** The ids of the refs that the client has asked for by name and may see. */
   private final Set<ObjectId> named = new HashSet<>();
 
-  private final ByName byName = new ByName();
-
-  private int lookups;
-
-  /** All visible refs by name; null unless there were many lookups. */
-  @Nullable private Map<String, Ref> all;
+  private final RefsByName byName;
 
   /**
    * Makes the hook of one fetch.
@@ -89,6 +76,18 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
   WantedTips(DelegateRepository repository, TransportCounts counts) {
     this.repository = repository;
     this.counts = counts;
+    byName =
+        new RefsByName(repository.getRefDatabase()) {
+          @Override
+          @Nullable
+          public Ref get(Object name) {
+            Ref ref = super.get(name);
+            if (ref != null && ref.getObjectId() != null) {
+              named.add(ref.getObjectId());
+            }
+            return ref;
+          }
+        };
   }
 
   /** Other modules may have set another policy or filter since this hook was set. */
@@ -135,7 +134,7 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
     }
     List<ObjectId> others = new ArrayList<>(wanted);
     others.removeAll(named);
-    if (others.size() <= MOST_LOOKUPS) {
+    if (others.size() <= RefsByName.MOST_LOOKUPS) {
       for (ObjectId id : List.copyOf(others)) {
         if (isVisibleTip(id)) {
           others.remove(id);
@@ -158,59 +157,12 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
     List<Ref> tips = new ArrayList<>(unfiltered.getTipsWithSha1(id));
     tips.sort(BY_COST);
     for (Ref tip : tips) {
-      Ref visible = visible(tip.getName());
+      Ref visible = byName.find(tip.getName());
       if (visible != null
           && (id.equals(visible.getObjectId()) || id.equals(visible.getPeeledObjectId()))) {
         return true;
       }
     }
     return false;
-  }
-
-  /** Returns a ref if the user may see it. */
-  @Nullable
-  private Ref visible(String name) throws IOException {
-    RefDatabase refs = repository.getRefDatabase();
-    if (all == null && ++lookups > MOST_LOOKUPS) {
-      all = new HashMap<>();
-      refs.getRefs().forEach(ref -> all.put(ref.getName(), ref));
-    }
-    return all == null ? refs.exactRef(name) : all.get(name);
-  }
-
-  /**
-   * The visible refs, which are found by name and not listed.
-   *
-   * <p>Clients send any text for a name. A database that keeps refs in files would find a hidden
-   * file by a name such as {@code refs/heads/../meta/config}, which the filter takes for a branch.
-   */
-  private final class ByName extends AbstractMap<String, Ref> {
-    @Override
-    @Nullable
-    public Ref get(Object key) {
-      String name = (String) key;
-      boolean isName =
-          name.equals(Constants.HEAD)
-              || (name.startsWith(Constants.R_REFS) && Repository.isValidRefName(name));
-      try {
-        Ref ref = isName ? visible(name) : null;
-        if (ref != null && ref.getObjectId() != null) {
-          named.add(ref.getObjectId());
-        }
-        return ref;
-      } catch (IOException e) {
-        throw new UncheckedIOException(e);
-      }
-    }
-
-    @Override
-    public boolean containsKey(Object name) {
-      return get(name) != null;
-    }
-
-    @Override
-    public Set<Entry<String, Ref>> entrySet() {
-      return Set.of();
-    }
   }
 }

@@ -1,0 +1,102 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
+
+import com.google.gerrit.common.Nullable;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.AbstractMap;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefDatabase;
+import org.eclipse.jgit.lib.Repository;
+
+/**
+ * The refs that a user may see, as a map for JGit that finds refs by name and lists none. After
+ * some look-ups all refs are read once.
+ *
+ * <p>Clients send any text for a name. A database that keeps refs in files would find a hidden file
+ * by a name such as {@code refs/heads/../meta/config}, which Gerrit's filter takes for a branch. So
+ * only valid names are looked up.
+ *
+ * <p>For one thread.
+ */
+class RefsByName extends AbstractMap<String, Ref> {
+  /** How many refs are looked up one by one. */
+  static final int MOST_LOOKUPS = 32;
+
+  private final RefDatabase visible;
+  private int lookups;
+
+  /** All refs by name; null unless there were many look-ups. */
+  @Nullable private Map<String, Ref> all;
+
+  /**
+   * Makes the map of one request.
+   *
+   * @param visible the database that hides what the user may not see
+   */
+  RefsByName(RefDatabase visible) {
+    this.visible = visible;
+  }
+
+  /** Reads all refs. They may be changed afterwards. */
+  Map<String, Ref> readAll() throws IOException {
+    Map<String, Ref> refs = new HashMap<>();
+    visible.getRefs().forEach(ref -> refs.put(ref.getName(), ref));
+    return refs;
+  }
+
+  /** Returns all refs by name, which are read the first time. */
+  final Map<String, Ref> all() throws IOException {
+    if (all == null) {
+      all = readAll();
+    }
+    return all;
+  }
+
+  /** Returns a ref by a name that the server has found itself, or null. */
+  @Nullable
+  final Ref find(String name) throws IOException {
+    return all != null || ++lookups > MOST_LOOKUPS ? all().get(name) : visible.exactRef(name);
+  }
+
+  @Override
+  @Nullable
+  public Ref get(Object key) {
+    String name = (String) key;
+    boolean isName =
+        name.equals(Constants.HEAD)
+            || (name.startsWith(Constants.R_REFS) && Repository.isValidRefName(name));
+    try {
+      return isName ? find(name) : null;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Override
+  public final boolean containsKey(Object name) {
+    return get(name) != null;
+  }
+
+  @Override
+  public Set<Entry<String, Ref>> entrySet() {
+    return Set.of();
+  }
+}
