@@ -78,6 +78,36 @@ final class NativeGit {
     return new Result(status(process), out);
   }
 
+  /** Sends requests of protocol 2 over one connection of SSH, and returns all answers. */
+  String uploadPack(String project, String requests) throws IOException {
+    List<String> command = new ArrayList<>(ssh());
+    command.addAll(List.of("-p", "" + site.sshPort(), "-o", "SendEnv=GIT_PROTOCOL"));
+    command.addAll(List.of(user + "@127.0.0.1", "git-upload-pack " + project));
+    ProcessBuilder ssh = new ProcessBuilder(command).redirectErrorStream(true);
+    ssh.environment().put("GIT_PROTOCOL", "version=2");
+    Process process = ssh.start();
+    try (OutputStream to = process.getOutputStream()) {
+      to.write(requests.getBytes(StandardCharsets.UTF_8));
+    }
+    String answers =
+        new String(process.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
+    var unused = status(process);
+    return answers;
+  }
+
+  private List<String> ssh() {
+    List<String> command = new ArrayList<>(List.of("ssh", "-F", "/dev/null", "-i", "" + keyFile));
+    for (String option :
+        List.of(
+            "IdentitiesOnly=yes",
+            "StrictHostKeyChecking=no",
+            "UserKnownHostsFile=/dev/null",
+            "LogLevel=ERROR")) {
+      command.addAll(List.of("-o", option));
+    }
+    return command;
+  }
+
   /** Returns a pack with the objects of a commit that another commit lacks. */
   byte[] pack(String commit, String without) throws IOException {
     Process process =
@@ -125,10 +155,7 @@ final class NativeGit {
                 "GIT_TERMINAL_PROMPT",
                 "0",
                 "GIT_SSH_COMMAND",
-                "ssh -F /dev/null -i "
-                    + keyFile
-                    + " -o IdentitiesOnly=yes -o StrictHostKeyChecking=no"
-                    + " -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"));
+                String.join(" ", ssh())));
     Process process = git.start();
     try (OutputStream to = process.getOutputStream()) {
       to.write(input.getBytes(StandardCharsets.UTF_8));

@@ -70,6 +70,20 @@ class TransportIT {
 
   private static final String RECEIVE = "info/refs?service=git-receive-pack";
   private static final String NO_OBJECT = "1234567890123456789012345678901234567890";
+  private static final List<String> NAMES =
+      List.of(
+          "refs/heads/master",
+          "refs/heads/hidden",
+          "refs/heads/loose",
+          "refs/tags/annotated",
+          "refs/tags/light",
+          "refs/tags/alone",
+          "refs/tags/on-hidden",
+          "refs/secret/loose",
+          "refs/meta/config",
+          "refs/changes/19/19/1",
+          "refs/changes/20/20/1",
+          "refs/changes/21/21/meta");
   private static final List<String> PROTOCOLS = List.of("0", "1", "2");
   private static final List<String> USERS = List.of("admin", "reader");
 
@@ -244,7 +258,57 @@ class TransportIT {
         assertThat(seen.toString()).doesNotContain(ids.get("private change"));
       }
     }
-    assertSame("ls-remote over ssh", (server, git) -> git.run("ls-remote", git.ssh(PROJECT)));
+  }
+
+  /** Over SSH, a list of refs and a fetch are requests of one connection. */
+  @Test
+  void listsAndFetchesOverSshAreTheSame() throws Exception {
+    for (String protocol : PROTOCOLS) {
+      String version = "protocol.version=" + protocol;
+      assertSame(
+          "ls-remote over ssh, protocol " + protocol,
+          (server, git) -> git.run("-c", version, "ls-remote", git.ssh(PROJECT)));
+      assertSame(
+          "mirror over ssh, protocol " + protocol,
+          (server, git) -> {
+            git.run("-c", version, "fetch", "-q", git.ssh(PROJECT), "+refs/*:refs/copy/*");
+            return git.run("for-each-ref");
+          });
+      for (String name : NAMES) {
+        assertSame(
+            name + " over ssh, protocol " + protocol,
+            (server, git) -> {
+              NativeGit.Result result = fetch(git, git.ssh(PROJECT), protocol, name);
+              return result.isOk() ? git.run("rev-parse", "FETCH_HEAD") : "refused";
+            });
+      }
+    }
+  }
+
+  @Test
+  void requestsOfOneConnectionAreAnsweredAlikeInAnyOrder() throws Exception {
+    JsonObject before = figures();
+    String heads =
+        packet("command=ls-refs\n") + "0001" + packet("ref-prefix refs/heads/\n") + "0000";
+    String all =
+        packet("command=ls-refs\n") + "0001" + packet("symrefs\n") + packet("peel\n") + "0000";
+    for (String what :
+        List.of(
+            "tip of a branch", "tip of a hidden branch", "tag", "open change", "private change")) {
+      String id = ids.get(what);
+      // Without "done" the server says that it has none of what the client has, and waits.
+      String fetch =
+          packet("command=fetch\n")
+              + "0001"
+              + packet("want " + id + "\n")
+              + packet("have " + NO_OBJECT + "\n")
+              + "0000";
+      for (String requests :
+          List.of(heads + fetch, fetch + heads, heads + fetch + all + fetch, all + fetch + heads)) {
+        assertSame(requests, (server, git) -> git.uploadPack(PROJECT, requests + "0000"));
+      }
+    }
+    assertThat(difference(before, figures(), "fetches_by_tip")).isAtLeast(5);
   }
 
   /** Whether an id can be fetched; both servers have to agree for each. */
@@ -265,11 +329,10 @@ class TransportIT {
 
   @Test
   void idsAreGivenAndRefusedAlikeOverSsh() throws Exception {
-    for (String what :
-        List.of("reachable commit", "tip of a hidden branch", "private change", "open change")) {
+    for (Map.Entry<String, String> id : ids.entrySet()) {
       assertSame(
-          what + " by id over ssh",
-          (server, git) -> fetch(git, git.ssh(PROJECT), "2", ids.get(what)).isOk());
+          id.getKey() + " by id over ssh",
+          (server, git) -> fetch(git, git.ssh(PROJECT), "2", id.getValue()).isOk());
     }
   }
 
@@ -286,7 +349,7 @@ class TransportIT {
       }
     } finally {
       for (Server server : servers) {
-        setInRepository(server, "uploadpack.allowAnySHA1InWant", "false");
+        setInRepository(server, "--unset-all", "uploadpack.allowAnySHA1InWant");
       }
     }
   }
@@ -302,13 +365,7 @@ class TransportIT {
 
   @Test
   void refsAreGivenAndRefusedAlikeByName() throws Exception {
-    List<String> names =
-        new ArrayList<>(List.of("refs/heads/master", "refs/heads/hidden", "refs/heads/loose"));
-    names.addAll(List.of("refs/tags/annotated", "refs/tags/light", "refs/tags/alone"));
-    names.addAll(List.of("refs/tags/on-hidden", "refs/secret/loose", "refs/meta/config"));
-    names.addAll(
-        List.of("refs/changes/19/19/1", "refs/changes/20/20/1", "refs/changes/21/21/meta"));
-    for (String name : names) {
+    for (String name : NAMES) {
       assertSame(
           name,
           (server, git) -> {
@@ -326,9 +383,9 @@ class TransportIT {
     try {
       assertThat(wantsByName(ours)).isFalse();
     } finally {
-      setInRepository(ours, "uploadpack.allowRefInWant", "true");
-      assertThat(wantsByName(ours)).isTrue();
+      setInRepository(ours, "--unset-all", "uploadpack.allowRefInWant");
     }
+    assertThat(wantsByName(ours)).isTrue();
   }
 
   private static boolean wantsByName(Server server) throws IOException {

@@ -26,15 +26,13 @@ import org.eclipse.jgit.transport.UploadPack;
 import org.eclipse.jgit.transport.UploadPack.RequestPolicy;
 
 /**
- * The initializer of fetches, for those over HTTP.
+ * The initializer of fetches. For a client that asks by object id, {@link WantedTips} looks for a
+ * visible ref with that id before JGit reads all refs.
  *
- * <p>It offers {@code want-ref} to clients, unless {@code uploadpack.allowRefInWant} is set in
- * {@code etc/jgit.config} or in the repository. A client of git 2.18 or later then asks for a ref
- * by its name, and the server reads that ref alone. For a client that asks by object id, {@link
- * WantedTips} looks for a visible ref with that id before JGit reads all refs.
- *
- * <p>Over SSH, JGit would look up each wanted ref by itself, without a limit, and would fail if the
- * ref is changed meanwhile. So want-ref is not offered there.
+ * <p>Over HTTP it also offers {@code want-ref} to clients, unless {@code uploadpack.allowRefInWant}
+ * is set in {@code etc/jgit.config} or in the repository. A client of git 2.18 or later then asks
+ * for a ref by its name, and the server reads that ref alone. Over SSH that would save nothing: the
+ * client lists the refs that it wants in any case, and asks for their ids in the same connection.
  *
  * <p>Any thread may call.
  */
@@ -58,7 +56,7 @@ final class FetchInitializer implements UploadPackInitializer {
           && fetch.getAdvertiseRefsHook() == AdvertiseRefsHook.DEFAULT
           && fetch.getRepository() instanceof DelegateRepository repository
           && repository.getConfig().getStringList(SECTION, null, "hiderefs").length == 0) {
-        WantedTips hook = new WantedTips(repository, counts);
+        WantedTips hook = new WantedTips(fetch, repository, counts);
         fetch.setAdvertiseRefsHook(hook);
         if (repository.getConfig().getString(SECTION, null, REF_IN_WANT) == null) {
           fetch.setTransferConfig(new WantRefOverHttp(fetch, hook));
@@ -71,11 +69,12 @@ final class FetchInitializer implements UploadPackInitializer {
   }
 
   /**
-   * The repository's config, but for want-ref. JGit asks after it has set the kind of transport.
+   * The repository's config, but for want-ref. JGit asks when it tells the client its capabilities:
+   * the kind of transport is set then, and so are Gerrit's hooks.
    */
   private static final class WantRefOverHttp extends TransferConfig {
     private final UploadPack fetch;
-    private final AdvertiseRefsHook hook;
+    private final WantedTips hook;
 
     /**
      * Makes the config of one fetch.
@@ -83,7 +82,7 @@ final class FetchInitializer implements UploadPackInitializer {
      * @param hook checks the names; if another module has replaced it or the policy, want-ref is
      *     not offered
      */
-    WantRefOverHttp(UploadPack fetch, AdvertiseRefsHook hook) {
+    WantRefOverHttp(UploadPack fetch, WantedTips hook) {
       super(fetch.getRepository());
       this.fetch = fetch;
       this.hook = hook;
@@ -91,6 +90,9 @@ final class FetchInitializer implements UploadPackInitializer {
 
     @Override
     public boolean isAllowRefInWant() {
+      if (fetch.isBiDirectionalPipe() && fetch.getAdvertiseRefsHook() == hook) {
+        hook.watchLists();
+      }
       return !fetch.isBiDirectionalPipe()
           && fetch.getAdvertiseRefsHook() == hook
           && fetch.getRequestPolicy() == RequestPolicy.ADVERTISED;

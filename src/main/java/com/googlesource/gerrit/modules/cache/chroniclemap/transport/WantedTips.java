@@ -17,10 +17,13 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.git.DelegateRepository;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.eclipse.jgit.errors.PackProtocolException;
 import org.eclipse.jgit.lib.Constants;
@@ -28,30 +31,40 @@ import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.transport.AdvertiseRefsHook;
+import org.eclipse.jgit.transport.CapabilitiesV2Request;
+import org.eclipse.jgit.transport.FetchV2Request;
+import org.eclipse.jgit.transport.LsRefsV2Request;
+import org.eclipse.jgit.transport.ObjectInfoRequest;
+import org.eclipse.jgit.transport.ProtocolV2Hook;
 import org.eclipse.jgit.transport.ReceivePack;
 import org.eclipse.jgit.transport.RefFilter;
 import org.eclipse.jgit.transport.RequestNotYetReadException;
+import org.eclipse.jgit.transport.ServiceMayNotContinueException;
 import org.eclipse.jgit.transport.UploadPack;
 import org.eclipse.jgit.transport.UploadPack.AdvertisedRequestValidator;
 import org.eclipse.jgit.transport.UploadPack.ReachableCommitTipRequestValidator;
 import org.eclipse.jgit.transport.UploadPack.RequestPolicy;
 import org.eclipse.jgit.transport.UploadPack.RequestValidator;
+import org.eclipse.jgit.transport.WantNotValidException;
 
 /**
  * The check of a fetch, over HTTP and by git's protocol version 2, whether the client may have the
  * refs and the object ids that it wants. For other fetches it does nothing.
  *
- * <p>JGit allows an id that a visible ref points to, or a commit reachable from visible refs, and
- * reads all visible refs to find out. Here, the refs with such an id are looked up first. If the
- * user may see one of them, by Gerrit's filter, the id is allowed. If any id is not allowed so,
- * JGit checks that and the other remaining ids as it always does. Many names or ids cost no more
- * than all visible refs, which are then read once.
+ * <p>JGit allows an id that a visible ref points to, over HTTP also a commit reachable from visible
+ * refs, and reads all visible refs to find out. Here, the refs with such an id are looked up first.
+ * If the user may see one of them, by Gerrit's filter, the id is allowed. If any id is not allowed
+ * so, JGit checks that and the other remaining ids as it always does. Many names or ids cost no
+ * more than all visible refs, which are then read once.
  *
- * <p>How: JGit calls an {@link AdvertiseRefsHook} before it reads all refs. When it does so for a
- * fetch, and not for a list of refs, this hook sets itself as the validator, and sets a map of
- * advertised refs that finds refs by name but lists none. So no id counts as advertised, and JGit
- * passes all of them to the validator. A connection over SSH may ask for a list of refs afterwards,
- * which that map would leave empty; so the hook does nothing there.
+ * <p>How: JGit calls an {@link AdvertiseRefsHook} before it reads all refs. When it does so, this
+ * hook sets itself as the validator, and sets a map of advertised refs that finds refs by name but
+ * lists none to a fetch. So no id counts as advertised, and JGit passes all of them to the
+ * validator.
+ *
+ * <p>Over HTTP, each request has a hook of its own. A connection over SSH asks for a list of refs
+ * first and then fetches from the same {@link UploadPack}, and JGit calls the hook once. There, the
+ * map lists the refs by the prefixes that the client has asked for.
  *
  * <p>For the thread of the fetch.
  */
@@ -60,41 +73,82 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
   private static final Comparator<Ref> BY_COST =
       Comparator.comparing(ref -> ref.getName().startsWith(Constants.R_TAGS));
 
+  private final UploadPack fetch;
   private final DelegateRepository repository;
   private final TransportCounts counts;
 
-  /** The ids of the refs that the client has asked for by name and may see. */
-  private final Set<ObjectId> named = new HashSet<>();
+  /** Whether lists of refs over SSH are known to this hook. */
+  private boolean isWatching;
 
-  private final RefsByName byName;
+  /** The prefixes of the last list that the client has asked for; none for all refs. */
+  private List<String> prefixes = List.of();
+
+  /** The refs of that list; null until they are read. */
+  @Nullable private Map<String, Ref> listed;
+
+  /**
+   * The ids of the refs that the client has asked for by name and may see, and those it was allowed
+   * before: a fetch over SSH in several rounds goes on when the ref has moved meanwhile.
+   */
+  private final Set<ObjectId> allowed = new HashSet<>();
+
+  private final Visible byName;
 
   /**
    * Makes the hook of one fetch.
    *
    * @param repository filters refs; its delegate does not
    */
-  WantedTips(DelegateRepository repository, TransportCounts counts) {
+  WantedTips(UploadPack fetch, DelegateRepository repository, TransportCounts counts) {
+    this.fetch = fetch;
     this.repository = repository;
     this.counts = counts;
-    byName =
-        new RefsByName(repository.getRefDatabase()) {
+    byName = new Visible(repository.getRefDatabase());
+  }
+
+  /** Has JGit tell this hook of lists of refs, as well as the hook that Gerrit has set. */
+  void watchLists() {
+    if (isWatching) {
+      return;
+    }
+    isWatching = true;
+    ProtocolV2Hook gerrits = fetch.getProtocolV2Hook();
+    fetch.setProtocolV2Hook(
+        new ProtocolV2Hook() {
           @Override
-          @Nullable
-          public Ref get(Object name) {
-            Ref ref = super.get(name);
-            if (ref != null && ref.getObjectId() != null) {
-              named.add(ref.getObjectId());
-            }
-            return ref;
+          public void onCapabilities(CapabilitiesV2Request request)
+              throws ServiceMayNotContinueException {
+            gerrits.onCapabilities(request);
           }
-        };
+
+          @Override
+          public void onLsRefs(LsRefsV2Request request) throws ServiceMayNotContinueException {
+            gerrits.onLsRefs(request);
+            prefixes = request.getRefPrefixes();
+            listed = null;
+            if (isFetching() && fetch.getAdvertisedRefs() == byName) {
+              // The client lists refs after a fetch. From here on, JGit does as it always does.
+              fetch.setAdvertisedRefs(null);
+            }
+          }
+
+          @Override
+          public void onFetch(FetchV2Request request) throws ServiceMayNotContinueException {
+            gerrits.onFetch(request);
+          }
+
+          @Override
+          public void onObjectInfo(ObjectInfoRequest request)
+              throws ServiceMayNotContinueException {
+            gerrits.onObjectInfo(request);
+          }
+        });
   }
 
   /** Other modules may have set another policy or filter since this hook was set. */
   @Override
   public void advertiseRefs(UploadPack fetch) {
-    if (fetch.isBiDirectionalPipe()
-        || !isFetching(fetch)
+    if ((fetch.isBiDirectionalPipe() ? !isWatching : !isFetching())
         || fetch.getRequestPolicy() != RequestPolicy.ADVERTISED
         || fetch.getRefFilter() != RefFilter.DEFAULT
         || fetch.getAdvertisedRefs() != null) {
@@ -115,7 +169,7 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
   }
 
   /** Whether the client's request for objects has been read. */
-  private static boolean isFetching(UploadPack fetch) {
+  private boolean isFetching() {
     try {
       int unused = fetch.getDepth();
       return true;
@@ -133,26 +187,31 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
       return;
     }
     List<ObjectId> others = new ArrayList<>(wanted);
-    others.removeAll(named);
+    others.removeAll(allowed);
     if (others.size() <= RefsByName.MOST_LOOKUPS) {
       for (ObjectId id : List.copyOf(others)) {
         if (isVisibleTip(id)) {
           others.remove(id);
         }
       }
+    } else if (fetch.isBiDirectionalPipe()) {
+      others.removeAll(visibleTips());
     }
     if (others.isEmpty()) {
       counts.tips.increment();
+    } else if (fetch.isBiDirectionalPipe()) {
+      throw new WantNotValidException(others.get(0));
     } else {
       counts.walks.increment();
       new ReachableCommitTipRequestValidator().checkWants(fetch, others);
     }
+    allowed.addAll(wanted);
   }
 
   private boolean isVisibleTip(ObjectId id) throws IOException {
     RefDatabase unfiltered = repository.delegate().getRefDatabase();
     if (!unfiltered.hasFastTipsWithSha1()) {
-      return false;
+      return fetch.isBiDirectionalPipe() && visibleTips().contains(id);
     }
     List<Ref> tips = new ArrayList<>(unfiltered.getTipsWithSha1(id));
     tips.sort(BY_COST);
@@ -164,5 +223,55 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
       }
     }
     return false;
+  }
+
+  private Set<ObjectId> visibleTips() throws IOException {
+    Set<ObjectId> tips = new HashSet<>();
+    for (Ref ref : byName.all().values()) {
+      tips.add(ref.getObjectId());
+      tips.add(ref.getPeeledObjectId());
+    }
+    return tips;
+  }
+
+  private Map<String, Ref> byPrefix() throws IOException {
+    Map<String, Ref> refs = new HashMap<>();
+    String[] these = prefixes.toArray(String[]::new);
+    for (Ref ref : repository.getRefDatabase().getRefsByPrefix(these)) {
+      refs.put(ref.getName(), ref);
+    }
+    return refs;
+  }
+
+  /** The visible refs, which are listed to a list of refs and not to a fetch. */
+  private final class Visible extends RefsByName {
+    Visible(RefDatabase visible) {
+      super(visible);
+    }
+
+    @Override
+    @Nullable
+    public Ref get(Object name) {
+      Ref ref = super.get(name);
+      if (ref != null && ref.getObjectId() != null) {
+        allowed.add(ref.getObjectId());
+      }
+      return ref;
+    }
+
+    @Override
+    public Set<Entry<String, Ref>> entrySet() {
+      if (isFetching()) {
+        return Set.of();
+      }
+      try {
+        if (listed == null) {
+          listed = prefixes.isEmpty() ? all() : byPrefix();
+        }
+        return listed.entrySet();
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
   }
 }
