@@ -649,6 +649,10 @@ class TransportIT {
     assertThat(fetch(git, git.http(PUSHED), "2", "refs/heads/lost").isOk()).isFalse();
   }
 
+  /**
+   * Over HTTP, git's client compares each pushed name with each of its refs, so that more than a few
+   * thousand refs keep the client busy and not the server.
+   */
   @Test
   void thousandsOfRefsArePushedAtOnce() throws Exception {
     int count = Integer.getInteger("transport.refs", 2000);
