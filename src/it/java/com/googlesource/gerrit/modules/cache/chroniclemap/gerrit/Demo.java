@@ -251,9 +251,9 @@ final class Demo {
     daemon.kill();
     story.passed("killed with SIGKILL");
     // While no daemon runs: it reads a repository's settings once.
-    trusting = ManyRefs.fill(repository(TRUSTING), REFS, null);
-    distrusting = ManyRefs.fill(repository(DISTRUSTING), REFS, "never");
-    growing = ManyRefs.fill(repository(GROWING), REFS, null);
+    trusting = ManyRefs.fill(site.repository(TRUSTING), REFS, null);
+    distrusting = ManyRefs.fill(site.repository(DISTRUSTING), REFS, "never");
+    growing = ManyRefs.fill(site.repository(GROWING), REFS, null);
     startDaemon();
     compare(answers, signedIn, signedOut, List.of());
   }
@@ -310,10 +310,6 @@ final class Demo {
   private void look() throws IOException {
     story.chapter("ssh -p PORT admin@HOST cache-chroniclemap show");
     gerrit.ssh().run("cache-chroniclemap show").lines().forEach(story::line);
-  }
-
-  private Path repository(String project) {
-    return site.path().resolve("git").resolve(project + ".git");
   }
 
   /** Figures of both repositories. */

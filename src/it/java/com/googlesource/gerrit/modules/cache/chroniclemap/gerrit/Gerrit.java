@@ -106,6 +106,11 @@ final class Gerrit {
   int createAdministrator(String name) throws IOException {
     createUserWithPassword(name);
     admin.put("/groups/Administrators/members/" + encode(name), "{}");
+    return accountId(name);
+  }
+
+  /** The number of a user's account. */
+  int accountId(String name) throws IOException {
     return admin
         .get("/accounts/" + encode(name))
         .json()

@@ -218,7 +218,7 @@ final class GerritWork {
       var unused = work.readAll(gerrit.rest());
       // As it is the morning after.
       var unusedOutput = gerrit.ssh().run("gerrit gc " + PROJECT);
-      if (!Files.exists(repository(h2).resolve(Constants.PACKED_REFS))) {
+      if (!Files.exists(h2.repository(PROJECT).resolve(Constants.PACKED_REFS))) {
         throw new IllegalStateException("gerrit gc has packed no refs of " + PROJECT);
       }
     } finally {
@@ -259,11 +259,7 @@ final class GerritWork {
   }
 
   private static Path projectConfig(GerritSite site) {
-    return repository(site).resolve(Constants.CONFIG);
-  }
-
-  private static Path repository(GerritSite site) {
-    return site.path().resolve("git").resolve(PROJECT + Constants.DOT_GIT_EXT);
+    return site.repository(PROJECT).resolve(Constants.CONFIG);
   }
 
   private void restartAll() throws Exception {

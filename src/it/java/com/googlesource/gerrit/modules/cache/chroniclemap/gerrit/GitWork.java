@@ -17,9 +17,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 import com.google.common.base.Splitter;
 import com.google.gson.GsonBuilder;
 import com.google.gson.JsonArray;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.RefsBench;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -142,7 +142,7 @@ final class GitWork {
     say("Command   %s", System.getProperty("bench.command"));
     var system = ManagementFactory.getOperatingSystemMXBean();
     say("Gerrit    %s, %d and %d refs", GerritWar.version(), refs, SMALL_REFS);
-    say("Client    %s", gitVersion());
+    say("Client    %s", RefsBench.gitVersion());
     say(
         "Machine   %d processors, load %.2f before the run",
         system.getAvailableProcessors(), system.getSystemLoadAverage());
@@ -158,8 +158,7 @@ final class GitWork {
       ours.installRefsModule();
       Path folders = root.resolve("native");
       for (GitServer.Project project : projects) {
-        Folders.copy(
-            GitServer.repository(plain, project.name()), folders.resolve(project.name() + ".git"));
+        Folders.copy(plain.repository(project.name()), folders.resolve(project.name() + ".git"));
       }
       servers.put(Side.PLAIN, GitServer.start(plain, root.resolve("plain-clients")));
       servers.put(Side.OURS, GitServer.start(ours, root.resolve("ours-clients")));
@@ -196,11 +195,6 @@ final class GitWork {
       }
     }
     say("%s: refs that are seen: %s", project, seen);
-  }
-
-  private static String gitVersion() throws IOException {
-    Process process = new ProcessBuilder("git", "--version").start();
-    return new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).trim();
   }
 
   private List<GitServer.Project> projects() {

@@ -14,10 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
-import com.google.common.base.Splitter;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -31,17 +28,11 @@ final class RefsServer implements AutoCloseable {
   /** Above the numbers of the changes that the large project has. */
   static final int FIRST_CHANGE = 10_000_000;
 
-  private static final double TICKS_PER_SECOND = 100;
   private static final String HEAP = "3g";
 
-  private final GerritSite site;
   private final Map<String, RefsProject> projects = new HashMap<>();
   private final Map<String, List<RefsUser>> users = new HashMap<>();
   private GerritDaemon daemon;
-
-  private RefsServer(GerritSite site) {
-    this.site = site;
-  }
 
   /**
    * Prepares and starts it.
@@ -52,14 +43,13 @@ final class RefsServer implements AutoCloseable {
    */
   static RefsServer start(GerritSite site, Map<String, Integer> refs, int userCount)
       throws IOException {
-    RefsServer server = new RefsServer(site);
+    RefsServer server = new RefsServer();
     site.edit(config -> config.setString("container", null, "heapLimit", HEAP));
     server.daemon = GerritDaemon.start(site);
     Gerrit gerrit = new Gerrit(site);
     for (String name : refs.keySet()) {
       gerrit.createProject(name);
-      server.projects.put(
-          name, new RefsProject(name, site.path().resolve("git").resolve(name + ".git")));
+      server.projects.put(name, new RefsProject(name, site));
     }
     List<Integer> accounts = new ArrayList<>();
     for (int i = 0; i < userCount; i++) {
@@ -81,10 +71,6 @@ final class RefsServer implements AutoCloseable {
     return server;
   }
 
-  GerritSite site() {
-    return site;
-  }
-
   RefsProject project(String name) {
     return projects.get(name);
   }
@@ -97,7 +83,7 @@ final class RefsServer implements AutoCloseable {
     for (RefsUser user : users.get(project).subList(0, count)) {
       tasks.add(() -> askUntil(user, request, clock, time));
     }
-    double cpuBefore = cpuSeconds();
+    Duration cpuBefore = daemon.cpu();
     List<Double> millis = new ArrayList<>();
     int refused = 0;
     String lastRefusal = "";
@@ -108,7 +94,8 @@ final class RefsServer implements AutoCloseable {
     }
     double seconds = clock.elapsed().toNanos() / 1e9;
     Collections.sort(millis);
-    return new RequestFigures(millis, refused, seconds, cpuSeconds() - cpuBefore, lastRefusal);
+    return new RequestFigures(
+        millis, refused, seconds, daemon.cpu().minus(cpuBefore).toNanos() / 1e9, lastRefusal);
   }
 
   /** Once in any case. */
@@ -131,13 +118,6 @@ final class RefsServer implements AutoCloseable {
       }
     }
     return new RequestFigures(millis, refused, 0, 0, lastRefusal);
-  }
-
-  private double cpuSeconds() throws IOException {
-    String stat = Files.readString(Path.of("/proc/" + daemon.pid() + "/stat"));
-    List<String> fields = Splitter.on(' ').splitToList(stat.substring(stat.lastIndexOf(')') + 2));
-    // User and system time, the 14th and 15th field of the whole line.
-    return (Long.parseLong(fields.get(11)) + Long.parseLong(fields.get(12))) / TICKS_PER_SECOND;
   }
 
   @Override

@@ -170,7 +170,7 @@ final class RefsWork {
     if (!args.contains("--neighbour") || project.equals(SMALL)) {
       return server.measure(project, request, count, time);
     }
-    RefsNeighbour neighbour = new RefsNeighbour(server.site(), server.project(project));
+    RefsNeighbour neighbour = new RefsNeighbour(server.project(project));
     try (neighbour) {
       return server.measure(project, request, count, time);
     } finally {
@@ -249,9 +249,7 @@ final class RefsWork {
       for (String project : List.of(LARGE, SMALL)) {
         say(
             "git fsck is content, and all that was acknowledged is there, %s, %s project: %s",
-            server.getKey().title,
-            project,
-            server.getValue().project(project).check(server.getValue().site()));
+            server.getKey().title, project, server.getValue().project(project).check());
       }
     }
   }
