@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -84,18 +83,9 @@ final class RefsServer implements AutoCloseable {
       tasks.add(() -> askUntil(user, request, clock, time));
     }
     Duration cpuBefore = daemon.cpu();
-    List<Double> millis = new ArrayList<>();
-    int refused = 0;
-    String lastRefusal = "";
-    for (RequestFigures one : AtOnce.run(tasks)) {
-      millis.addAll(one.millis());
-      refused += one.refused();
-      lastRefusal = lastRefusal.isEmpty() ? one.lastRefusal() : lastRefusal;
-    }
+    List<RequestFigures> figures = AtOnce.run(tasks);
     double seconds = clock.elapsed().toNanos() / 1e9;
-    Collections.sort(millis);
-    return new RequestFigures(
-        millis, refused, seconds, daemon.cpu().minus(cpuBefore).toNanos() / 1e9, lastRefusal);
+    return RequestFigures.of(figures, seconds, daemon.cpu().minus(cpuBefore).toNanos() / 1e9);
   }
 
   /** Once in any case. */
