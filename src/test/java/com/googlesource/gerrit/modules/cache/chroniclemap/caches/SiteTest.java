@@ -17,7 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 import com.google.common.cache.Cache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import java.nio.file.Path;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
@@ -27,7 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
 abstract class SiteTest {
   @TempDir Path temp;
-  TestSite site;
+  @AutoClose TestSite site;
   final CountingLoader loader = new CountingLoader();
 
   TestSite open(Path folder) {
@@ -37,11 +37,6 @@ abstract class SiteTest {
   @BeforeEach
   void openSite() {
     site = open(temp);
-  }
-
-  @AfterEach
-  void closeSite() {
-    site.close();
   }
 
   TestCacheDef def() {

@@ -45,7 +45,7 @@ import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -77,7 +77,7 @@ class PowerLossTest {
 
   private final Random random = new Random(SEED);
   private UpdateSettings.Atomic atomic = UpdateSettings.Atomic.LOOSE;
-  private TestRefs test;
+  @AutoClose private TestRefs test;
   private UnsyncedDisk disk;
   private RefDatabase refs;
   private int copies;
@@ -96,11 +96,6 @@ class PowerLossTest {
         "# pack-refs with: peeled fully-peeled sorted \n" + id(0).name() + " " + PACKED + "\n");
     disk = new UnsyncedDisk(test.folder(), step -> lose(step, false));
     refs = open(test, disk);
-  }
-
-  @AfterEach
-  void close() {
-    test.close();
   }
 
   private void lose(String before, boolean isAcknowledged) throws IOException {

@@ -36,7 +36,7 @@ import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -49,7 +49,7 @@ class SymbolicRefsTest {
 
   @TempDir Path folder;
   private Path git;
-  private FileRepository repository;
+  @AutoClose private FileRepository repository;
   private RefDirectory jgit;
   private FileRefDatabase own;
   private final Failures failures = new Failures();
@@ -68,11 +68,6 @@ class SymbolicRefsTest {
     own =
         new FileRefDatabase(
             repository, jgit, packed, TestRefs.writes(packed), UpdateSettings.DEFAULT, failures);
-  }
-
-  @AfterEach
-  void close() {
-    repository.close();
   }
 
   private void pack(String id) throws IOException {

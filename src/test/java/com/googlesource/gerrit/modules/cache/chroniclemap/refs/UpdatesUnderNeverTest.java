@@ -35,7 +35,7 @@ import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -48,7 +48,7 @@ class UpdatesUnderNeverTest {
   private static final FileTime OLD = FileTime.from(Instant.parse("2020-01-01T00:00:00Z"));
 
   @TempDir Path folder;
-  private TestRefs test;
+  @AutoClose private TestRefs test;
   private PackedRefsFile file;
   private FileRefDatabase refs;
   private List<ObjectId> commits;
@@ -65,11 +65,6 @@ class UpdatesUnderNeverTest {
     pack("refs/heads/z/b", 0);
     // From here on the attributes that are noted are those of the file.
     assertThat(refs.forRequest().getRefs()).hasSize(1);
-  }
-
-  @AfterEach
-  void close() {
-    test.close();
   }
 
   /** Has the file hold one ref; it has the same attributes each time. */
