@@ -19,11 +19,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -37,13 +34,11 @@ import java.util.function.ToIntFunction;
 import java.util.stream.Stream;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.api.PackRefsCommand;
-import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
-import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
@@ -125,10 +120,7 @@ class PowerLossTest {
   }
 
   private RefDatabase open(TestRefs test, RefDisk disk) {
-    PackedRefsFile packed =
-        new PackedRefsFile(
-            test.folder().resolve("packed-refs").toFile(),
-            new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
+    PackedRefsFile packed = test.packedRefs();
     return test.database(packed, disk, new UpdateSettings(UpdateSettings.By.OWN, atomic, 0));
   }
 
@@ -256,13 +248,7 @@ class PowerLossTest {
   }
 
   private void batch(ReceiveCommand... commands) throws IOException {
-    BatchRefUpdate batch = refs.newBatchUpdate();
-    batch.setAtomic(true);
-    batch.setAllowNonFastForwards(true);
-    batch.addCommand(commands);
-    try (RevWalk walk = new RevWalk(test.repository())) {
-      batch.execute(walk, NullProgressMonitor.INSTANCE);
-    }
+    var unused = TestRefs.batch(test.repository(), refs, commands);
     for (ReceiveCommand command : commands) {
       assertThat(command.getResult()).isEqualTo(ReceiveCommand.Result.OK);
     }

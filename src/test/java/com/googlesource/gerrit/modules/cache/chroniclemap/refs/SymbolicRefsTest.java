@@ -16,11 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.IOException;
@@ -61,10 +58,7 @@ class SymbolicRefsTest {
     repository.create(true);
     Files.writeString(git.resolve("HEAD"), "ref: " + MASTER + "\n");
     jgit = (RefDirectory) repository.getRefDatabase();
-    PackedRefsFile packed =
-        new PackedRefsFile(
-            git.resolve("packed-refs").toFile(),
-            new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
+    PackedRefsFile packed = TestRefs.packedRefs(git);
     own =
         new FileRefDatabase(
             repository, jgit, packed, TestRefs.writes(packed), UpdateSettings.DEFAULT, failures);
