@@ -21,7 +21,6 @@ import com.google.common.collect.MapDifference;
 import com.google.common.collect.Maps;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
-import com.google.gson.JsonParser;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -479,9 +478,7 @@ final class Demo {
 
   /** Of the two repositories, since the start. */
   private long parses() throws IOException {
-    JsonObject answer =
-        JsonParser.parseString(gerrit.ssh().run("cache-chroniclemap refs --json"))
-            .getAsJsonObject();
+    JsonObject answer = gerrit.ssh().json("refs");
     long failures = answer.getAsJsonObject("totals").get("failures").getAsLong();
     story.check(failures == 0, failures + " questions that only JGit could answer");
     long parses = 0;

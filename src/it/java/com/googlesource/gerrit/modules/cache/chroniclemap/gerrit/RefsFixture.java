@@ -18,7 +18,6 @@ import static com.google.common.truth.Truth.assertThat;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
-import com.google.gson.JsonParser;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -103,20 +102,8 @@ abstract class RefsFixture {
   /** Projects that the command shows. */
   Set<String> projectsShown() throws IOException {
     Set<String> names = new TreeSet<>();
-    for (JsonElement project :
-        JsonParser.parseString(gerrit.ssh().run("cache-chroniclemap refs --json"))
-            .getAsJsonObject()
-            .getAsJsonArray("projects")) {
+    for (JsonElement project : gerrit.ssh().json("refs").getAsJsonArray("projects")) {
       names.add(project.getAsJsonObject().get("name").getAsString());
-    }
-    return names;
-  }
-
-  Set<String> branches(String project) throws IOException {
-    Set<String> names = new TreeSet<>();
-    for (JsonElement branch :
-        gerrit.rest().get("/projects/" + project + "/branches/").json().getAsJsonArray()) {
-      names.add(branch.getAsJsonObject().get("ref").getAsString());
     }
     return names;
   }

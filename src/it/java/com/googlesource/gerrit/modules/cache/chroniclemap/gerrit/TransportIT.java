@@ -436,9 +436,7 @@ class TransportIT {
   }
 
   private JsonObject figures() throws IOException {
-    return JsonParser.parseString(ours.gerrit().ssh().run("cache-chroniclemap refs --json"))
-        .getAsJsonObject()
-        .getAsJsonObject("totals");
+    return ours.gerrit().ssh().json("refs").getAsJsonObject("totals");
   }
 
   private static long difference(JsonObject before, JsonObject after, String name) {

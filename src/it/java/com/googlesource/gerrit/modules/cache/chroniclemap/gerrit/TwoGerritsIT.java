@@ -17,9 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
-import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
-import com.google.gson.JsonParser;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -80,9 +78,7 @@ class TwoGerritsIT {
 
   private record Server(String name, GerritSite site, GerritDaemon daemon, Gerrit gerrit) {
     JsonObject figures() throws IOException {
-      return JsonParser.parseString(gerrit.ssh().run("cache-chroniclemap refs --json"))
-          .getAsJsonObject()
-          .getAsJsonObject("totals");
+      return gerrit.ssh().json("refs").getAsJsonObject("totals");
     }
   }
 
@@ -148,15 +144,6 @@ class TwoGerritsIT {
     return refs;
   }
 
-  private static Set<String> branches(Server server, String project) throws IOException {
-    Set<String> names = new TreeSet<>();
-    for (JsonElement branch :
-        server.gerrit.rest().get("/projects/" + project + "/branches/").json().getAsJsonArray()) {
-      names.add(branch.getAsJsonObject().get("ref").getAsString());
-    }
-    return names;
-  }
-
   private void assertAllAgree(String project) throws Exception {
     Map<String, String> expected = refsOfGit(project);
     for (Server server : servers) {
@@ -184,7 +171,7 @@ class TwoGerritsIT {
       one.gerrit
           .rest()
           .put("/projects/seen/branches/b" + round, "{\"revision\": \"refs/heads/master\"}");
-      assertThat(branches(other, "seen")).contains(branch);
+      assertThat(other.gerrit.branches("seen")).contains(branch);
 
       try (GitUser user = one.gerrit.git("seen")) {
         ObjectId master = user.fetch("refs/heads/master");
@@ -207,12 +194,12 @@ class TwoGerritsIT {
           .gerrit
           .rest()
           .post("/projects/seen/branches:delete", "{\"branches\": [\"b" + round + "\"]}");
-      assertThat(branches(one, "seen")).doesNotContain(branch);
+      assertThat(one.gerrit.branches("seen")).doesNotContain(branch);
       assertAllAgree("seen");
 
       first.git("seen", "update-ref", "refs/heads/native" + round, "refs/heads/master");
-      assertThat(branches(one, "seen")).contains("refs/heads/native" + round);
-      assertThat(branches(other, "seen")).contains("refs/heads/native" + round);
+      assertThat(one.gerrit.branches("seen")).contains("refs/heads/native" + round);
+      assertThat(other.gerrit.branches("seen")).contains("refs/heads/native" + round);
     }
     first.git("seen", "fsck", "--no-progress");
     nothingFailed();
