@@ -33,7 +33,7 @@ import java.util.jar.Attributes;
 import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.objectweb.asm.ClassReader;
@@ -59,16 +59,11 @@ class JarContentsIT {
           "shaded/org/apache/maven/", // version of a Chronicle-Map run from its source tree
           "sun/misc/Cleaner"); // Java 8
 
-  private JarFile jar;
+  @AutoClose private JarFile jar;
 
   @BeforeEach
   void openJar() throws IOException {
     jar = new JarFile(jarPath().toFile());
-  }
-
-  @AfterEach
-  void closeJar() throws IOException {
-    jar.close();
   }
 
   @Test

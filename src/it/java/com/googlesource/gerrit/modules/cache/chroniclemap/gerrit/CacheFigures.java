@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
-import com.google.gson.JsonParser;
 import java.io.IOException;
 import java.util.Comparator;
 import java.util.Map;
@@ -35,8 +34,7 @@ record CacheFigures(
 
   /** All persistent caches by name. */
   static ImmutableSortedMap<String, CacheFigures> of(SshUser admin) throws IOException {
-    String json = admin.run("cache-chroniclemap show --json");
-    return JsonParser.parseString(json).getAsJsonObject().getAsJsonArray("caches").asList().stream()
+    return admin.json("show").getAsJsonArray("caches").asList().stream()
         .map(JsonElement::getAsJsonObject)
         .map(CacheFigures::parse)
         .collect(

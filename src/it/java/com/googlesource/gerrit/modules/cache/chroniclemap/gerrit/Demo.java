@@ -21,7 +21,6 @@ import com.google.common.collect.MapDifference;
 import com.google.common.collect.Maps;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
-import com.google.gson.JsonParser;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -251,9 +250,9 @@ final class Demo {
     daemon.kill();
     story.passed("killed with SIGKILL");
     // While no daemon runs: it reads a repository's settings once.
-    trusting = ManyRefs.fill(repository(TRUSTING), REFS, null);
-    distrusting = ManyRefs.fill(repository(DISTRUSTING), REFS, "never");
-    growing = ManyRefs.fill(repository(GROWING), REFS, null);
+    trusting = ManyRefs.fill(site.repository(TRUSTING), REFS, null);
+    distrusting = ManyRefs.fill(site.repository(DISTRUSTING), REFS, "never");
+    growing = ManyRefs.fill(site.repository(GROWING), REFS, null);
     startDaemon();
     compare(answers, signedIn, signedOut, List.of());
   }
@@ -310,10 +309,6 @@ final class Demo {
   private void look() throws IOException {
     story.chapter("ssh -p PORT admin@HOST cache-chroniclemap show");
     gerrit.ssh().run("cache-chroniclemap show").lines().forEach(story::line);
-  }
-
-  private Path repository(String project) {
-    return site.path().resolve("git").resolve(project + ".git");
   }
 
   /** Figures of both repositories. */
@@ -483,9 +478,7 @@ final class Demo {
 
   /** Of the two repositories, since the start. */
   private long parses() throws IOException {
-    JsonObject answer =
-        JsonParser.parseString(gerrit.ssh().run("cache-chroniclemap refs --json"))
-            .getAsJsonObject();
+    JsonObject answer = gerrit.ssh().json("refs");
     long failures = answer.getAsJsonObject("totals").get("failures").getAsLong();
     story.check(failures == 0, failures + " questions that only JGit could answer");
     long parses = 0;

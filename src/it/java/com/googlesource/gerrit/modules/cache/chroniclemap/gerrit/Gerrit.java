@@ -23,6 +23,8 @@ import java.io.IOException;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.security.KeyPair;
+import java.util.Set;
+import java.util.TreeSet;
 
 /** What tests and the demo do on a running Gerrit, in its own words. */
 final class Gerrit {
@@ -46,6 +48,16 @@ final class Gerrit {
 
   SshUser ssh() {
     return new SshUser(site.sshPort(), ADMIN, site.adminKey());
+  }
+
+  /** The branches that the administrator sees by REST. */
+  Set<String> branches(String project) throws IOException {
+    Set<String> names = new TreeSet<>();
+    for (JsonElement branch :
+        admin.get("/projects/" + encode(project) + "/branches/").json().getAsJsonArray()) {
+      names.add(branch.getAsJsonObject().get("ref").getAsString());
+    }
+    return names;
   }
 
   /** Creates a project with one commit on its branch master. */
@@ -106,6 +118,11 @@ final class Gerrit {
   int createAdministrator(String name) throws IOException {
     createUserWithPassword(name);
     admin.put("/groups/Administrators/members/" + encode(name), "{}");
+    return accountId(name);
+  }
+
+  /** The number of a user's account. */
+  int accountId(String name) throws IOException {
     return admin
         .get("/accounts/" + encode(name))
         .json()

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -244,12 +245,44 @@ final class GerritSite implements AutoCloseable {
     return root;
   }
 
+  /** The folder of a project's repository. */
+  Path repository(String project) {
+    return path().resolve("git").resolve(project + ".git");
+  }
+
+  /**
+   * Runs native git in a project's repository, as an administrator's script does, and fails if it
+   * fails. Returns its output.
+   */
+  String git(String project, String... args) throws IOException {
+    List<String> command = new ArrayList<>(List.of("git", "--git-dir=" + repository(project)));
+    command.addAll(List.of(args));
+    Path err = Files.createTempFile(outputs(), "git", ".err");
+    try {
+      Process process = clean(new ProcessBuilder(command)).redirectError(err.toFile()).start();
+      String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      if (process.waitFor() != 0) {
+        throw new IOException(command + " -> " + process.exitValue() + " " + Files.readString(err));
+      }
+      return output;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException(e);
+    } finally {
+      Files.delete(err);
+    }
+  }
+
   Path cacheFolder() {
     return path().resolve("cache");
   }
 
   String url() {
     return "http://127.0.0.1:" + httpPort + "/";
+  }
+
+  String sshUrl(String user, String project) {
+    return "ssh://" + user + "@127.0.0.1:" + sshPort + "/" + project;
   }
 
   int sshPort() {

@@ -14,9 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
+import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.BenchRun.say;
+
 import com.google.common.collect.ImmutableList;
-import com.google.gson.GsonBuilder;
-import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.BulkFill;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Peer;
@@ -24,7 +24,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.Readers.Request
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.Readers.Spread;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -35,7 +34,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import org.eclipse.jgit.lib.Constants;
 
 /**
@@ -102,7 +100,7 @@ final class GerritWork {
   /** One thing that was measured. */
   private record Line(String what, Kind kind) {}
 
-  private final List<String> args;
+  private final BenchRun run;
   private final int changes;
   private final int users;
   private final int importGigabytes;
@@ -111,7 +109,6 @@ final class GerritWork {
   private final Duration time;
   private final Duration afterRestart;
   private final Map<Line, RequestFigures> results = new LinkedHashMap<>();
-  private final JsonArray json = new JsonArray();
   private final Map<Kind, GerritSite> sites = new EnumMap<>(Kind.class);
   private final Map<Kind, GerritDaemon> daemons = new EnumMap<>(Kind.class);
   private final Map<Kind, Readers> readers = new EnumMap<>(Kind.class);
@@ -121,48 +118,34 @@ final class GerritWork {
 
   private Workload work;
 
-  private GerritWork(List<String> args) {
-    this.args = args;
-    boolean quick = args.contains("--quick");
-    changes = number("--changes", quick ? 300 : 3000);
-    users = number("--users", 10);
-    time = Duration.ofSeconds(number("--seconds", quick ? 3 : 15));
-    rounds = quick ? 1 : number("--rounds", 3);
+  private GerritWork(BenchRun run) {
+    this.run = run;
+    boolean quick = run.isQuick();
+    changes = run.number("--changes", quick ? 300 : 3000);
+    users = run.number("--users", 10);
+    time = Duration.ofSeconds(run.number("--seconds", quick ? 3 : 15));
+    rounds = quick ? 1 : run.number("--rounds", 3);
     warmUpSlices = quick ? 2 : WARM_UP_SLICES;
-    importGigabytes = number("--import-gigabytes", quick ? 0 : 1);
+    importGigabytes = run.number("--import-gigabytes", quick ? 0 : 1);
     afterRestart = Duration.ofSeconds(quick ? 10 : 60);
   }
 
-  private int number(String option, int byDefault) {
-    return value(option).map(Integer::parseInt).orElse(byDefault);
-  }
-
-  private Optional<String> value(String option) {
-    int found = args.indexOf(option);
-    return found < 0 ? Optional.empty() : Optional.of(args.get(found + 1));
-  }
-
   public static void main(String[] args) throws Exception {
-    new GerritWork(List.of(args)).run();
+    new GerritWork(new BenchRun(args)).run();
   }
 
   private void run() throws Exception {
-    var system = ManagementFactory.getOperatingSystemMXBean();
-    say("Command   %s", System.getProperty("bench.command"));
-    say("Gerrit    %s, %d changes, %d users", GerritWar.version(), changes, users);
-    say(
-        "Machine   %d processors, load %.2f before the run",
-        system.getAvailableProcessors(), system.getSystemLoadAverage());
+    run.printHead("%d changes, %d users".formatted(changes, users));
     Path root = Files.createTempDirectory("cache-chroniclemap-gerrit-");
     try {
       prepare(root);
       for (Part part : Part.values()) {
-        if (part.title.contains(value("--only").orElse(""))) {
+        if (run.isWanted(part.title)) {
           measure(part, root);
         }
       }
       printTable();
-      writeJson();
+      run.writeJson();
     } finally {
       stopAll();
       Folders.delete(root);
@@ -218,7 +201,7 @@ final class GerritWork {
       var unused = work.readAll(gerrit.rest());
       // As it is the morning after.
       var unusedOutput = gerrit.ssh().run("gerrit gc " + PROJECT);
-      if (!Files.exists(repository(h2).resolve(Constants.PACKED_REFS))) {
+      if (!Files.exists(h2.repository(PROJECT).resolve(Constants.PACKED_REFS))) {
         throw new IllegalStateException("gerrit gc has packed no refs of " + PROJECT);
       }
     } finally {
@@ -259,11 +242,7 @@ final class GerritWork {
   }
 
   private static Path projectConfig(GerritSite site) {
-    return repository(site).resolve(Constants.CONFIG);
-  }
-
-  private static Path repository(GerritSite site) {
-    return site.path().resolve("git").resolve(PROJECT + Constants.DOT_GIT_EXT);
+    return site.repository(PROJECT).resolve(Constants.CONFIG);
   }
 
   private void restartAll() throws Exception {
@@ -331,7 +310,7 @@ final class GerritWork {
             results.merge(
                 new Line(what(request, spread, part), kind),
                 ask(kind, request, spread, round, time.dividedBy(rounds), Integer.MAX_VALUE),
-                GerritWork::sum);
+                RequestFigures::plus);
           }
         }
       }
@@ -348,14 +327,6 @@ final class GerritWork {
     return "%s, %s, %s".formatted(request.title, spread.title, part.title);
   }
 
-  private static RequestFigures sum(RequestFigures a, RequestFigures b) {
-    List<Double> millis = new ArrayList<>(a.millis());
-    millis.addAll(b.millis());
-    Collections.sort(millis);
-    return new RequestFigures(
-        millis, 0, a.seconds() + b.seconds(), a.cpuSeconds() + b.cpuSeconds(), "");
-  }
-
   /** One after the other, the other one stopped: both would start at the same time otherwise. */
   private void afterRestart(Path root) throws Exception {
     stopAll();
@@ -370,8 +341,8 @@ final class GerritWork {
         Duration left = afterRestart.minus(clock.elapsed());
         RequestFigures rest =
             ask(kind, Request.MIXED, Spread.ZIPF, i + 100, left, Integer.MAX_VALUE);
-        results.merge(new Line(first, kind), begin, GerritWork::sum);
-        results.merge(new Line(minute, kind), sum(begin, rest), GerritWork::sum);
+        results.merge(new Line(first, kind), begin, RequestFigures::plus);
+        results.merge(new Line(minute, kind), begin.plus(rest), RequestFigures::plus);
         stopAll();
       }
     }
@@ -451,9 +422,9 @@ final class GerritWork {
       Files.deleteIfExists(site.cacheFolder().resolve("cache-chroniclemap.imported"));
       RequestFigures with = load(site, figures -> entriesOf(site) >= 2L * entries);
       seconds.add(with.seconds());
-      during = during == null ? with : sum(during, with);
+      during = during == null ? with : during.plus(with);
       RequestFigures then = load(site, figures -> figures.seconds() >= with.seconds());
-      without = without == null ? then : sum(without, then);
+      without = without == null ? then : without.plus(then);
     }
     say(
         "import of %d GB took %s s; %.0f requests a second meanwhile and %.0f without: %.1f %%;"
@@ -484,7 +455,7 @@ final class GerritWork {
         if (clock.elapsed().compareTo(Duration.ofMinutes(10)) > 0) {
           throw new IllegalStateException("the import does not end");
         }
-        figures = sum(figures, slice(load, daemon));
+        figures = figures.plus(slice(load, daemon));
       }
       return figures;
     } finally {
@@ -526,38 +497,19 @@ final class GerritWork {
           both(h2.percentile(95), ours.percentile(95)),
           both(h2.percentile(99), ours.percentile(99)),
           both(h2.cpuMillis(), ours.cpuMillis()));
-      add(line.what + ", rate, vs H2", "requests/s", ours.perSecond(), h2.perSecond(), true);
-      add(line.what + ", p50, vs H2", "ms", ours.percentile(50), h2.percentile(50), false);
-      add(line.what + ", p99, vs H2", "ms", ours.percentile(99), h2.percentile(99), false);
-      add(line.what + ", CPU, vs H2", "ms", ours.cpuMillis(), h2.cpuMillis(), false);
+      run.addMoreIsBetter(
+          line.what + ", rate, vs H2", "requests/s", ours.perSecond(), h2.perSecond());
+      addMillis(line.what + ", p50", ours.percentile(50), h2.percentile(50));
+      addMillis(line.what + ", p99", ours.percentile(99), h2.percentile(99));
+      addMillis(line.what + ", CPU", ours.cpuMillis(), h2.cpuMillis());
     }
+  }
+
+  private void addMillis(String name, double ours, double h2) {
+    run.addLessIsBetter(name + ", vs H2", "ms", ours, h2);
   }
 
   private static String both(double h2, double ours) {
     return String.format(Locale.ROOT, "%.2f; %.2f", h2, ours);
-  }
-
-  private void add(String name, String unit, double ours, double peer, boolean moreIsBetter) {
-    JsonObject figure = new JsonObject();
-    figure.addProperty("name", name);
-    figure.addProperty("unit", unit);
-    figure.addProperty("ours", ours);
-    figure.addProperty("peer", peer);
-    figure.addProperty("ratio", moreIsBetter ? ours / peer : peer / ours);
-    json.add(figure);
-  }
-
-  private void writeJson() throws IOException {
-    Optional<String> file = value("--json");
-    if (file.isPresent()) {
-      Files.writeString(
-          Path.of(file.get()),
-          new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().create().toJson(json) + "\n");
-      say("Written: %s", file.get());
-    }
-  }
-
-  private static void say(String format, Object... arguments) {
-    System.out.println(String.format(Locale.ROOT, format, arguments));
   }
 }

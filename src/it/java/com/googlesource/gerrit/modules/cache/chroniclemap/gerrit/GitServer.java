@@ -54,7 +54,7 @@ final class GitServer implements AutoCloseable {
 
   private final Path folder;
   private final Map<String, AtomicInteger> nextOld = new HashMap<>();
-  private final Map<String, GitClient> authors = new HashMap<>();
+  private final Map<String, NativeGit> authors = new HashMap<>();
   private final Map<String, String> cookies = new HashMap<>();
   private GerritDaemon daemon;
   private DaemonMeter meter;
@@ -85,7 +85,7 @@ final class GitServer implements AutoCloseable {
       KeyPair key = SshKeys.generate();
       gerrit.createUser(READER, key);
       SshKeys.write(key, site.home().resolve(READER));
-      owner = account(gerrit, READER);
+      owner = gerrit.accountId(READER);
       gerrit
           .rest()
           .post(
@@ -105,7 +105,7 @@ final class GitServer implements AutoCloseable {
     String serverId = site.config().getString("gerrit", null, "serverId");
     for (Project project : projects) {
       GitContents.fill(
-          repository(site, project.name),
+          site.repository(project.name),
           serverId,
           project.kind,
           project.refs,
@@ -115,20 +115,6 @@ final class GitServer implements AutoCloseable {
           owner);
     }
     var unusedOutput = site.runProgram("reindex", "--index", "changes");
-  }
-
-  static Path repository(GerritSite site, String project) {
-    return site.path().resolve("git").resolve(project + ".git");
-  }
-
-  private static int account(Gerrit gerrit, String name) throws IOException {
-    return gerrit
-        .rest()
-        .get("/accounts/" + name)
-        .json()
-        .getAsJsonObject()
-        .get("_account_id")
-        .getAsInt();
   }
 
   /**
@@ -142,7 +128,7 @@ final class GitServer implements AutoCloseable {
     server.meter = new DaemonMeter(server.daemon);
     Gerrit gerrit = new Gerrit(site);
     for (String name : List.of(ADMIN, READER)) {
-      server.cookies.put(name, gerrit.signIn(account(gerrit, name)));
+      server.cookies.put(name, gerrit.signIn(gerrit.accountId(name)));
     }
     return server;
   }
@@ -203,7 +189,7 @@ final class GitServer implements AutoCloseable {
   /** How many refs somebody is shown. */
   long refsSeen(String project, String account) throws IOException {
     return client(project, account, false, "refs-" + project + "-" + account)
-        .output("ls-remote", "--quiet", "origin")
+        .run("ls-remote", "--quiet", "origin")
         .lines()
         .count();
   }
@@ -220,7 +206,7 @@ final class GitServer implements AutoCloseable {
         nextOld.computeIfAbsent(project, unused -> new AtomicInteger()));
   }
 
-  private GitClient client(String project, String account, boolean ssh, String name)
+  private NativeGit client(String project, String account, boolean ssh, String name)
       throws IOException {
     Map<String, String> environment = new LinkedHashMap<>();
     // Nothing runs in the background after a fetch.
@@ -229,13 +215,9 @@ final class GitServer implements AutoCloseable {
     if (site == null) {
       url = "file://" + folder.resolve(project + ".git");
     } else if (ssh) {
-      url = "ssh://%s@127.0.0.1:%d/%s".formatted(account, site.sshPort(), project);
-      environment.put(
-          "GIT_SSH_COMMAND",
-          ("ssh -F /dev/null -i %s -o IdentitiesOnly=yes -o BatchMode=yes -o LogLevel=ERROR"
-                  + " -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null")
-              .formatted(
-                  site.home().resolve(account.equals(ADMIN) ? ".ssh" : account).resolve("id_rsa")));
+      url = site.sshUrl(account, project);
+      Path keys = site.home().resolve(account.equals(ADMIN) ? ".ssh" : account);
+      environment.put("GIT_SSH_COMMAND", NativeGit.ssh(keys.resolve("id_rsa")));
     } else {
       url = site.url() + "a/" + project;
       settings.put("http.extraHeader", "Cookie: " + cookies.get(account));
@@ -247,7 +229,10 @@ final class GitServer implements AutoCloseable {
       count++;
     }
     environment.put("GIT_CONFIG_COUNT", Integer.toString(count));
-    return new GitClient(folder.resolve("clients").resolve(name), url, account, environment);
+    NativeGit git = new NativeGit(account, folder.resolve("clients").resolve(name), environment);
+    git.run("remote", "add", "origin", url);
+    git.run("fetch", "-q", "--no-tags", "origin", "refs/heads/master:refs/heads/base");
+    return git;
   }
 
   @Override

@@ -14,12 +14,13 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
-import com.google.common.base.Splitter;
-import com.google.gson.GsonBuilder;
-import com.google.gson.JsonArray;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.BenchRun.counted;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.BenchRun.decimals;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.BenchRun.refsName;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.BenchRun.say;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.RefsBench;
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -30,7 +31,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.Callable;
 
 /**
@@ -57,13 +57,12 @@ final class GitWork {
   /** Who works where, all of it in one part of the table. */
   private record Part(GitContents.Kind kind, int clients, boolean ssh, String account) {
     String title() {
-      return "%s, %s, %s, %d %s"
+      return "%s, %s, %s, %s"
           .formatted(
               kind == GitContents.Kind.CHANGES ? "refs of changes" : "tags",
               ssh ? "SSH" : "HTTP",
               account.equals(GitServer.ADMIN) ? "administrator" : "ordinary user",
-              clients,
-              clients == 1 ? "client" : "clients");
+              counted(clients, "client"));
     }
   }
 
@@ -93,30 +92,25 @@ final class GitWork {
     }
   }
 
-  private final List<String> args;
+  private final BenchRun run;
   private final int refs;
   private final int real;
   private final int runs;
-  private final List<Integer> clients = new ArrayList<>();
   private final List<Part> parts = new ArrayList<>();
   private final Map<String, List<GitWorker>> workers = new HashMap<>();
   private final Map<Side, GitServer> servers = new EnumMap<>(Side.class);
   private final Map<Line, Figures> results = new LinkedHashMap<>();
 
-  private GitWork(List<String> args) {
-    this.args = args;
-    refs = number("--refs", 500_000);
-    real = number("--changes", 2000);
-    runs = number("--runs", args.contains("--quick") ? 3 : 7);
-    for (String count : Splitter.on(',').split(value("--clients").orElse("1"))) {
-      clients.add(Integer.parseInt(count));
-    }
-    String kinds = value("--kind").orElse("both");
+  private GitWork(BenchRun run) {
+    this.run = run;
+    refs = run.number("--refs", 500_000);
+    real = run.number("--changes", 2000);
+    runs = run.number("--runs", run.isQuick() ? 3 : 7);
+    String kinds = run.value("--kind").orElse("both");
     for (GitContents.Kind kind : GitContents.Kind.values()) {
       if (kinds.equals("both") || kinds.equals(kind.name().toLowerCase(Locale.ROOT))) {
-        for (int count : clients) {
-          for (boolean ssh :
-              args.contains("--ssh") ? new boolean[] {false, true} : new boolean[1]) {
+        for (int count : run.numbers("--clients", "1")) {
+          for (boolean ssh : run.has("--ssh") ? new boolean[] {false, true} : new boolean[1]) {
             parts.add(new Part(kind, count, ssh, GitServer.ADMIN));
             parts.add(new Part(kind, count, ssh, GitServer.READER));
           }
@@ -125,27 +119,13 @@ final class GitWork {
     }
   }
 
-  private Optional<String> value(String option) {
-    int found = args.indexOf(option);
-    return found < 0 ? Optional.empty() : Optional.of(args.get(found + 1));
-  }
-
-  private int number(String option, int otherwise) {
-    return value(option).map(Integer::parseInt).orElse(otherwise);
-  }
-
   public static void main(String[] args) throws Exception {
-    new GitWork(List.of(args)).run();
+    new GitWork(new BenchRun(args)).run();
   }
 
   private void run() throws Exception {
-    say("Command   %s", System.getProperty("bench.command"));
-    var system = ManagementFactory.getOperatingSystemMXBean();
-    say("Gerrit    %s, %d and %d refs", GerritWar.version(), refs, SMALL_REFS);
-    say("Client    %s", gitVersion());
-    say(
-        "Machine   %d processors, load %.2f before the run",
-        system.getAvailableProcessors(), system.getSystemLoadAverage());
+    run.printHead(
+        "%d and %d refs".formatted(refs, SMALL_REFS), "Client    " + RefsBench.gitVersion());
     Path root = Files.createTempDirectory("cache-chroniclemap-git-");
     AtExit.add(() -> Folders.delete(root));
     try {
@@ -158,8 +138,7 @@ final class GitWork {
       ours.installRefsModule();
       Path folders = root.resolve("native");
       for (GitServer.Project project : projects) {
-        Folders.copy(
-            GitServer.repository(plain, project.name()), folders.resolve(project.name() + ".git"));
+        Folders.copy(plain.repository(project.name()), folders.resolve(project.name() + ".git"));
       }
       servers.put(Side.PLAIN, GitServer.start(plain, root.resolve("plain-clients")));
       servers.put(Side.OURS, GitServer.start(ours, root.resolve("ours-clients")));
@@ -198,11 +177,6 @@ final class GitWork {
     say("%s: refs that are seen: %s", project, seen);
   }
 
-  private static String gitVersion() throws IOException {
-    Process process = new ProcessBuilder("git", "--version").start();
-    return new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).trim();
-  }
-
   private List<GitServer.Project> projects() {
     List<GitServer.Project> projects = new ArrayList<>();
     for (GitContents.Kind kind : parts.stream().map(Part::kind).distinct().toList()) {
@@ -231,11 +205,11 @@ final class GitWork {
   }
 
   private int warmUpRounds() {
-    return args.contains("--quick") ? 3 : 8;
+    return run.isQuick() ? 3 : 8;
   }
 
   private boolean isWanted(Part part, GitOperation operation) {
-    return (operation.title() + ", " + part.title()).contains(value("--only").orElse(""));
+    return run.isWanted(operation.title() + ", " + part.title());
   }
 
   private static boolean has(Side side, Line line) {
@@ -289,7 +263,7 @@ final class GitWork {
     for (Side side : Side.values()) {
       Figures figures = results.get(new Line(part, operation, large, side));
       if (figures != null) {
-        said.append(" %s %s ms".formatted(side.title, RefsWork.decimals(figures.median())));
+        said.append(" %s %s ms".formatted(side.title, decimals(figures.median())));
       }
     }
     say("%s, %s, %s:%s", operation.title(), large ? "large" : "small", part.title(), said);
@@ -383,8 +357,8 @@ final class GitWork {
         line.large ? "large" : "small",
         figures.millis.size(),
         figures.refused,
-        RefsWork.decimals(figures.median()),
-        RefsWork.decimals(Figures.percentile(figures.millis, 95)),
+        decimals(figures.median()),
+        decimals(Figures.percentile(figures.millis, 95)),
         daemon && !line.part.ssh ? median(figures.serverMillis) : "",
         daemon ? median(figures.cpuMillis) : "",
         daemon ? median(figures.megabytes) : "",
@@ -393,72 +367,52 @@ final class GitWork {
   }
 
   private static String median(List<Double> figures) {
-    return RefsWork.decimals(Figures.percentile(figures, 50));
+    return decimals(Figures.percentile(figures, 50));
   }
 
   private String times(Line line, Line other) {
-    return RefsWork.decimals(results.get(line).median() / results.get(other).median());
+    return decimals(results.get(line).median() / results.get(other).median());
   }
 
   private void writeJson() throws IOException {
-    Optional<String> file = value("--json");
-    if (file.isEmpty()) {
-      return;
-    }
-    JsonArray all = new JsonArray();
     for (Line line : results.keySet()) {
-      if (line.side != Side.OURS) {
-        continue;
-      }
-      add(all, line, line.of(line.large, Side.PLAIN), "vs plain Gerrit");
-      if (line.large) {
-        add(all, line, line.of(false, Side.OURS), "vs small repository");
-      }
-      if (results.containsKey(line.of(line.large, Side.NATIVE))) {
-        add(all, line, line.of(line.large, Side.NATIVE), "vs native server");
+      if (line.side == Side.OURS) {
+        add(line, line.of(line.large, Side.PLAIN), "vs plain Gerrit");
+        if (line.large) {
+          add(line, line.of(false, Side.OURS), "vs small repository");
+        }
+        if (results.containsKey(line.of(line.large, Side.NATIVE))) {
+          add(line, line.of(line.large, Side.NATIVE), "vs native server");
+        }
       }
     }
-    Files.writeString(
-        Path.of(file.get()),
-        new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().create().toJson(all) + "\n");
-    say("Written: %s", file.get());
+    run.writeJson();
   }
 
-  private void add(JsonArray all, Line line, Line peer, String versus) {
+  private void add(Line line, Line peer, String versus) {
     Figures ours = results.get(line);
     Figures theirs = results.get(peer);
     String where =
         ", %s, %s, %s"
-            .formatted(
-                line.large ? RefsWork.refsName(refs) : "small repository",
-                line.part.title(),
-                versus);
+            .formatted(line.large ? refsName(refs) : "small repository", line.part.title(), versus);
     for (int percent : new int[] {50, 95}) {
-      add(all, line, " p" + percent + where, "ms", ours.millis, theirs.millis, percent);
+      add(line, " p" + percent + where, "ms", ours.millis, theirs.millis, percent);
     }
     if (peer.side != Side.NATIVE) {
       if (!line.part.ssh) {
-        add(all, line, " server" + where, "ms", ours.serverMillis, theirs.serverMillis, 50);
+        add(line, " server" + where, "ms", ours.serverMillis, theirs.serverMillis, 50);
       }
-      add(all, line, " CPU" + where, "ms", ours.cpuMillis, theirs.cpuMillis, 50);
-      add(all, line, " garbage" + where, "MB", ours.megabytes, theirs.megabytes, 50);
+      add(line, " CPU" + where, "ms", ours.cpuMillis, theirs.cpuMillis, 50);
+      add(line, " garbage" + where, "MB", ours.megabytes, theirs.megabytes, 50);
     }
   }
 
-  private static void add(
-      JsonArray all,
-      Line line,
-      String what,
-      String unit,
-      List<Double> ours,
-      List<Double> theirs,
-      int percent) {
-    double a = Figures.percentile(ours, percent);
-    double b = Figures.percentile(theirs, percent);
-    RefsWork.addOne(all, line.operation.title() + what, unit, a, b, b / a);
-  }
-
-  private static void say(String format, Object... args) {
-    System.out.println(String.format(Locale.ROOT, format, args));
+  private void add(
+      Line line, String what, String unit, List<Double> ours, List<Double> theirs, int percent) {
+    run.addLessIsBetter(
+        line.operation.title() + what,
+        unit,
+        Figures.percentile(ours, percent),
+        Figures.percentile(theirs, percent));
   }
 }

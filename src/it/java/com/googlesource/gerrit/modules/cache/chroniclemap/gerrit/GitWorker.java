@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -29,8 +30,8 @@ final class GitWorker {
   private static final String FOR_MASTER = ":refs/for/master";
   private static final String WORK = "refs/heads/work";
 
-  private final GitClient client;
-  private final GitClient author;
+  private final NativeGit client;
+  private final NativeGit author;
   private final AtomicInteger nextOld;
   private final String name;
 
@@ -46,7 +47,7 @@ final class GitWorker {
    * @param author somebody else, who pushes what this one fetches
    * @param nextOld number of the next branch to be deleted
    */
-  GitWorker(String name, GitClient client, GitClient author, AtomicInteger nextOld) {
+  GitWorker(String name, NativeGit client, NativeGit author, AtomicInteger nextOld) {
     this.name = name;
     this.client = client;
     this.author = author;
@@ -58,7 +59,7 @@ final class GitWorker {
     count++;
     return switch (operation) {
       case NEW_CHANGE -> {
-        GitClient.Commit commit = client.commit(BASE);
+        Commit commit = commit(client, BASE);
         changeId = commit.changeId();
         yield push(commit.id() + FOR_MASTER);
       }
@@ -66,17 +67,17 @@ final class GitWorker {
         if (changeId == null) {
           client.time(prepare(GitOperation.NEW_CHANGE));
         }
-        yield push(client.commit(BASE, changeId).id() + FOR_MASTER);
+        yield push(commit(client, BASE, changeId).id() + FOR_MASTER);
       }
       case TEN_CHANGES -> {
-        GitClient.Commit commit = client.commit(BASE);
+        Commit commit = commit(client, BASE);
         for (int i = 1; i < 10; i++) {
-          commit = client.commit(commit.id());
+          commit = commit(client, commit.id());
         }
         yield push(commit.id() + FOR_MASTER);
       }
       case NEW_BRANCH ->
-          push(client.commit(BASE).id() + ":refs/heads/new-%s-%d".formatted(name, count));
+          push(commit(client, BASE).id() + ":refs/heads/new-%s-%d".formatted(name, count));
       case DELETE_BRANCH -> push(":" + GitContents.oldBranch(nextOld.getAndIncrement()));
       case FETCH_CHANGE, FETCH_CHANGE_ALONE -> {
         var unused = pushedByAuthor();
@@ -91,8 +92,8 @@ final class GitWorker {
       case FETCH_ID_V0 ->
           List.of("-c", "protocol.version=0", "fetch", "--quiet", "origin", pushedByAuthor());
       case FETCH_BRANCH -> {
-        author.run("", "fetch", "--quiet", "--no-tags", "origin", "+" + WORK + ":" + WORK);
-        author.time(push(author.commit(WORK).id() + ":" + WORK));
+        author.run("fetch", "--quiet", "--no-tags", "origin", "+" + WORK + ":" + WORK);
+        author.time(push(commit(author, WORK).id() + ":" + WORK));
         yield fetch(WORK);
       }
       case LIST_ALL -> List.of("ls-remote", "--quiet", "origin");
@@ -104,7 +105,7 @@ final class GitWorker {
               "--depth=1",
               "--single-branch",
               "--branch=master",
-              client.url(),
+              client.run("remote", "get-url", "origin"),
               "clone-" + count);
     };
   }
@@ -119,8 +120,53 @@ final class GitWorker {
     Folders.delete(client.folder().resolve("clone-" + count));
   }
 
+  /** A commit for Gerrit. */
+  private record Commit(String id, String changeId) {}
+
+  /** Makes a commit with a file of its own on top of another one. */
+  private static Commit commit(NativeGit git, String parent) throws IOException {
+    return commit(git, parent, "I" + UUID.randomUUID().toString().replace("-", "") + "00000000");
+  }
+
+  /** Makes a commit for a change that there may be already. */
+  private static Commit commit(NativeGit git, String parent, String changeId) throws IOException {
+    String text = UUID.randomUUID().toString();
+    String message = "Add " + text + "\n\nChange-Id: " + changeId + "\n";
+    String id =
+        git.runWith(
+            """
+            reset refs/heads/next
+            from %s
+
+            commit refs/heads/next
+            mark :1
+            committer %s <%s@example.com> now
+            data %d
+            %s
+            M 100644 inline %s.txt
+            data %d
+            %s
+
+            get-mark :1
+            """
+                .formatted(
+                    parent,
+                    git.user(),
+                    git.user(),
+                    message.length(),
+                    message,
+                    text,
+                    text.length(),
+                    text),
+            "fast-import",
+            "--quiet",
+            "--force",
+            "--date-format=now");
+    return new Commit(id, changeId);
+  }
+
   private String pushedByAuthor() throws IOException {
-    String commit = author.commit(BASE).id();
+    String commit = commit(author, BASE).id();
     author.time(push(commit + FOR_MASTER));
     return commit;
   }

@@ -14,26 +14,38 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.google.common.base.Splitter;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.nio.charset.StandardCharsets;
+import java.lang.ProcessBuilder.Redirect;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.eclipse.jgit.annotations.Nullable;
 
 /**
  * Native git as one user of one Gerrit, over HTTP or SSH, in a repository of its own. Its password
  * is that of all users of tests. Nothing of the machine's settings reaches it.
  */
 final class NativeGit {
-  private final GerritSite site;
+  private static final Duration LIMIT = Duration.ofMinutes(10);
+
+  /** Null for one who knows where to push to by itself. */
+  @Nullable private final GerritSite site;
+
   private final String user;
   private final Path folder;
-  private final Path keyFile;
+  private final Path work;
+  private final Path err;
+  private final Map<String, String> environment;
 
   /** What a command printed, both streams together, and its exit status. */
   record Result(int status, String out) {
@@ -44,14 +56,39 @@ final class NativeGit {
 
   /** Makes a repository in a new folder. */
   NativeGit(GerritSite site, String user, KeyPair key, Path folder) throws IOException {
+    this(site, user, folder, Map.of("GIT_SSH_COMMAND", ssh(folder.resolve("ssh/id_rsa"))));
+    SshKeys.write(key, folder.resolve("ssh"));
+  }
+
+  /**
+   * Makes a repository in a new folder.
+   *
+   * @param environment what git needs to know for its remotes
+   */
+  NativeGit(String user, Path folder, Map<String, String> environment) throws IOException {
+    this(null, user, folder, environment);
+  }
+
+  private NativeGit(
+      @Nullable GerritSite site, String user, Path folder, Map<String, String> environment)
+      throws IOException {
     this.site = site;
     this.user = user;
     this.folder = folder;
-    SshKeys.write(key, folder.resolve("ssh"));
-    keyFile = folder.resolve("ssh/id_rsa");
-    run("init", "-q", folder.resolve("work").toString());
+    this.work = Files.createDirectories(folder.resolve("work"));
+    this.err = folder.resolve("err");
+    this.environment = environment;
+    run("init", "-q");
     run("config", "user.name", user);
     run("config", "user.email", user + "@example.com");
+  }
+
+  /** The command that git is to use for SSH with a key. */
+  static String ssh(Path keyFile) {
+    return "ssh -F /dev/null -i "
+        + keyFile
+        + " -o IdentitiesOnly=yes -o BatchMode=yes -o StrictHostKeyChecking=no"
+        + " -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR";
   }
 
   String http(String project) {
@@ -59,12 +96,29 @@ final class NativeGit {
   }
 
   String ssh(String project) {
-    return "ssh://" + user + "@127.0.0.1:" + site.sshPort() + "/" + project;
+    return site.sshUrl(user, project);
+  }
+
+  String user() {
+    return user;
+  }
+
+  Path folder() {
+    return work;
+  }
+
+  Path gitFolder() {
+    return work.resolve(".git");
   }
 
   /** Runs git, and fails if it fails. Returns its output without the last line end. */
   String run(String... args) throws IOException {
-    Result result = tryRun(args);
+    return runWith("", args);
+  }
+
+  /** Runs git on an input, and fails if it fails. Returns its output without the last line end. */
+  String runWith(String input, String... args) throws IOException {
+    Result result = tryRun(input, List.of(args));
     if (!result.isOk()) {
       throw new IOException("git " + String.join(" ", args) + " -> " + result);
     }
@@ -73,94 +127,97 @@ final class NativeGit {
 
   /** Runs git, which may fail. */
   Result tryRun(String... args) throws IOException {
-    Process process = start("", args);
-    String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    return tryRun("", List.of(args));
+  }
+
+  private Result tryRun(String input, List<String> args) throws IOException {
+    Process process = start(command(args).redirectErrorStream(true), input);
+    String out = new String(process.getInputStream().readAllBytes(), UTF_8);
     return new Result(status(process), out);
   }
 
   /** Sends requests of protocol 2 over one connection of SSH, and returns all answers. */
   String uploadPack(String project, String requests) throws IOException {
-    List<String> command = new ArrayList<>(ssh());
+    List<String> command =
+        new ArrayList<>(Splitter.on(' ').splitToList(environment.get("GIT_SSH_COMMAND")));
     command.addAll(List.of("-p", "" + site.sshPort(), "-o", "SendEnv=GIT_PROTOCOL"));
     command.addAll(List.of(user + "@127.0.0.1", "git-upload-pack " + project));
     ProcessBuilder ssh = new ProcessBuilder(command).redirectErrorStream(true);
     ssh.environment().put("GIT_PROTOCOL", "version=2");
-    Process process = ssh.start();
-    try (OutputStream to = process.getOutputStream()) {
-      to.write(requests.getBytes(StandardCharsets.UTF_8));
-    }
-    String answers =
-        new String(process.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
+    Process process = start(ssh, requests);
+    String answers = new String(process.getInputStream().readAllBytes(), ISO_8859_1);
     var unused = status(process);
     return answers;
   }
 
-  private List<String> ssh() {
-    List<String> command = new ArrayList<>(List.of("ssh", "-F", "/dev/null", "-i", "" + keyFile));
-    for (String option :
-        List.of(
-            "IdentitiesOnly=yes",
-            "StrictHostKeyChecking=no",
-            "UserKnownHostsFile=/dev/null",
-            "LogLevel=ERROR")) {
-      command.addAll(List.of("-o", option));
+  /** Runs git without a look at what it prints. Returns how long it took, from start to end. */
+  Duration time(List<String> args) throws IOException {
+    ProcessBuilder command =
+        command(args).redirectOutput(Redirect.DISCARD).redirectError(err.toFile());
+    Deadline clock = Deadline.in(LIMIT);
+    int status = status(start(command, ""));
+    Duration elapsed = clock.elapsed();
+    if (status != 0) {
+      throw new IOException("git " + String.join(" ", args) + " -> " + status + " " + messages());
     }
-    return command;
+    return elapsed;
+  }
+
+  /** What git has told its user when it was timed last. */
+  String messages() throws IOException {
+    return Files.readString(err);
   }
 
   /** Returns a pack with the objects of a commit that another commit lacks. */
   byte[] pack(String commit, String without) throws IOException {
+    List<String> args = List.of("pack-objects", "-q", "--revs", "--stdout");
     Process process =
-        start(commit + "\n^" + without + "\n", "pack-objects", "-q", "--revs", "--stdout");
+        start(command(args).redirectErrorStream(true), commit + "\n^" + without + "\n");
     byte[] pack = process.getInputStream().readAllBytes();
     if (status(process) != 0) {
-      throw new IOException("git pack-objects: " + new String(pack, StandardCharsets.UTF_8));
+      throw new IOException("git pack-objects: " + new String(pack, UTF_8));
     }
     return pack;
   }
 
-  private static int status(Process process) throws IOException {
-    try {
-      return process.waitFor();
-    } catch (InterruptedException e) {
-      throw new IOException(e);
-    }
-  }
-
-  Path gitFolder() {
-    return folder.resolve("work/.git");
-  }
-
-  private Process start(String input, String... args) throws IOException {
+  private ProcessBuilder command(List<String> args) {
     List<String> command = new ArrayList<>(List.of("git"));
-    command.addAll(List.of(args));
-    Path work = folder.resolve("work");
-    ProcessBuilder git =
-        new ProcessBuilder(command)
-            .directory((Files.isDirectory(work) ? work : folder).toFile())
-            .redirectErrorStream(true);
+    command.addAll(args);
+    ProcessBuilder git = new ProcessBuilder(command).directory(work.toFile());
     String path = git.environment().get("PATH");
     git.environment().clear();
     git.environment()
         .putAll(
             Map.of(
-                "PATH",
-                path,
-                "HOME",
-                folder.toString(),
-                "LC_ALL",
-                "C",
-                "GIT_CONFIG_NOSYSTEM",
-                "1",
-                "GIT_TERMINAL_PROMPT",
-                "0",
-                "GIT_SSH_COMMAND",
-                String.join(" ", ssh())));
-    Process process = git.start();
+                "PATH", path,
+                "HOME", folder.toString(),
+                "LC_ALL", "C",
+                "GIT_CONFIG_NOSYSTEM", "1",
+                "GIT_TERMINAL_PROMPT", "0"));
+    git.environment().putAll(environment);
+    return git;
+  }
+
+  private static Process start(ProcessBuilder command, String input) throws IOException {
+    Process process = command.start();
     try (OutputStream to = process.getOutputStream()) {
-      to.write(input.getBytes(StandardCharsets.UTF_8));
+      to.write(input.getBytes(UTF_8));
     }
     return process;
+  }
+
+  private static int status(Process process) throws IOException {
+    try {
+      if (!process.waitFor(LIMIT.toSeconds(), TimeUnit.SECONDS)) {
+        throw new IOException("git has not ended in " + LIMIT.toMinutes() + " minutes");
+      }
+      return process.exitValue();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException(e);
+    } finally {
+      process.destroyForcibly();
+    }
   }
 
   /** Makes a commit with a Change-Id on top of others, and returns its id. */

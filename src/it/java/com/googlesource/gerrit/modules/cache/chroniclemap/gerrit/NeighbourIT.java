@@ -68,7 +68,7 @@ class NeighbourIT extends RefsFixture {
       assertThat(user.tryPush(user.fetch("refs/heads/master"), "refs/heads/vetoed/2").toString())
           .contains(Neighbour.MESSAGE);
     }
-    assertThat(branches(project)).contains("refs/heads/welcome/1");
+    assertThat(gerrit.branches(project)).contains("refs/heads/welcome/1");
     assertThat(String.join(" ", refsOfGit(project))).doesNotContain("vetoed");
     deleteBranch(project, "welcome/1");
     assertThat(gerrit.ssh().run("gerrit gc --show-progress " + project)).contains("done");

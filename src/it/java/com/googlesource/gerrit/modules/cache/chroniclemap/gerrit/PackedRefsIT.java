@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 import static com.google.common.truth.Truth.assertThat;
 
 import com.google.gson.JsonObject;
-import com.google.gson.JsonParser;
 import java.io.IOException;
 import java.security.KeyPair;
 import org.junit.jupiter.api.Test;
@@ -31,11 +30,7 @@ class PackedRefsIT extends PackedRefsScenario {
   }
 
   private JsonObject figures(String project) throws IOException {
-    return JsonParser.parseString(gerrit.ssh().run("cache-chroniclemap refs --json " + project))
-        .getAsJsonObject()
-        .getAsJsonArray("projects")
-        .get(0)
-        .getAsJsonObject();
+    return gerrit.ssh().json("refs " + project).getAsJsonArray("projects").get(0).getAsJsonObject();
   }
 
   @Test
@@ -55,7 +50,7 @@ class PackedRefsIT extends PackedRefsScenario {
     assertThat(seen.get("last_parse").getAsLong()).isGreaterThan(0);
     // No list left unread.
     long lookups = seen.get("lookups").getAsLong();
-    assertThat(branches("seen")).contains("refs/heads/b3");
+    assertThat(gerrit.branches("seen")).contains("refs/heads/b3");
     assertThat(figures("seen").get("lookups").getAsLong()).isGreaterThan(lookups);
 
     restart();

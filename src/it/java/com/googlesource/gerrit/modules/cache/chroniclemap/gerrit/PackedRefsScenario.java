@@ -29,7 +29,7 @@ abstract class PackedRefsScenario extends RefsFixture {
       createBranch("branches", "b" + i);
     }
     git("branches", "pack-refs", "--all");
-    assertThat(branches("branches"))
+    assertThat(gerrit.branches("branches"))
         .containsExactly(
             "HEAD",
             "refs/heads/b0",
@@ -40,14 +40,14 @@ abstract class PackedRefsScenario extends RefsFixture {
             "refs/heads/master",
             "refs/meta/config");
     deleteBranch("branches", "b2");
-    assertThat(branches("branches")).doesNotContain("refs/heads/b2");
+    assertThat(gerrit.branches("branches")).doesNotContain("refs/heads/b2");
     createBranch("branches", "b2");
-    assertThat(branches("branches")).contains("refs/heads/b2");
+    assertThat(gerrit.branches("branches")).contains("refs/heads/b2");
     git("branches", "update-ref", "refs/heads/native", "refs/heads/master");
-    assertThat(branches("branches")).contains("refs/heads/native");
+    assertThat(gerrit.branches("branches")).contains("refs/heads/native");
     git("branches", "pack-refs", "--all");
     git("branches", "update-ref", "-d", "refs/heads/b0");
-    assertThat(branches("branches")).doesNotContain("refs/heads/b0");
+    assertThat(gerrit.branches("branches")).doesNotContain("refs/heads/b0");
     assertSameRefs("branches");
   }
 
@@ -149,7 +149,7 @@ abstract class PackedRefsScenario extends RefsFixture {
     assertThat(Files.isDirectory(folder("table").resolve("reftable"))).isTrue();
     assertThat(refsOfGerrit("table")).isEqualTo(before);
     createBranch("table", "b");
-    assertThat(branches("table")).containsAtLeast("refs/heads/a", "refs/heads/b");
+    assertThat(gerrit.branches("table")).containsAtLeast("refs/heads/a", "refs/heads/b");
     Set<String> with = refsOfGerrit("table");
     gerrit.ssh().run("gerrit convert-ref-storage --project table --format refdir --backup false");
     assertThat(refsOfGerrit("table")).isEqualTo(with);
@@ -165,11 +165,11 @@ abstract class PackedRefsScenario extends RefsFixture {
       createBranch("again", "b" + i);
     }
     git("again", "pack-refs", "--all");
-    Set<String> before = branches("again");
+    Set<String> before = gerrit.branches("again");
     assertThat(before).hasSize(23);
     awaitMetric("parses", parses -> parses > 0);
     restart();
-    assertThat(branches("again")).isEqualTo(before);
+    assertThat(gerrit.branches("again")).isEqualTo(before);
     assertSameRefs("again");
     awaitMetric("loads", loads -> loads > 0);
     awaitMetric("lookups", lookups -> lookups > 0);
@@ -196,7 +196,7 @@ abstract class PackedRefsScenario extends RefsFixture {
     restart();
     git("off", "pack-refs", "--all");
     createBranch("off", "a");
-    assertThat(branches("off")).contains("refs/heads/a");
+    assertThat(gerrit.branches("off")).contains("refs/heads/a");
     assertSameRefs("off");
     assertThat(projectsShown()).doesNotContain("off");
   }

@@ -15,18 +15,13 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
 import static com.google.common.truth.Truth.assertThat;
-import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
-import com.google.gson.JsonParser;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -72,17 +67,11 @@ abstract class RefsFixture {
   }
 
   Path folder(String project) {
-    return site.path().resolve("git").resolve(project + ".git");
+    return site.repository(project);
   }
 
-  /** Runs git in a project's folder, as an administrator's script does. */
-  String git(String project, String... args) throws Exception {
-    List<String> command = new ArrayList<>(List.of("git", "--git-dir=" + folder(project)));
-    command.addAll(List.of(args));
-    Process process = site.clean(new ProcessBuilder(command)).redirectErrorStream(true).start();
-    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    assertWithMessage("%s: %s", command, output).that(process.waitFor()).isEqualTo(0);
-    return output;
+  String git(String project, String... args) throws IOException {
+    return site.git(project, args);
   }
 
   /** What native git says. */
@@ -113,20 +102,8 @@ abstract class RefsFixture {
   /** Projects that the command shows. */
   Set<String> projectsShown() throws IOException {
     Set<String> names = new TreeSet<>();
-    for (JsonElement project :
-        JsonParser.parseString(gerrit.ssh().run("cache-chroniclemap refs --json"))
-            .getAsJsonObject()
-            .getAsJsonArray("projects")) {
+    for (JsonElement project : gerrit.ssh().json("refs").getAsJsonArray("projects")) {
       names.add(project.getAsJsonObject().get("name").getAsString());
-    }
-    return names;
-  }
-
-  Set<String> branches(String project) throws IOException {
-    Set<String> names = new TreeSet<>();
-    for (JsonElement branch :
-        gerrit.rest().get("/projects/" + project + "/branches/").json().getAsJsonArray()) {
-      names.add(branch.getAsJsonObject().get("ref").getAsString());
     }
     return names;
   }

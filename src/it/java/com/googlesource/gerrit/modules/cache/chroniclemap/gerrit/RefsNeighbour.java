@@ -33,18 +33,18 @@ final class RefsNeighbour implements AutoCloseable {
   private final Future<Void> work;
   private volatile boolean ended;
 
-  RefsNeighbour(GerritSite site, RefsProject project) {
+  RefsNeighbour(RefsProject project) {
     Callable<Void> loop =
         () -> {
           while (!ended) {
             try {
-              var unused = project.git(site, "pack-refs", "--all");
+              var unused = project.git("pack-refs", "--all");
               packs.incrementAndGet();
             } catch (IOException e) {
               // Gerrit holds a lock.
               refusals.incrementAndGet();
             }
-            var unused = project.git(site, "for-each-ref", "--format=%(refname)");
+            var unused = project.git("for-each-ref", "--format=%(refname)");
           }
           return null;
         };

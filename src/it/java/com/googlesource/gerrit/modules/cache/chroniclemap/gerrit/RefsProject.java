@@ -17,14 +17,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsObjects;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -42,7 +37,7 @@ final class RefsProject {
   private static final int OLD_BRANCHES = 6000;
 
   private final String name;
-  private final Path folder;
+  private final GerritSite site;
   private final AtomicInteger nextOld = new AtomicInteger();
 
   /** Refs that there must be. */
@@ -54,9 +49,9 @@ final class RefsProject {
   /** By branch, a commit that its tip must hold. */
   private final Map<String, Set<String>> merged = new ConcurrentHashMap<>();
 
-  RefsProject(String name, Path folder) {
+  RefsProject(String name, GerritSite site) {
     this.name = name;
-    this.folder = folder;
+    this.site = site;
   }
 
   /** Fills the folder of a new project, for which no daemon runs. */
@@ -66,6 +61,7 @@ final class RefsProject {
       names.add(old(i));
     }
     String[] sorted = names.toArray(String[]::new);
+    Path folder = site.repository(name);
     try (FileRepository repository = new FileRepository(folder.toFile())) {
       RefsObjects objects = RefsObjects.insert(repository, sorted.length);
       objects.writePackedRefs(
@@ -81,8 +77,9 @@ final class RefsProject {
     return name;
   }
 
-  Path folder() {
-    return folder;
+  /** Runs native git in its folder. Returns its output. */
+  String git(String... args) throws IOException {
+    return site.git(name, args);
   }
 
   /** Whether there is one left for {@link #takeOldBranch}. */
@@ -118,10 +115,10 @@ final class RefsProject {
    *
    * @return what was looked for, in words
    */
-  String check(GerritSite site) throws IOException {
-    var unused = git(site, "fsck", "--no-progress", "--no-dangling");
+  String check() throws IOException {
+    var unused = site.git(name, "fsck", "--no-progress", "--no-dangling");
     Set<String> refs = new HashSet<>();
-    git(site, "for-each-ref", "--format=%(refname)").lines().forEach(refs::add);
+    site.git(name, "for-each-ref", "--format=%(refname)").lines().forEach(refs::add);
     Set<String> missing = new TreeSet<>(made);
     missing.removeAll(refs);
     Set<String> back = new TreeSet<>(deleted);
@@ -130,41 +127,16 @@ final class RefsProject {
     Set<String> lost = new TreeSet<>();
     for (Map.Entry<String, Set<String>> branch : new TreeMap<>(merged).entrySet()) {
       Set<String> history = new HashSet<>();
-      git(site, "rev-list", branch.getKey()).lines().forEach(history::add);
+      site.git(name, "rev-list", branch.getKey()).lines().forEach(history::add);
       commits += branch.getValue().size();
       branch.getValue().stream().filter(commit -> !history.contains(commit)).forEach(lost::add);
     }
     if (!missing.isEmpty() || !back.isEmpty() || !lost.isEmpty()) {
       throw new IOException(
           "%s: acknowledged, but not there: refs %s, commits %s; deleted, but there: %s"
-              .formatted(folder, missing, lost, back));
+              .formatted(name, missing, lost, back));
     }
     return "%d new refs, %d deleted ones, %d submitted commits"
         .formatted(made.size(), deleted.size(), commits);
-  }
-
-  /** Runs git in the project's folder; answers with its output. */
-  String git(GerritSite site, String... args) throws IOException {
-    List<String> command = new ArrayList<>(List.of("git", "--git-dir=" + folder));
-    Collections.addAll(command, args);
-    Process process =
-        site.clean(new ProcessBuilder(command))
-            .redirectError(site.outputs().resolve("git.err").toFile())
-            .start();
-    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    try {
-      if (process.waitFor() != 0) {
-        throw new IOException(
-            command
-                + ": status="
-                + process.exitValue()
-                + " "
-                + Files.readString(site.outputs().resolve("git.err")));
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IOException(e);
-    }
-    return output;
   }
 }

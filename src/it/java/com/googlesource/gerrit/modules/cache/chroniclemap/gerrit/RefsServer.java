@@ -14,13 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
-import com.google.common.base.Splitter;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,17 +27,11 @@ final class RefsServer implements AutoCloseable {
   /** Above the numbers of the changes that the large project has. */
   static final int FIRST_CHANGE = 10_000_000;
 
-  private static final double TICKS_PER_SECOND = 100;
   private static final String HEAP = "3g";
 
-  private final GerritSite site;
   private final Map<String, RefsProject> projects = new HashMap<>();
   private final Map<String, List<RefsUser>> users = new HashMap<>();
   private GerritDaemon daemon;
-
-  private RefsServer(GerritSite site) {
-    this.site = site;
-  }
 
   /**
    * Prepares and starts it.
@@ -52,14 +42,13 @@ final class RefsServer implements AutoCloseable {
    */
   static RefsServer start(GerritSite site, Map<String, Integer> refs, int userCount)
       throws IOException {
-    RefsServer server = new RefsServer(site);
+    RefsServer server = new RefsServer();
     site.edit(config -> config.setString("container", null, "heapLimit", HEAP));
     server.daemon = GerritDaemon.start(site);
     Gerrit gerrit = new Gerrit(site);
     for (String name : refs.keySet()) {
       gerrit.createProject(name);
-      server.projects.put(
-          name, new RefsProject(name, site.path().resolve("git").resolve(name + ".git")));
+      server.projects.put(name, new RefsProject(name, site));
     }
     List<Integer> accounts = new ArrayList<>();
     for (int i = 0; i < userCount; i++) {
@@ -81,10 +70,6 @@ final class RefsServer implements AutoCloseable {
     return server;
   }
 
-  GerritSite site() {
-    return site;
-  }
-
   RefsProject project(String name) {
     return projects.get(name);
   }
@@ -97,18 +82,10 @@ final class RefsServer implements AutoCloseable {
     for (RefsUser user : users.get(project).subList(0, count)) {
       tasks.add(() -> askUntil(user, request, clock, time));
     }
-    double cpuBefore = cpuSeconds();
-    List<Double> millis = new ArrayList<>();
-    int refused = 0;
-    String lastRefusal = "";
-    for (RequestFigures one : AtOnce.run(tasks)) {
-      millis.addAll(one.millis());
-      refused += one.refused();
-      lastRefusal = lastRefusal.isEmpty() ? one.lastRefusal() : lastRefusal;
-    }
+    Duration cpuBefore = daemon.cpu();
+    List<RequestFigures> figures = AtOnce.run(tasks);
     double seconds = clock.elapsed().toNanos() / 1e9;
-    Collections.sort(millis);
-    return new RequestFigures(millis, refused, seconds, cpuSeconds() - cpuBefore, lastRefusal);
+    return RequestFigures.of(figures, seconds, daemon.cpu().minus(cpuBefore).toNanos() / 1e9);
   }
 
   /** Once in any case. */
@@ -131,13 +108,6 @@ final class RefsServer implements AutoCloseable {
       }
     }
     return new RequestFigures(millis, refused, 0, 0, lastRefusal);
-  }
-
-  private double cpuSeconds() throws IOException {
-    String stat = Files.readString(Path.of("/proc/" + daemon.pid() + "/stat"));
-    List<String> fields = Splitter.on(' ').splitToList(stat.substring(stat.lastIndexOf(')') + 2));
-    // User and system time, the 14th and 15th field of the whole line.
-    return (Long.parseLong(fields.get(11)) + Long.parseLong(fields.get(12))) / TICKS_PER_SECOND;
   }
 
   @Override

@@ -14,13 +14,13 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
-import com.google.common.base.Splitter;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.BenchRun.counted;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.BenchRun.decimals;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.BenchRun.refsName;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.BenchRun.say;
+
 import com.google.common.collect.ImmutableMap;
-import com.google.gson.GsonBuilder;
-import com.google.gson.JsonArray;
-import com.google.gson.JsonObject;
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -30,7 +30,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 
 /**
  * {@code bin/bench gerrit-refs}: what requests that change refs cost in a real Gerrit, plain and
@@ -61,39 +60,26 @@ final class RefsWork {
   /** A line of the results. */
   private record Line(RefsRequest request, int users, String project, Kind kind) {}
 
-  private final List<String> args;
+  private final BenchRun run;
   private final int refs;
-  private final List<Integer> users = new ArrayList<>();
+  private final List<Integer> users;
   private final Duration time;
   private final Map<Line, RequestFigures> results = new LinkedHashMap<>();
   private final Map<Kind, RefsServer> servers = new LinkedHashMap<>();
 
-  private RefsWork(List<String> args) {
-    this.args = args;
-    refs = value("--refs").map(Integer::parseInt).orElse(DEFAULT_REFS);
-    for (String count : Splitter.on(',').split(value("--users").orElse("1,8"))) {
-      users.add(Integer.parseInt(count));
-    }
-    int seconds = args.contains("--quick") ? 2 : 10;
-    time = Duration.ofSeconds(value("--seconds").map(Integer::parseInt).orElse(seconds));
-  }
-
-  private Optional<String> value(String option) {
-    int found = args.indexOf(option);
-    return found < 0 ? Optional.empty() : Optional.of(args.get(found + 1));
+  private RefsWork(BenchRun run) {
+    this.run = run;
+    refs = run.number("--refs", DEFAULT_REFS);
+    users = run.numbers("--users", "1,8");
+    time = Duration.ofSeconds(run.number("--seconds", run.isQuick() ? 2 : 10));
   }
 
   public static void main(String[] args) throws Exception {
-    new RefsWork(List.of(args)).run();
+    new RefsWork(new BenchRun(args)).run();
   }
 
   private void run() throws Exception {
-    say("Command   %s", System.getProperty("bench.command"));
-    var system = ManagementFactory.getOperatingSystemMXBean();
-    say("Gerrit    %s, %d and %d packed refs", GerritWar.version(), refs, SMALL_REFS);
-    say(
-        "Machine   %d processors, load %.2f before the run",
-        system.getAvailableProcessors(), system.getSystemLoadAverage());
+    run.printHead("%d and %d packed refs".formatted(refs, SMALL_REFS));
     Path root = Files.createTempDirectory("cache-chroniclemap-refs-");
     try {
       GerritSite plain = GerritSite.init(root.resolve("plain"));
@@ -167,10 +153,10 @@ final class RefsWork {
 
   private RequestFigures measure(RefsServer server, String project, RefsRequest request, int count)
       throws IOException {
-    if (!args.contains("--neighbour") || project.equals(SMALL)) {
+    if (!run.has("--neighbour") || project.equals(SMALL)) {
       return server.measure(project, request, count, time);
     }
-    RefsNeighbour neighbour = new RefsNeighbour(server.site(), server.project(project));
+    RefsNeighbour neighbour = new RefsNeighbour(server.project(project));
     try (neighbour) {
       return server.measure(project, request, count, time);
     } finally {
@@ -191,8 +177,8 @@ final class RefsWork {
     say("");
     for (int count : users) {
       say(
-          "%d %s, %s for each kind; milliseconds a request",
-          count, count == 1 ? "user" : "users", time.toSeconds() + " s");
+          "%s, %d s for each kind; milliseconds a request",
+          counted(count, "user"), time.toSeconds());
       System.out.printf(
           Locale.ROOT,
           ROW,
@@ -249,87 +235,39 @@ final class RefsWork {
       for (String project : List.of(LARGE, SMALL)) {
         say(
             "git fsck is content, and all that was acknowledged is there, %s, %s project: %s",
-            server.getKey().title,
-            project,
-            server.getValue().project(project).check(server.getValue().site()));
+            server.getKey().title, project, server.getValue().project(project).check());
       }
     }
   }
 
   private void writeJson() throws IOException {
-    Optional<String> file = value("--json");
-    if (file.isEmpty()) {
-      return;
-    }
-    JsonArray all = new JsonArray();
-    for (Line line : results.keySet()) {
-      if (line.kind != Kind.OURS) {
-        continue;
-      }
-      RequestFigures ours = results.get(line);
-      String where =
-          ", %s, %d %s"
-              .formatted(
-                  line.project.equals(LARGE) ? refsName(refs) : "small repository",
-                  line.users,
-                  line.users == 1 ? "user" : "users");
-      RequestFigures plain =
-          results.get(new Line(line.request, line.users, line.project, Kind.PLAIN));
-      add(all, line.request.title(), where + ", vs plain Gerrit", ours, plain);
-      if (line.project.equals(LARGE)) {
-        RequestFigures small = results.get(new Line(line.request, line.users, SMALL, Kind.OURS));
-        add(all, line.request.title(), where + ", vs small repository", ours, small);
-      }
-    }
-    Files.writeString(
-        Path.of(file.get()),
-        new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().create().toJson(all) + "\n");
-    say("Written: %s", file.get());
+    results.forEach(
+        (line, ours) -> {
+          if (line.kind == Kind.OURS) {
+            String where = line.project.equals(LARGE) ? refsName(refs) : "small repository";
+            where = ", %s, %s".formatted(where, counted(line.users, "user"));
+            RefsRequest request = line.request;
+            Line plain = new Line(request, line.users, line.project, Kind.PLAIN);
+            add(request.title(), where + ", vs plain Gerrit", ours, results.get(plain));
+            if (line.project.equals(LARGE)) {
+              Line small = new Line(request, line.users, SMALL, Kind.OURS);
+              add(request.title(), where + ", vs small repository", ours, results.get(small));
+            }
+          }
+        });
+    run.writeJson();
   }
 
-  static String refsName(int refs) {
-    return refs % 1000 == 0 ? refs / 1000 + "k refs" : refs + " refs";
-  }
-
-  private static void add(
-      JsonArray all, String title, String where, RequestFigures ours, RequestFigures theirs) {
-    double a = ours.perSecond();
-    double b = theirs.perSecond();
-    addOne(all, title + " per second" + where, "requests/s", a, b, a / b);
+  private void add(String title, String where, RequestFigures ours, RequestFigures theirs) {
+    run.addMoreIsBetter(
+        title + " per second" + where, "requests/s", ours.perSecond(), theirs.perSecond());
     for (int percent : new int[] {50, 95}) {
-      a = ours.percentile(percent);
-      b = theirs.percentile(percent);
-      addOne(all, title + " p" + percent + where, "ms", a, b, b / a);
+      run.addLessIsBetter(
+          title + " p" + percent + where,
+          "ms",
+          ours.percentile(percent),
+          theirs.percentile(percent));
     }
-    a = ours.cpuMillis();
-    b = theirs.cpuMillis();
-    addOne(all, title + " CPU" + where, "ms", a, b, b / a);
-  }
-
-  static void addOne(
-      JsonArray all, String name, String unit, double ours, double peer, double ratio) {
-    // Nothing was done: there is no such figure.
-    if (!Double.isFinite(ours) || !Double.isFinite(peer) || !Double.isFinite(ratio)) {
-      return;
-    }
-    JsonObject figure = new JsonObject();
-    figure.addProperty("name", name);
-    figure.addProperty("unit", unit);
-    figure.addProperty("ours", rounded(ours));
-    figure.addProperty("peer", rounded(peer));
-    figure.addProperty("ratio", rounded(ratio));
-    all.add(figure);
-  }
-
-  private static double rounded(double figure) {
-    return Math.rint(figure * 1000) / 1000;
-  }
-
-  static String decimals(double number) {
-    return String.format(Locale.ROOT, number >= 100 ? "%.0f" : "%.2f", number);
-  }
-
-  private static void say(String format, Object... args) {
-    System.out.println(String.format(Locale.ROOT, format, args));
+    run.addLessIsBetter(title + " CPU" + where, "ms", ours.cpuMillis(), theirs.cpuMillis());
   }
 }

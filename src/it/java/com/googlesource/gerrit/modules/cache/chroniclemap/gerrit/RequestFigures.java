@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 
 /**
@@ -27,6 +29,28 @@ import java.util.List;
  */
 record RequestFigures(
     List<Double> millis, int refused, double seconds, double cpuSeconds, String lastRefusal) {
+  /** Sums up users who asked at the same time. */
+  static RequestFigures of(List<RequestFigures> users, double seconds, double cpuSeconds) {
+    RequestFigures all = new RequestFigures(List.of(), 0, 0, 0, "");
+    for (RequestFigures one : users) {
+      all = all.plus(one);
+    }
+    return new RequestFigures(all.millis, all.refused, seconds, cpuSeconds, all.lastRefusal);
+  }
+
+  /** Sums up what was asked one after the other. */
+  RequestFigures plus(RequestFigures other) {
+    List<Double> both = new ArrayList<>(millis);
+    both.addAll(other.millis);
+    Collections.sort(both);
+    return new RequestFigures(
+        both,
+        refused + other.refused,
+        seconds + other.seconds,
+        cpuSeconds + other.cpuSeconds,
+        lastRefusal.isEmpty() ? other.lastRefusal : lastRefusal);
+  }
+
   double perSecond() {
     return millis.size() / seconds;
   }

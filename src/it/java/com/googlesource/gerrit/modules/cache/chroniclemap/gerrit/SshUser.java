@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -84,6 +86,12 @@ final class SshUser {
           "ssh " + command + " -> " + result.status() + "\n" + result.err() + result.out());
     }
     return result.out();
+  }
+
+  /** Runs a command of this module that answers with JSON, and fails if that one fails. */
+  JsonObject json(String command) throws IOException {
+    return JsonParser.parseString(run("cache-chroniclemap " + command + " --json"))
+        .getAsJsonObject();
   }
 
   private static Result run(ClientSession session, String command, boolean terminal)

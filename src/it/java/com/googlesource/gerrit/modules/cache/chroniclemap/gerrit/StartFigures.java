@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
-import com.google.gson.JsonParser;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.BulkFill;
 import java.io.IOException;
 import java.time.Duration;
@@ -95,10 +94,7 @@ record StartFigures(
     while (true) {
       long slowest = 0;
       boolean open = true;
-      for (JsonElement cache :
-          JsonParser.parseString(gerrit.ssh().run("cache-chroniclemap show --json"))
-              .getAsJsonObject()
-              .getAsJsonArray("caches")) {
+      for (JsonElement cache : gerrit.ssh().json("show").getAsJsonArray("caches")) {
         JsonObject start = cache.getAsJsonObject().getAsJsonObject("last_start");
         open &= !start.get("kind").getAsString().equals("pending");
         slowest = Math.max(slowest, start.get("millis").getAsLong());

@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
+import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.BenchRun.say;
+
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.BulkFill;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Peer;
 import java.io.IOException;
@@ -244,9 +246,5 @@ final class StartTimes {
 
   private static String seconds(Duration time) {
     return String.format(Locale.ROOT, "%.2f", time.toMillis() / 1000.0);
-  }
-
-  private static void say(String format, Object... args) {
-    System.out.println(String.format(Locale.ROOT, format, args));
   }
 }

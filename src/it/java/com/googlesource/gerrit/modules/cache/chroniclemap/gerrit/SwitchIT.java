@@ -21,7 +21,6 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
-import com.google.gson.JsonParser;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -54,9 +53,7 @@ class SwitchIT {
   private Map<String, JsonObject> imported() throws IOException {
     Map<String, JsonObject> result = new HashMap<>();
     // Waits until all that goes on by itself is done.
-    String json = gerrit.ssh().run("cache-chroniclemap import --json");
-    for (JsonElement cache :
-        JsonParser.parseString(json).getAsJsonObject().getAsJsonArray("caches")) {
+    for (JsonElement cache : gerrit.ssh().json("import").getAsJsonArray("caches")) {
       JsonObject one = cache.getAsJsonObject();
       result.put(one.get("name").getAsString(), one);
     }

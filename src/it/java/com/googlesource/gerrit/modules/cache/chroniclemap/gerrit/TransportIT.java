@@ -194,7 +194,7 @@ class TransportIT {
     ids.put("change for a hidden branch", onHidden);
     ids.put("tree", admin.run("rev-parse", master + "^{tree}"));
     ids.put("no object", NO_OBJECT);
-    admin.run("--git-dir=" + folder(site, project), "pack-refs", "--all");
+    site.git(project, "pack-refs", "--all");
     List<String> more = new ArrayList<>(List.of("push", "-q", url));
     for (int i = 0; i < 40; i++) {
       more.add(first + ":refs/heads/more/" + i);
@@ -203,10 +203,6 @@ class TransportIT {
     admin.run(more.toArray(String[]::new));
     // Some loose refs over the packed ones.
     admin.run("push", url, master + ":refs/heads/loose", hidden + ":refs/secret/loose");
-  }
-
-  private static Path folder(GerritSite site, String project) {
-    return site.path().resolve("git").resolve(project + ".git");
   }
 
   private static void allow(Gerrit gerrit, String project, String permission) throws IOException {
@@ -355,7 +351,7 @@ class TransportIT {
   }
 
   private void setInRepository(Server server, String name, String value) throws IOException {
-    git(server, "admin").run("--git-dir=" + folder(server.site(), PROJECT), "config", name, value);
+    server.site().git(PROJECT, "config", name, value);
   }
 
   private static NativeGit.Result fetch(NativeGit git, String url, String protocol, String what)
@@ -497,9 +493,7 @@ class TransportIT {
   }
 
   private JsonObject figures() throws IOException {
-    return JsonParser.parseString(ours.gerrit().ssh().run("cache-chroniclemap refs --json"))
-        .getAsJsonObject()
-        .getAsJsonObject("totals");
+    return ours.gerrit().ssh().json("refs").getAsJsonObject("totals");
   }
 
   private static long difference(JsonObject before, JsonObject after, String name) {
@@ -706,6 +700,10 @@ class TransportIT {
     assertThat(fetch(git, git.http(PUSHED), "2", "refs/heads/lost").isOk()).isFalse();
   }
 
+  /**
+   * Over HTTP, git's client compares each pushed name with each of its refs, so that more than a
+   * few thousand refs keep the client busy and not the server.
+   */
   @Test
   void thousandsOfRefsArePushedAtOnce() throws Exception {
     int count = Integer.getInteger("transport.refs", 2000);

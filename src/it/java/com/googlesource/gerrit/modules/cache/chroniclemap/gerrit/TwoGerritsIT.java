@@ -17,12 +17,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
-import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
-import com.google.gson.JsonParser;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -81,9 +78,7 @@ class TwoGerritsIT {
 
   private record Server(String name, GerritSite site, GerritDaemon daemon, Gerrit gerrit) {
     JsonObject figures() throws IOException {
-      return JsonParser.parseString(gerrit.ssh().run("cache-chroniclemap refs --json"))
-          .getAsJsonObject()
-          .getAsJsonObject("totals");
+      return gerrit.ssh().json("refs").getAsJsonObject("totals");
     }
   }
 
@@ -131,19 +126,10 @@ class TwoGerritsIT {
     }
   }
 
-  private String git(String project, String... args) throws Exception {
-    List<String> command =
-        new ArrayList<>(List.of("git", "--git-dir=" + repositories().resolve(project + ".git")));
-    command.addAll(List.of(args));
-    Process process = first.clean(new ProcessBuilder(command)).redirectErrorStream(true).start();
-    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    assertWithMessage("%s: %s", command, output).that(process.waitFor()).isEqualTo(0);
-    return output;
-  }
-
   private Map<String, String> refsOfGit(String project) throws Exception {
     Map<String, String> refs = new TreeMap<>();
-    git(project, "for-each-ref", "--format=%(objectname) %(refname)")
+    first
+        .git(project, "for-each-ref", "--format=%(objectname) %(refname)")
         .lines()
         .forEach(line -> refs.put(line.substring(41), line.substring(0, 40)));
     return refs;
@@ -156,15 +142,6 @@ class TwoGerritsIT {
       user.refs().forEach((name, id) -> refs.put(name, id.name()));
     }
     return refs;
-  }
-
-  private static Set<String> branches(Server server, String project) throws IOException {
-    Set<String> names = new TreeSet<>();
-    for (JsonElement branch :
-        server.gerrit.rest().get("/projects/" + project + "/branches/").json().getAsJsonArray()) {
-      names.add(branch.getAsJsonObject().get("ref").getAsString());
-    }
-    return names;
   }
 
   private void assertAllAgree(String project) throws Exception {
@@ -194,7 +171,7 @@ class TwoGerritsIT {
       one.gerrit
           .rest()
           .put("/projects/seen/branches/b" + round, "{\"revision\": \"refs/heads/master\"}");
-      assertThat(branches(other, "seen")).contains(branch);
+      assertThat(other.gerrit.branches("seen")).contains(branch);
 
       try (GitUser user = one.gerrit.git("seen")) {
         ObjectId master = user.fetch("refs/heads/master");
@@ -207,7 +184,7 @@ class TwoGerritsIT {
         assertThat(refsOf(other, "seen").values()).contains(change.name());
       }
       if (round % 3 == 1) {
-        git("seen", "pack-refs", "--all");
+        first.git("seen", "pack-refs", "--all");
       } else if (round % 3 == 2) {
         assertThat(other.gerrit.ssh().run("gerrit gc --show-progress seen")).contains("done");
       }
@@ -217,14 +194,14 @@ class TwoGerritsIT {
           .gerrit
           .rest()
           .post("/projects/seen/branches:delete", "{\"branches\": [\"b" + round + "\"]}");
-      assertThat(branches(one, "seen")).doesNotContain(branch);
+      assertThat(one.gerrit.branches("seen")).doesNotContain(branch);
       assertAllAgree("seen");
 
-      git("seen", "update-ref", "refs/heads/native" + round, "refs/heads/master");
-      assertThat(branches(one, "seen")).contains("refs/heads/native" + round);
-      assertThat(branches(other, "seen")).contains("refs/heads/native" + round);
+      first.git("seen", "update-ref", "refs/heads/native" + round, "refs/heads/master");
+      assertThat(one.gerrit.branches("seen")).contains("refs/heads/native" + round);
+      assertThat(other.gerrit.branches("seen")).contains("refs/heads/native" + round);
     }
-    git("seen", "fsck", "--no-progress");
+    first.git("seen", "fsck", "--no-progress");
     nothingFailed();
   }
 
@@ -232,10 +209,10 @@ class TwoGerritsIT {
   void bothArePushedToWhileGitPacks() throws Exception {
     createProject("busy");
     Map<String, String> stable = new HashMap<>();
-    String master = git("busy", "rev-parse", "refs/heads/master").trim();
+    String master = first.git("busy", "rev-parse", "refs/heads/master").trim();
     for (int i = 0; i < STABLE_REFS; i++) {
       String name = "refs/heads/stable/" + i;
-      git("busy", "update-ref", name, master);
+      first.git("busy", "update-ref", name, master);
       stable.put(name, master);
     }
 
@@ -248,7 +225,7 @@ class TwoGerritsIT {
           executor.submit(
               () -> {
                 while (!done.get()) {
-                  git("busy", "pack-refs", "--all");
+                  first.git("busy", "pack-refs", "--all");
                   packs.incrementAndGet();
                 }
                 return null;
@@ -278,12 +255,12 @@ class TwoGerritsIT {
         "two Gerrits: %d and %d steps, %d runs of git pack-refs, refused for locks: %s%n",
         pushers.get(0).steps, pushers.get(1).steps, packs.get(), refusals);
     assertAllAgree("busy");
-    git("busy", "pack-refs", "--all");
+    first.git("busy", "pack-refs", "--all");
     assertAllAgree("busy");
     for (Pusher pusher : pushers) {
       pusher.assertSeen(refsOfGit("busy"));
     }
-    git("busy", "fsck", "--no-progress");
+    first.git("busy", "fsck", "--no-progress");
     nothingFailed();
   }
 

@@ -26,18 +26,14 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
-import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
-import org.eclipse.jgit.revwalk.RevWalk;
-import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
  * A process that {@link RefKillsIT} kills: threads move sets of refs from one generation to the
@@ -238,7 +234,9 @@ final class RefKillsMain {
   /** Changes a set as its kind is changed; returns whether it was told that all of it happened. */
   boolean change(RefSet set, Map<String, ObjectId> before, Map<String, ObjectId> after)
       throws IOException {
-    return set.kind() == Kind.SINGLE ? update(set, before, after) : batch(before, after);
+    return set.kind() == Kind.SINGLE
+        ? update(set, before, after)
+        : TestRefs.batch(repository, refs, TestRefs.commands(before, after));
   }
 
   private boolean update(RefSet set, Map<String, ObjectId> before, Map<String, ObjectId> after)
@@ -255,27 +253,6 @@ final class RefKillsMain {
       case NEW, FORCED, FAST_FORWARD -> true;
       default -> false;
     };
-  }
-
-  private boolean batch(Map<String, ObjectId> before, Map<String, ObjectId> after)
-      throws IOException {
-    BatchRefUpdate batch = refs.newBatchUpdate();
-    batch.setAtomic(true);
-    batch.setAllowNonFastForwards(true);
-    TreeSet<String> names = new TreeSet<>(before.keySet());
-    names.addAll(after.keySet());
-    for (String name : names) {
-      batch.addCommand(
-          new ReceiveCommand(
-              before.getOrDefault(name, ObjectId.zeroId()),
-              after.getOrDefault(name, ObjectId.zeroId()),
-              name));
-    }
-    try (RevWalk walk = new RevWalk(repository)) {
-      batch.execute(walk, NullProgressMonitor.INSTANCE);
-    }
-    return batch.getCommands().stream()
-        .allMatch(command -> command.getResult() == ReceiveCommand.Result.OK);
   }
 
   private static void say(String what) {

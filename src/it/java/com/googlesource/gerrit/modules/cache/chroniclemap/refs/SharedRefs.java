@@ -31,13 +31,10 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
-import org.eclipse.jgit.lib.BatchRefUpdate;
-import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
-import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
@@ -492,30 +489,21 @@ final class SharedRefs {
     private boolean isBatchDone(
         RefDatabase by, Map<String, ObjectId> wanted, Map<String, ObjectId> before)
         throws IOException {
-      BatchRefUpdate batch = batchOf(by, wanted, before);
-      if (!jgitMayDelete && batch.getCommands().size() == 1) {
-        // JGit does it as if it were no batch.
-        batch = batchOf(refs.current(), wanted, before);
-      }
-      try (RevWalk walk = new RevWalk(repository.repository())) {
-        batch.execute(walk, NullProgressMonitor.INSTANCE);
-      }
-      return batch.getCommands().stream()
-          .allMatch(command -> command.getResult() == ReceiveCommand.Result.OK);
+      ReceiveCommand[] commands =
+          wanted.entrySet().stream()
+              .filter(change -> !change.getValue().equals(old(before, change.getKey())))
+              .map(
+                  change ->
+                      new ReceiveCommand(
+                          old(before, change.getKey()), change.getValue(), change.getKey()))
+              .toArray(ReceiveCommand[]::new);
+      // JGit does a batch of one as if it were no batch.
+      RefDatabase database = !jgitMayDelete && commands.length == 1 ? refs.current() : by;
+      return TestRefs.batch(repository.repository(), database, commands);
     }
 
-    private BatchRefUpdate batchOf(
-        RefDatabase by, Map<String, ObjectId> wanted, Map<String, ObjectId> before) {
-      BatchRefUpdate batch = by.newBatchUpdate();
-      batch.setAtomic(true);
-      batch.setAllowNonFastForwards(true);
-      for (Map.Entry<String, ObjectId> change : wanted.entrySet()) {
-        ObjectId old = before.getOrDefault(change.getKey(), ObjectId.zeroId());
-        if (!old.equals(change.getValue())) {
-          batch.addCommand(new ReceiveCommand(old, change.getValue(), change.getKey()));
-        }
-      }
-      return batch;
+    private static ObjectId old(Map<String, ObjectId> before, String name) {
+      return before.getOrDefault(name, ObjectId.zeroId());
     }
 
     private void set(Map<String, ObjectId> wanted) {

@@ -109,7 +109,7 @@ class CrashIT {
       store.awaitOpened();
       int entries = 0;
       for (int key = 0; key < CrashMain.KEYS; key++) {
-        Value value = store.read(CrashMain.key(key));
+        Value value = store.read(TestStores.key(key));
         int version = value == null ? 0 : CrashMain.versionOf(key, value.bytes());
         if (value != null) {
           entries++;

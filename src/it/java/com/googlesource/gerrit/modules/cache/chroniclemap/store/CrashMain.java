@@ -14,7 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CrashLog.Kind;
 import java.nio.ByteBuffer;
@@ -94,10 +94,6 @@ final class CrashMain {
   static StoreSettings settings() {
     // Room for two growths, and for fewer values than there are keys.
     return new StoreSettings("crash", 1, 16 << 20, Optional.empty());
-  }
-
-  static byte[] key(int number) {
-    return ("key " + number).getBytes(UTF_8);
   }
 
   /** Begins with its key's number and version; the rest follows from these. */

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.random;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
@@ -69,9 +70,7 @@ final class DamageMain {
 
   /** Says of itself whose value it is, so that a wrong one is noticed. */
   private static byte[] value(int number, int version) {
-    byte[] out = new byte[8 + (number * 131 + version * 17) % 2500];
-    new Random(number * 1000L + version).nextBytes(out);
-    return out;
+    return random(8 + (number * 131 + version * 17) % 2500, number * 1000L + version);
   }
 
   private static StoreSettings settings(long limit) {

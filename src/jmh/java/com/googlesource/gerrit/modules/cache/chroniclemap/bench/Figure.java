@@ -14,6 +14,14 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
+import com.google.gson.Gson;
+import com.google.gson.GsonBuilder;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
 /**
  * One figure of both, as {@code --json} writes it, rounded.
  *
@@ -47,6 +55,16 @@ public record Figure(String name, String unit, double ours, double peer, double 
     /** Rounds it. */
     public Alone {
       ours = rounded(ours);
+    }
+  }
+
+  /** Writes figures, which are records, to a file, if that is asked for. */
+  public static void write(Optional<String> json, List<?> figures) throws IOException {
+    if (json.isPresent()) {
+      Path file = Path.of(json.get());
+      Gson gson = new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().create();
+      Files.writeString(file, gson.toJson(figures) + "\n");
+      System.out.println("Written: " + file);
     }
   }
 

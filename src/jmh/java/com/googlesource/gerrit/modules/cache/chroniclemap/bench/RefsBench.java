@@ -145,7 +145,8 @@ public final class RefsBench {
     return result.getSecondaryResults().get(label).getScore();
   }
 
-  static String gitVersion() throws IOException {
+  /** What native git says of its version. */
+  public static String gitVersion() throws IOException {
     Process git = new ProcessBuilder("git", "--version").start();
     try (BufferedReader answer =
         new BufferedReader(new InputStreamReader(git.getInputStream(), StandardCharsets.UTF_8))) {

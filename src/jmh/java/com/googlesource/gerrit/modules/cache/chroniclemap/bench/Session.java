@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import com.google.common.base.Splitter;
-import com.google.gson.GsonBuilder;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -143,15 +142,7 @@ public final class Session {
     if (quick()) {
       System.out.println("These figures are rough: --quick measures each once, and for a moment.");
     }
-    Optional<String> json = value(JSON);
-    if (json.isPresent()) {
-      Path file = Path.of(json.get());
-      Files.writeString(
-          file,
-          new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().create().toJson(figures)
-              + "\n");
-      System.out.println("Written: " + file);
-    }
+    Figure.write(value(JSON), figures);
   }
 
   private void cleanUp() {

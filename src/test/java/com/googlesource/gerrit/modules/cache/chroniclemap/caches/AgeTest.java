@@ -22,46 +22,16 @@ import com.google.common.cache.LoadingCache;
 import com.google.common.collect.ImmutableList;
 import com.google.common.util.concurrent.ListenableFuture;
 import com.google.common.util.concurrent.SettableFuture;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Value;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.Timeout.ThreadMode;
-import org.junit.jupiter.api.io.TempDir;
 
 /** {@code maxAge} and {@code refreshAfterWrite}, for values that were made long ago. */
-@Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
-class AgeTest {
-  @TempDir Path temp;
-  private TestSite site;
-  private final CountingLoader loader = new CountingLoader();
-
-  @BeforeEach
-  void open() {
-    site = new TestSite(temp, TestSite.Backend.CHRONICLE);
-  }
-
-  @AfterEach
-  void close() {
-    site.close();
-  }
-
-  private TestCacheDef def() {
-    return new TestCacheDef("cache").loader(loader);
-  }
-
-  static Store storeOf(Cache<String, String> cache) {
-    return ((ChronicleMapCache<?, ?>) cache).disk().store();
-  }
-
+class AgeTest extends SiteTest {
   /** Puts a value on disk as if it had been made some time ago. */
   private static void age(Cache<String, String> cache, String key, String value, Duration age) {
     storeOf(cache)
@@ -195,7 +165,7 @@ class AgeTest {
     age(cache, "old", "disk", Duration.ofMinutes(61));
     assertThat(cache.get("old")).isEqualTo("disk");
     assertThat(cache.get("old")).isAnyOf("disk", "second");
-    assertThat(((ChronicleMapCache<?, ?>) cache).report().serializerErrors()).isEqualTo(0);
+    assertThat(report(cache).serializerErrors()).isEqualTo(0);
   }
 
   @Test

@@ -44,40 +44,22 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.Timeout.ThreadMode;
-import org.junit.jupiter.api.io.TempDir;
 
 /**
  * What Gerrit's code may rely on with any persistent cache. Runs against H2 as well, so that it is
  * Gerrit's contract and not ours.
  */
-@Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
-abstract class CacheContract {
-  @TempDir Path temp;
-  TestSite site;
-  final CountingLoader loader = new CountingLoader();
-
+abstract class CacheContract extends SiteTest {
+  @Override
   abstract TestSite open(Path folder);
-
-  @BeforeEach
-  void openSite() {
-    site = open(temp);
-  }
-
-  @AfterEach
-  void closeSite() {
-    site.close();
-  }
 
   /** Whether a value just used is still on the heap. */
   boolean heapKeepsValues() {
     return true;
   }
 
+  @Override
   TestCacheDef def() {
     return new TestCacheDef("cache");
   }

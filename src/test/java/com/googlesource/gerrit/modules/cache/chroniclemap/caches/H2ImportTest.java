@@ -211,7 +211,7 @@ class H2ImportTest {
     sql("d", "UPDATE data SET created = DATEADD(HOUR, -5, created)");
     start(def("d").expireAfterWrite(Duration.ofHours(6)), false);
     assertThat(run("d").imported()).isEqualTo(1);
-    long created = AgeTest.storeOf(cache).read("key0".getBytes(UTF_8)).created();
+    long created = SiteTest.storeOf(cache).read("key0".getBytes(UTF_8)).created();
     assertThat(System.currentTimeMillis() - created).isGreaterThan(Duration.ofHours(4).toMillis());
   }
 
@@ -343,7 +343,7 @@ class H2ImportTest {
     Files.setLastModifiedTime(
         h2File(SESSIONS), FileTime.from(Instant.now().minus(Duration.ofDays(30))));
     start(def(SESSIONS));
-    assertThat(AgeTest.storeOf(cache).stats().entries()).isEqualTo(0);
+    assertThat(SiteTest.storeOf(cache).stats().entries()).isEqualTo(0);
     assertThat(run(SESSIONS).imported()).isEqualTo(10);
   }
 
@@ -772,7 +772,7 @@ class H2ImportTest {
     config.setString("cache", null, "importFromH2", "perhaps");
     site = new TestSite(temp, Backend.CHRONICLE, config);
     cache = site.build(def(SESSIONS));
-    assertThat(AgeTest.storeOf(cache).stats().entries()).isEqualTo(0);
+    assertThat(SiteTest.storeOf(cache).stats().entries()).isEqualTo(0);
     assertThat(run(SESSIONS).imported()).isEqualTo(10);
   }
 

@@ -30,37 +30,18 @@ import com.google.inject.Key;
 import com.google.inject.TypeLiteral;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
-import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicReference;
 import org.eclipse.jgit.lib.Config;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.Timeout.ThreadMode;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Caches of plugins, which come and go while the server runs. */
-@Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
-class PluginCachesTest {
+class PluginCachesTest extends SiteTest {
   private static final int IMPORTED = 2000;
 
-  @TempDir Path temp;
-  private TestSite site;
-
-  @BeforeEach
-  void open() {
-    site = new TestSite(temp, TestSite.Backend.CHRONICLE);
-  }
-
-  @AfterEach
-  void close() {
-    site.close();
-  }
-
-  private static TestCacheDef def() {
+  @Override
+  TestCacheDef def() {
     return new TestCacheDef("plugin.cache");
   }
 

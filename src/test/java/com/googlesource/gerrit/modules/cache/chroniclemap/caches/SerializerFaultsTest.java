@@ -21,45 +21,16 @@ import com.google.common.cache.LoadingCache;
 import com.google.common.collect.ImmutableList;
 import com.google.gerrit.server.cache.serialize.CacheSerializer;
 import com.google.gerrit.server.cache.serialize.StringCacheSerializer;
-import java.nio.file.Path;
 import java.util.Map;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.Timeout.ThreadMode;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Keys and values that can't be turned into bytes or back, or that are too large: no request fails.
  */
-@Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
-class SerializerFaultsTest {
-  @TempDir Path temp;
-  private TestSite site;
-  private final CountingLoader loader = new CountingLoader();
-
-  @BeforeEach
-  void open() {
-    site = new TestSite(temp, TestSite.Backend.CHRONICLE);
-  }
-
-  @AfterEach
-  void close() {
-    site.close();
-  }
-
-  private TestCacheDef def() {
-    return new TestCacheDef("cache").loader(loader);
-  }
-
-  private static CacheReport report(Cache<?, ?> cache) {
-    return ((ChronicleMapCache<?, ?>) cache).report();
-  }
-
+class SerializerFaultsTest extends SiteTest {
   static Stream<Throwable> failures() {
     return Stream.of(
         new IllegalArgumentException("refused"),
@@ -212,7 +183,7 @@ class SerializerFaultsTest {
     assertThat(cache.get("huge").length()).isEqualTo(HUGE);
     cache.put("small", "v");
     // A stop does not wait long for a file that is just growing.
-    ((ChronicleMapCache<?, ?>) cache).disk().store().flush();
+    storeOf(cache).flush();
     site.restart();
     cache = site.loading(def);
     String huge = cache.getIfPresent("huge");
@@ -224,7 +195,7 @@ class SerializerFaultsTest {
     cache.invalidate("huge");
     assertThat(cache.get("huge").charAt(HUGE - 1)).isEqualTo('y');
     cache.put("huge", "z".repeat(HUGE));
-    ((ChronicleMapCache<?, ?>) cache).disk().store().flush();
+    storeOf(cache).flush();
     site.restart();
     cache = site.loading(def);
     assertThat(cache.getIfPresent("huge").charAt(7)).isEqualTo('z');

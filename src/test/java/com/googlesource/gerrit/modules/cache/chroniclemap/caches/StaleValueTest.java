@@ -25,8 +25,6 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.gerrit.server.cache.serialize.CacheSerializer;
 import com.google.gerrit.server.cache.serialize.StringCacheSerializer;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
-import java.nio.file.Path;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -37,11 +35,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.Timeout.ThreadMode;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -52,25 +46,16 @@ import org.junit.jupiter.params.provider.ValueSource;
  * not from the heap, not from disk, not after a restart. Each test stops a thread that has the old
  * value in its hands, changes the key, and lets the thread go on.
  */
-@Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
-class StaleValueTest {
+class StaleValueTest extends SiteTest {
   private static final long DEADLINE_SECONDS = 30;
 
-  @TempDir Path temp;
-  private TestSite site;
   private final ExecutorService threads = Executors.newCachedThreadPool();
   private final StopPoint stop = new StopPoint();
 
-  @BeforeEach
-  void open() {
-    site = new TestSite(temp, TestSite.Backend.CHRONICLE);
-  }
-
   @AfterEach
-  void close() {
+  void end() {
     stop.goOn.countDown();
     threads.shutdownNow();
-    site.close();
   }
 
   /** Where a thread waits while the test changes the cache. The first to pass is stopped. */
@@ -100,7 +85,7 @@ class StaleValueTest {
     }
   }
 
-  private final CountingLoader loader =
+  private final CountingLoader stopping =
       new CountingLoader() {
         @Override
         public String load(String key) throws Exception {
@@ -128,7 +113,7 @@ class StaleValueTest {
 
   private LoadingCache<String, String> cache(int memoryLimit) {
     site.config().setInt("cache", "cache", "memoryLimit", memoryLimit);
-    return site.loading(new TestCacheDef("cache").loader(loader).valueSerializer(serializer));
+    return site.loading(new TestCacheDef("cache").loader(stopping).valueSerializer(serializer));
   }
 
   private <T> Future<T> inThread(Callable<T> task) {
@@ -155,10 +140,6 @@ class StaleValueTest {
     }
   }
 
-  private static Store storeOf(Cache<?, ?> cache) {
-    return ((ChronicleMapCache<?, ?>) cache).disk().store();
-  }
-
   /**
    * Changes the cache while a thread is stopped. The heap tier may make the change wait for that
    * thread, but the change has reached the disk before it goes on.
@@ -167,7 +148,7 @@ class StaleValueTest {
       throws Exception {
     stop.awaitReached();
     long ticket = storeOf(cache).ticket("a".getBytes(UTF_8));
-    loader.source.put("a", "new");
+    stopping.source.put("a", "new");
     Future<Void> changed = inThread(change);
     await(() -> !storeOf(cache).isCurrent(ticket));
     stop.goOn.countDown();
@@ -180,8 +161,8 @@ class StaleValueTest {
     assertThat(cache.getIfPresent("a")).isEqualTo(value);
     assertThat(cache.getAll(ImmutableList.of("a"))).containsExactly("a", value);
     site.restart();
-    loader.source.put("a", value);
-    assertThat(site.loading(new TestCacheDef("cache").loader(loader)).get("a")).isEqualTo(value);
+    stopping.source.put("a", value);
+    assertThat(site.loading(new TestCacheDef("cache").loader(stopping)).get("a")).isEqualTo(value);
   }
 
   private interface Change {
@@ -204,77 +185,71 @@ class StaleValueTest {
       case "get" -> inThread(() -> cache.get("a"));
       case "getAll" -> inThread(() -> cache.getAll(ImmutableList.of("b", "a")));
       case "getIfPresent" -> inThread(() -> cache.getIfPresent("a"));
-      case "callable" -> inThread(() -> cache.get("a", () -> loader.load("a")));
+      case "callable" -> inThread(() -> cache.get("a", () -> stopping.load("a")));
       default -> throw new IllegalArgumentException(how);
     };
+  }
+
+  /** Changes the key when a reader is at a point. Returns what the reader was answered with. */
+  private Object changeWhile(
+      String point, LoadingCache<String, String> cache, String read, String change)
+      throws Exception {
+    stop.arm(point);
+    Future<?> reading = read(read, cache);
+    changeWhileStopped(cache, () -> CHANGES.get(change).apply(cache));
+    Object answer = result(reading);
+    expect(cache, "new");
+    return answer;
+  }
+
+  private void assertLoadIsOvertaken(String point, int memoryLimit, String read, String change)
+      throws Exception {
+    stopping.source.put("a", "old");
+    assertThat(changeWhile(point, cache(memoryLimit), read, change)).isNotNull();
   }
 
   @ParameterizedTest
   @MethodSource("readsAndChanges")
   void whileTheSourceIsRead(String read, String change) throws Exception {
-    LoadingCache<String, String> cache = cache(1024);
-    loader.source.put("a", "old");
-    stop.arm("source was read old");
-    Future<?> reading = read(read, cache);
-    changeWhileStopped(cache, () -> CHANGES.get(change).apply(cache));
-    assertThat(result(reading)).isNotNull();
-    expect(cache, "new");
+    assertLoadIsOvertaken("source was read old", 1024, read, change);
   }
 
   @ParameterizedTest
   @MethodSource("readsAndChanges")
   void whileTheSourceIsReadWithTheHeapOff(String read, String change) throws Exception {
-    LoadingCache<String, String> cache = cache(0);
-    loader.source.put("a", "old");
-    stop.arm("source was read old");
-    Future<?> reading = read(read, cache);
-    changeWhileStopped(cache, () -> CHANGES.get(change).apply(cache));
-    assertThat(result(reading)).isNotNull();
-    expect(cache, "new");
+    assertLoadIsOvertaken("source was read old", 0, read, change);
   }
 
   /** The value is loaded, and is turned into bytes for the disk when the change comes. */
   @ParameterizedTest
   @MethodSource("readsAndChanges")
   void whileALoadedValueIsWritten(String read, String change) throws Exception {
-    LoadingCache<String, String> cache = cache(1024);
-    loader.source.put("a", "old");
-    stop.arm("write old");
-    Future<?> reading = read(read, cache);
-    changeWhileStopped(cache, () -> CHANGES.get(change).apply(cache));
-    assertThat(result(reading)).isNotNull();
-    expect(cache, "new");
+    assertLoadIsOvertaken("write old", 1024, read, change);
   }
 
   static Stream<Arguments> diskReadsAndChanges() {
-    return Stream.of("get", "getAll", "callable", "getIfPresent")
-        .flatMap(read -> CHANGES.keySet().stream().map(change -> Arguments.of(read, change)));
+    return Stream.concat(
+        readsAndChanges(),
+        CHANGES.keySet().stream().map(change -> Arguments.of("getIfPresent", change)));
+  }
+
+  private void assertDiskReadIsOvertaken(int memoryLimit, String read, String change)
+      throws Exception {
+    cache(memoryLimit).put("a", "old");
+    site.restart();
+    var unused = changeWhile("read old", cache(memoryLimit), read, change);
   }
 
   @ParameterizedTest
   @MethodSource("diskReadsAndChanges")
   void whileAValueIsReadFromDisk(String read, String change) throws Exception {
-    cache(1024).put("a", "old");
-    site.restart();
-    LoadingCache<String, String> cache = cache(1024);
-    stop.arm("read old");
-    Future<?> reading = read(read, cache);
-    changeWhileStopped(cache, () -> CHANGES.get(change).apply(cache));
-    Object unused = result(reading);
-    expect(cache, "new");
+    assertDiskReadIsOvertaken(1024, read, change);
   }
 
   @ParameterizedTest
   @MethodSource("diskReadsAndChanges")
   void whileAValueIsReadFromDiskWithTheHeapOff(String read, String change) throws Exception {
-    cache(0).put("a", "old");
-    site.restart();
-    LoadingCache<String, String> cache = cache(0);
-    stop.arm("read old");
-    Future<?> reading = read(read, cache);
-    changeWhileStopped(cache, () -> CHANGES.get(change).apply(cache));
-    Object unused = result(reading);
-    expect(cache, "new");
+    assertDiskReadIsOvertaken(0, read, change);
   }
 
   /** Which of two puts at once wins is open, but both tiers must agree on it. */
@@ -291,7 +266,7 @@ class StaleValueTest {
     String winner = cache.get("a");
     site.restart();
     assertThat(cache(1024).get("a")).isEqualTo(winner);
-    assertThat(loader.loads).isEmpty();
+    assertThat(stopping.loads).isEmpty();
   }
 
   @Test
@@ -316,11 +291,11 @@ class StaleValueTest {
   @ValueSource(ints = {0, 1024})
   void whoComesAfterTheInvalidationDoesNotShareAnEarlierLoad(int memoryLimit) throws Exception {
     LoadingCache<String, String> cache = cache(memoryLimit);
-    loader.source.put("a", "old");
+    stopping.source.put("a", "old");
     stop.arm("source was read old");
     Future<String> before = inThread(() -> cache.get("a"));
     stop.awaitReached();
-    loader.source.put("a", "new");
+    stopping.source.put("a", "new");
     // Not through the heap tier, which would wait for the load.
     storeOf(cache).remove("a".getBytes(UTF_8));
     AtomicReference<Thread> later = new AtomicReference<>();

@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 import static com.google.common.truth.Truth.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import com.google.common.cache.Cache;
 import com.google.common.cache.CacheLoader.InvalidCacheLoadException;
 import com.google.common.cache.LoadingCache;
 import com.google.common.collect.ImmutableList;
@@ -31,38 +30,10 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.Timeout.ThreadMode;
-import org.junit.jupiter.api.io.TempDir;
 
 /** What goes to the heap, what goes to disk, and what the limits of both do. */
-@Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
-class TierTest {
-  @TempDir Path temp;
-  private TestSite site;
-  private final CountingLoader loader = new CountingLoader();
-
-  @BeforeEach
-  void open() {
-    site = new TestSite(temp, TestSite.Backend.CHRONICLE);
-  }
-
-  @AfterEach
-  void close() {
-    site.close();
-  }
-
-  private TestCacheDef def() {
-    return new TestCacheDef("cache").loader(loader);
-  }
-
-  private static CacheReport report(Cache<?, ?> cache) {
-    return ((ChronicleMapCache<?, ?>) cache).report();
-  }
-
+class TierTest extends SiteTest {
   @Test
   void whatLeavesTheHeapIsAnsweredFromDisk() throws Exception {
     site.config().setInt("cache", "cache", "memoryLimit", 10);
@@ -78,7 +49,7 @@ class TierTest {
     }
     assertThat(loader.loads).hasSize(300);
     assertThat(((PersistentCache) cache).diskStats().hitCount()).isAtLeast(290L);
-    ((ChronicleMapCache<?, ?>) cache).disk().store().flush();
+    storeOf(cache).flush();
     assertThat(((PersistentCache) cache).diskStats().size()).isEqualTo(300);
   }
 

@@ -28,29 +28,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.Timeout.ThreadMode;
-import org.junit.jupiter.api.io.TempDir;
 
 /** What an administrator has done to a cache by its name. */
-@Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
-class UpkeepOfCachesTest {
-  @TempDir Path temp;
-  private TestSite site;
-
-  @BeforeEach
-  void open() {
-    site = new TestSite(temp, TestSite.Backend.CHRONICLE);
-  }
-
-  @AfterEach
-  void close() {
-    site.close();
-  }
-
+class UpkeepOfCachesTest extends SiteTest {
   private CacheInventory inventory() {
     return site.inventory();
   }
@@ -78,7 +59,7 @@ class UpkeepOfCachesTest {
   void aCacheIsVerified() throws Exception {
     Cache<String, String> cache = site.build(new TestCacheDef("a"));
     cache.put("k", "v");
-    ((ChronicleMapCache<?, ?>) cache).disk().store().flush();
+    storeOf(cache).flush();
     VerifyReport report = inventory().verify("a", false, Progress.NONE);
     assertThat(report.complete()).isTrue();
     assertThat(report.values()).isEqualTo(1);

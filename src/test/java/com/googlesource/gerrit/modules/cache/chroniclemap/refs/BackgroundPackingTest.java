@@ -17,11 +17,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import static com.google.common.truth.Truth.assertThat;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.SharedWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.IOException;
@@ -77,10 +74,7 @@ class BackgroundPackingTest {
   }
 
   private RefDatabase open() {
-    PackedRefsFile packed =
-        new PackedRefsFile(
-            file("packed-refs").toFile(),
-            new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
+    PackedRefsFile packed = test.packedRefs();
     writes = new SharedWrites(packed, disk, Runnable::run, Runnable::run);
     UpdateSettings settings =
         new UpdateSettings(UpdateSettings.By.OWN, UpdateSettings.Atomic.LOOSE, MAX_LOOSE);
@@ -184,10 +178,7 @@ class BackgroundPackingTest {
           }
         };
     open();
-    PackedRefsFile packed =
-        new PackedRefsFile(
-            file("packed-refs").toFile(),
-            new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
+    PackedRefsFile packed = test.packedRefs();
     RefDatabase refs = test.database(packed, brokenLogs, UpdateSettings.DEFAULT);
     for (boolean isPacked : new boolean[] {false, true}) {
       RefUpdate create = refs.newUpdate("refs/heads/logged", false);

@@ -39,7 +39,7 @@ import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -56,7 +56,7 @@ class FileRefDatabaseTest {
   private final Failures failures = new Failures();
 
   /** Null before {@link #open}. */
-  private TestRefs testRefs;
+  @AutoClose private TestRefs testRefs;
 
   private FileRepository repository;
   private FileRefDatabase database;
@@ -82,13 +82,6 @@ class FileRefDatabaseTest {
         new FileRefDatabase(
             repository, jgit, packed, TestRefs.writes(packed), UpdateSettings.DEFAULT, failures);
     refs = database;
-  }
-
-  @AfterEach
-  void close() {
-    if (testRefs != null) {
-      testRefs.close();
-    }
   }
 
   @ParameterizedTest

@@ -39,7 +39,7 @@ import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -51,7 +51,7 @@ class JGitAnswersTest {
   private static final String ID = "a".repeat(40);
 
   @TempDir Path folder;
-  private FileRepository repository;
+  @AutoClose private FileRepository repository;
   private RefDirectory jgit;
   private ListMemory memory;
   private PackedRefsFile file;
@@ -76,11 +76,6 @@ class JGitAnswersTest {
     own =
         new FileRefDatabase(
             repository, jgit, file, TestRefs.writes(file), UpdateSettings.DEFAULT, failures);
-  }
-
-  @AfterEach
-  void close() {
-    repository.close();
   }
 
   private void pack(String... names) throws IOException {

@@ -21,11 +21,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.google.common.collect.Range;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.SharedWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.BufferedReader;
@@ -156,10 +153,7 @@ class NestedNamesRaceTest {
     private final SharedWrites writes;
 
     Writer(RefDisk disk) {
-      PackedRefsFile packed =
-          new PackedRefsFile(
-              test.folder().resolve("packed-refs").toFile(),
-              new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
+      PackedRefsFile packed = test.packedRefs();
       writes = new SharedWrites(packed, disk, Runnable::run, Runnable::run);
       loose = database(packed, UpdateSettings.Atomic.LOOSE);
       rewrites = database(packed, UpdateSettings.Atomic.REWRITE);

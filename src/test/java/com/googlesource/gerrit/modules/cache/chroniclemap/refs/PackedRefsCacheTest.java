@@ -44,7 +44,7 @@ import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -56,7 +56,7 @@ class PackedRefsCacheTest {
   private static final int REFS = 3000;
 
   @TempDir Path folder;
-  private PackedRefsCache cache;
+  @AutoClose private PackedRefsCache cache;
 
   private PackedRefsCache open(long memoryLimit, long diskLimit) {
     return new PackedRefsCache(
@@ -66,11 +66,6 @@ class PackedRefsCacheTest {
   @BeforeEach
   void open() {
     cache = open(64 << 20, 16 << 20);
-  }
-
-  @AfterEach
-  void close() {
-    cache.close();
   }
 
   private FileRepository create(String name, byte[] packedRefs) throws IOException {

@@ -19,11 +19,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -37,15 +34,13 @@ import java.util.function.ToIntFunction;
 import java.util.stream.Stream;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.api.PackRefsCommand;
-import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
-import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -77,7 +72,7 @@ class PowerLossTest {
 
   private final Random random = new Random(SEED);
   private UpdateSettings.Atomic atomic = UpdateSettings.Atomic.LOOSE;
-  private TestRefs test;
+  @AutoClose private TestRefs test;
   private UnsyncedDisk disk;
   private RefDatabase refs;
   private int copies;
@@ -96,11 +91,6 @@ class PowerLossTest {
         "# pack-refs with: peeled fully-peeled sorted \n" + id(0).name() + " " + PACKED + "\n");
     disk = new UnsyncedDisk(test.folder(), step -> lose(step, false));
     refs = open(test, disk);
-  }
-
-  @AfterEach
-  void close() {
-    test.close();
   }
 
   private void lose(String before, boolean isAcknowledged) throws IOException {
@@ -130,10 +120,7 @@ class PowerLossTest {
   }
 
   private RefDatabase open(TestRefs test, RefDisk disk) {
-    PackedRefsFile packed =
-        new PackedRefsFile(
-            test.folder().resolve("packed-refs").toFile(),
-            new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
+    PackedRefsFile packed = test.packedRefs();
     return test.database(packed, disk, new UpdateSettings(UpdateSettings.By.OWN, atomic, 0));
   }
 
@@ -261,13 +248,7 @@ class PowerLossTest {
   }
 
   private void batch(ReceiveCommand... commands) throws IOException {
-    BatchRefUpdate batch = refs.newBatchUpdate();
-    batch.setAtomic(true);
-    batch.setAllowNonFastForwards(true);
-    batch.addCommand(commands);
-    try (RevWalk walk = new RevWalk(test.repository())) {
-      batch.execute(walk, NullProgressMonitor.INSTANCE);
-    }
+    var unused = TestRefs.batch(test.repository(), refs, commands);
     for (ReceiveCommand command : commands) {
       assertThat(command.getResult()).isEqualTo(ReceiveCommand.Result.OK);
     }

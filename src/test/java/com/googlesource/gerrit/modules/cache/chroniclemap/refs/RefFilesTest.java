@@ -17,11 +17,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import static com.google.common.truth.Truth.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.SharedWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.IOException;
@@ -41,12 +38,10 @@ import org.apache.log4j.AppenderSkeleton;
 import org.apache.log4j.Logger;
 import org.apache.log4j.spi.LoggingEvent;
 import org.eclipse.jgit.api.PackRefsCommand;
-import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefUpdate;
-import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -84,10 +79,7 @@ class RefFilesTest {
   }
 
   private void open(RefDisk disk, UpdateSettings.Atomic atomic) {
-    PackedRefsFile packed =
-        new PackedRefsFile(
-            test.folder().resolve("packed-refs").toFile(),
-            new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
+    PackedRefsFile packed = test.packedRefs();
     writes = TestRefs.writes(packed, disk);
     refs = test.database(packed, writes, new UpdateSettings(UpdateSettings.By.OWN, atomic, 0));
   }
@@ -107,20 +99,11 @@ class RefFilesTest {
   }
 
   private void batch(ReceiveCommand... commands) throws IOException {
-    tryBatch(commands);
-    for (ReceiveCommand command : commands) {
-      assertThat(command.getResult()).isEqualTo(ReceiveCommand.Result.OK);
-    }
+    assertThat(tryBatch(commands)).isTrue();
   }
 
-  private void tryBatch(ReceiveCommand... commands) throws IOException {
-    BatchRefUpdate batch = refs.newBatchUpdate();
-    batch.setAtomic(true);
-    batch.setAllowNonFastForwards(true);
-    batch.addCommand(commands);
-    try (RevWalk walk = new RevWalk(test.repository())) {
-      batch.execute(walk, NullProgressMonitor.INSTANCE);
-    }
+  private boolean tryBatch(ReceiveCommand... commands) throws IOException {
+    return TestRefs.batch(test.repository(), refs, commands);
   }
 
   private RefUpdate.Result update(String name, Integer to) throws IOException {

@@ -19,11 +19,8 @@ import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.SharedWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.IOException;
@@ -36,12 +33,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
-import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefUpdate;
-import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -151,10 +146,7 @@ class RefStepsTest {
 
     Repository(TestRefs test, RefDisk disk, UpdateSettings.Atomic atomic) {
       this.test = test;
-      PackedRefsFile packed =
-          new PackedRefsFile(
-              test.folder().resolve("packed-refs").toFile(),
-              new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
+      PackedRefsFile packed = test.packedRefs();
       this.writes = TestRefs.writes(packed, disk);
       this.refs =
           test.database(packed, writes, new UpdateSettings(UpdateSettings.By.OWN, atomic, 0));
@@ -174,14 +166,7 @@ class RefStepsTest {
     }
 
     boolean batch(ReceiveCommand... commands) throws IOException {
-      BatchRefUpdate batch = refs.newBatchUpdate();
-      batch.setAtomic(true);
-      batch.setAllowNonFastForwards(true);
-      batch.addCommand(commands);
-      try (RevWalk walk = new RevWalk(test.repository())) {
-        batch.execute(walk, NullProgressMonitor.INSTANCE);
-      }
-      return Arrays.stream(commands).allMatch(c -> c.getResult() == ReceiveCommand.Result.OK);
+      return TestRefs.batch(test.repository(), refs, commands);
     }
 
     boolean update(String name, Integer from, Integer to) throws IOException {

@@ -16,11 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.IOException;
@@ -36,7 +33,7 @@ import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -49,7 +46,7 @@ class SymbolicRefsTest {
 
   @TempDir Path folder;
   private Path git;
-  private FileRepository repository;
+  @AutoClose private FileRepository repository;
   private RefDirectory jgit;
   private FileRefDatabase own;
   private final Failures failures = new Failures();
@@ -61,18 +58,10 @@ class SymbolicRefsTest {
     repository.create(true);
     Files.writeString(git.resolve("HEAD"), "ref: " + MASTER + "\n");
     jgit = (RefDirectory) repository.getRefDatabase();
-    PackedRefsFile packed =
-        new PackedRefsFile(
-            git.resolve("packed-refs").toFile(),
-            new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
+    PackedRefsFile packed = TestRefs.packedRefs(git);
     own =
         new FileRefDatabase(
             repository, jgit, packed, TestRefs.writes(packed), UpdateSettings.DEFAULT, failures);
-  }
-
-  @AfterEach
-  void close() {
-    repository.close();
   }
 
   private void pack(String id) throws IOException {

@@ -17,8 +17,11 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.SharedWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.Closeable;
@@ -31,22 +34,30 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.Executor;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
+import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.CommitBuilder;
 import org.eclipse.jgit.lib.ConfigConstants;
 import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ObjectInserter;
 import org.eclipse.jgit.lib.PersonIdent;
 import org.eclipse.jgit.lib.RefDatabase;
+import org.eclipse.jgit.lib.Repository;
 import org.eclipse.jgit.lib.TagBuilder;
 import org.eclipse.jgit.lib.TreeFormatter;
+import org.eclipse.jgit.revwalk.RevWalk;
+import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
  * A repository with some objects for refs to point to, opened twice: once for the database under
@@ -134,6 +145,49 @@ public final class TestRefs implements Closeable {
       inserter.flush();
     }
     return many;
+  }
+
+  /** Its file of packed refs, whose lists are in memory that nobody else has. */
+  public PackedRefsFile packedRefs() {
+    return packedRefs(folder());
+  }
+
+  /** The same of a folder. */
+  static PackedRefsFile packedRefs(Path folder) {
+    return new PackedRefsFile(
+        folder.resolve("packed-refs").toFile(),
+        new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
+  }
+
+  /**
+   * Changes refs in one atomic batch, which may force them. Returns whether it was done; the
+   * commands have their results then.
+   */
+  public static boolean batch(Repository repository, RefDatabase refs, ReceiveCommand... commands)
+      throws IOException {
+    BatchRefUpdate batch = refs.newBatchUpdate();
+    batch.setAtomic(true);
+    batch.setAllowNonFastForwards(true);
+    batch.addCommand(commands);
+    try (RevWalk walk = new RevWalk(repository)) {
+      batch.execute(walk, NullProgressMonitor.INSTANCE);
+    }
+    return Arrays.stream(commands)
+        .allMatch(command -> command.getResult() == ReceiveCommand.Result.OK);
+  }
+
+  /** The commands for all refs that there were or are to be. */
+  static ReceiveCommand[] commands(Map<String, ObjectId> before, Map<String, ObjectId> after) {
+    Set<String> names = new TreeSet<>(before.keySet());
+    names.addAll(after.keySet());
+    return names.stream()
+        .map(
+            name ->
+                new ReceiveCommand(
+                    before.getOrDefault(name, ObjectId.zeroId()),
+                    after.getOrDefault(name, ObjectId.zeroId()),
+                    name))
+        .toArray(ReceiveCommand[]::new);
   }
 
   /** What writers of a repository share, which write and pack on threads of their own. */

@@ -39,13 +39,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
-import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
-import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -133,24 +131,9 @@ class TransactionVisibilityTest {
     void move() throws IOException {
       int next = acknowledged + 1;
       begun = next;
-      Map<String, ObjectId> before = at(next - 1);
-      Map<String, ObjectId> after = at(next);
-      Set<String> changed = new TreeSet<>(before.keySet());
-      changed.addAll(after.keySet());
-      BatchRefUpdate batch = refs.current().newBatchUpdate();
-      batch.setAtomic(true);
-      batch.setAllowNonFastForwards(true);
-      for (String name : changed) {
-        batch.addCommand(
-            new ReceiveCommand(
-                before.getOrDefault(name, ObjectId.zeroId()),
-                after.getOrDefault(name, ObjectId.zeroId()),
-                name));
-      }
-      try (RevWalk walk = new RevWalk(test.repository())) {
-        batch.execute(walk, NullProgressMonitor.INSTANCE);
-      }
-      for (ReceiveCommand command : batch.getCommands()) {
+      ReceiveCommand[] commands = TestRefs.commands(at(next - 1), at(next));
+      var unused = TestRefs.batch(test.repository(), refs.current(), commands);
+      for (ReceiveCommand command : commands) {
         assertWithMessage("%s %s", command, command.getMessage())
             .that(command.getResult())
             .isEqualTo(ReceiveCommand.Result.OK);

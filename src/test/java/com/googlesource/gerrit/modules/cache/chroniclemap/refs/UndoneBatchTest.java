@@ -19,25 +19,20 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import org.eclipse.jgit.lib.BatchRefUpdate;
-import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
-import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -88,10 +83,7 @@ class UndoneBatchTest {
           "# pack-refs with: peeled fully-peeled sorted \n" + old.name() + " " + PACKED + "\n",
           UTF_8);
       Files.writeString(test.folder().resolve(LOOSE), old.name() + "\n");
-      PackedRefsFile packed =
-          new PackedRefsFile(
-              test.folder().resolve("packed-refs").toFile(),
-              new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
+      PackedRefsFile packed = test.packedRefs();
       PacksAndFails disk = new PacksAndFails();
       refs =
           test.database(
@@ -101,17 +93,13 @@ class UndoneBatchTest {
       Map<String, ObjectId> before = values();
 
       ObjectId id = test.commits().get(1);
-      BatchRefUpdate batch = refs.newBatchUpdate();
-      batch.setAtomic(true);
-      batch.setAllowNonFastForwards(true);
-      batch.addCommand(
-          new ReceiveCommand(old, id, LOOSE),
-          new ReceiveCommand(ObjectId.zeroId(), id, NEW),
-          new ReceiveCommand(old, id, PACKED),
-          new ReceiveCommand(ObjectId.zeroId(), id, LAST));
-      try (RevWalk walk = new RevWalk(test.repository())) {
-        assertThrows(IOException.class, () -> batch.execute(walk, NullProgressMonitor.INSTANCE));
-      }
+      ReceiveCommand[] commands = {
+        new ReceiveCommand(old, id, LOOSE),
+        new ReceiveCommand(ObjectId.zeroId(), id, NEW),
+        new ReceiveCommand(old, id, PACKED),
+        new ReceiveCommand(ObjectId.zeroId(), id, LAST)
+      };
+      assertThrows(IOException.class, () -> TestRefs.batch(test.repository(), refs, commands));
 
       assertThat(values()).isEqualTo(before);
       TestRefs.Output git = test.tryGit("for-each-ref", "--format=%(objectname) %(refname)");
@@ -160,24 +148,18 @@ class UndoneBatchTest {
 
   private RefDatabase open(RefDisk disk, UpdateSettings.Atomic atomic) throws IOException {
     test = TestRefs.create(folder.resolve("a.git"), null);
-    PackedRefsFile packed =
-        new PackedRefsFile(
-            test.folder().resolve("packed-refs").toFile(),
-            new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
+    PackedRefsFile packed = test.packedRefs();
     refs = test.database(packed, disk, new UpdateSettings(UpdateSettings.By.OWN, atomic, 0));
     return refs;
   }
 
   private List<ReceiveCommand.Result> create(String... names) throws IOException {
-    BatchRefUpdate batch = refs.newBatchUpdate();
-    batch.setAtomic(true);
-    for (String name : names) {
-      batch.addCommand(new ReceiveCommand(ObjectId.zeroId(), test.commits().get(1), name));
-    }
-    try (RevWalk walk = new RevWalk(test.repository())) {
-      batch.execute(walk, NullProgressMonitor.INSTANCE);
-    }
-    return batch.getCommands().stream().map(ReceiveCommand::getResult).toList();
+    ReceiveCommand[] commands =
+        Arrays.stream(names)
+            .map(name -> new ReceiveCommand(ObjectId.zeroId(), test.commits().get(1), name))
+            .toArray(ReceiveCommand[]::new);
+    var unused = TestRefs.batch(test.repository(), refs, commands);
+    return Arrays.stream(commands).map(ReceiveCommand::getResult).toList();
   }
 
   /** A ref that is made and packed at once after the batch has looked for it. */

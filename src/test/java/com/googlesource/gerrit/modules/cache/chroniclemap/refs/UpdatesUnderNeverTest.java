@@ -16,10 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.IOException;
@@ -28,14 +25,11 @@ import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.time.Instant;
 import java.util.List;
-import org.eclipse.jgit.lib.BatchRefUpdate;
-import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
-import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -48,7 +42,7 @@ class UpdatesUnderNeverTest {
   private static final FileTime OLD = FileTime.from(Instant.parse("2020-01-01T00:00:00Z"));
 
   @TempDir Path folder;
-  private TestRefs test;
+  @AutoClose private TestRefs test;
   private PackedRefsFile file;
   private FileRefDatabase refs;
   private List<ObjectId> commits;
@@ -57,19 +51,11 @@ class UpdatesUnderNeverTest {
   void open() throws IOException {
     test = TestRefs.create(folder.resolve("r.git"), "never");
     commits = test.commits();
-    file =
-        new PackedRefsFile(
-            test.folder().resolve("packed-refs").toFile(),
-            new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
+    file = test.packedRefs();
     refs = test.database(file, TestRefs.writes(file), UpdateSettings.DEFAULT);
     pack("refs/heads/z/b", 0);
     // From here on the attributes that are noted are those of the file.
     assertThat(refs.forRequest().getRefs()).hasSize(1);
-  }
-
-  @AfterEach
-  void close() {
-    test.close();
   }
 
   /** Has the file hold one ref; it has the same attributes each time. */
@@ -94,13 +80,7 @@ class UpdatesUnderNeverTest {
 
   private ReceiveCommand.Result batch(RefDatabase refs, ReceiveCommand... commands)
       throws IOException {
-    BatchRefUpdate batch = refs.newBatchUpdate();
-    batch.setAtomic(true);
-    batch.setAllowNonFastForwards(true);
-    batch.addCommand(commands);
-    try (RevWalk walk = new RevWalk(test.repository())) {
-      batch.execute(walk, NullProgressMonitor.INSTANCE);
-    }
+    var unused = TestRefs.batch(test.repository(), refs, commands);
     return commands[0].getResult();
   }
 

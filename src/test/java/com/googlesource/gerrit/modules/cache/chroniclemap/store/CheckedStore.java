@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.io.MoreFiles;
@@ -90,10 +91,6 @@ final class CheckedStore implements AutoCloseable {
   private void open() throws Exception {
     directory = StoreDirectory.open(folder);
     store = directory.openStore(new StoreSettings("cache", 1, LIMIT, Optional.empty()));
-  }
-
-  private static byte[] key(int number) {
-    return ("key " + number).getBytes(UTF_8);
   }
 
   Answer put(int key) {

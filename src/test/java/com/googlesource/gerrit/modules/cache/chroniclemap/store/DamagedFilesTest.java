@@ -16,7 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
-import static java.nio.charset.StandardCharsets.UTF_8;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.random;
 
 import com.google.common.primitives.Bytes;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
@@ -40,7 +41,7 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -77,27 +78,14 @@ class DamagedFilesTest {
     file = fileOf(".chm");
   }
 
-  private StoreDirectory open;
-
-  @AfterEach
-  void close() {
-    if (open != null) {
-      open.close();
-    }
-  }
+  @AutoClose private StoreDirectory open;
 
   private static StoreSettings settings(int version) {
     return new StoreSettings("cache", version, LIMIT, Optional.empty());
   }
 
-  private static byte[] key(int number) {
-    return ("key " + number).getBytes(UTF_8);
-  }
-
   private static byte[] value(int number) {
-    byte[] out = new byte[number * 37 % 3000];
-    new Random(number).nextBytes(out);
-    return out;
+    return random(number * 37 % 3000, number);
   }
 
   private Path fileOf(String end) throws Exception {
@@ -147,11 +135,8 @@ class DamagedFilesTest {
 
   private void assertAllBlocksAreTaken() throws Exception {
     Path now = fileOf(".chm");
-    Process stat =
-        new ProcessBuilder("stat", "-c", "%b %B", now.toString()).redirectErrorStream(true).start();
-    String[] out = new String(stat.getInputStream().readAllBytes(), UTF_8).trim().split(" ", -1);
     assertWithMessage("bytes taken on disk")
-        .that(Long.parseLong(out[0]) * Long.parseLong(out[1]))
+        .that(TestStores.blocks(now))
         .isAtLeast(Files.size(now) / 4096 * 4096);
   }
 

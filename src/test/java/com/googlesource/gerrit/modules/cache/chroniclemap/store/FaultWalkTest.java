@@ -16,7 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
-import static java.nio.charset.StandardCharsets.UTF_8;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.random;
 
 import com.google.common.base.Throwables;
 import com.google.common.collect.Iterables;
@@ -34,7 +35,6 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -447,14 +447,8 @@ class FaultWalkTest {
       }
     }
 
-    private static byte[] key(int number) {
-      return ("key " + number).getBytes(UTF_8);
-    }
-
     private static byte[] value(int number, int version, int length) {
-      byte[] out = new byte[length];
-      new Random(number * 1000L + version).nextBytes(out);
-      return out;
+      return random(length, number * 1000L + version);
     }
 
     void put(int number, int length) {
@@ -714,7 +708,7 @@ class FaultWalkTest {
       assertThat(script.store.stats().state()).isEqualTo(StoreState.READY);
       script.put(7, 70);
       script.flush();
-      assertThat(script.store.read(Script.key(7))).isNotNull();
+      assertThat(script.store.read(key(7))).isNotNull();
     }
     script.put(8, 7000);
     script.remove(9);

@@ -15,7 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
-import static java.nio.charset.StandardCharsets.UTF_8;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
@@ -30,7 +30,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -44,20 +44,11 @@ class GiveUpRaceTest {
   @TempDir Path temp;
   private final CountDownLatch deleting = new CountDownLatch(1);
   private final CountDownLatch moved = new CountDownLatch(1);
-  private StoreDirectory directory;
+  @AutoClose private StoreDirectory directory;
   private Store store;
 
   /** Finds that the file fails. */
   private final Thread reader = new Thread(() -> store.read(key(0)), "reader");
-
-  @AfterEach
-  void close() {
-    directory.close();
-  }
-
-  private static byte[] key(int number) {
-    return ("key " + number).getBytes(UTF_8);
-  }
 
   /** The larger file gets its name when the reader has seen what there is to delete. */
   private final class RacingDisk extends ForwardingDisk {

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.nio.file.Path;
@@ -79,10 +80,6 @@ class GrowthRaceTest {
     ended.set(true);
     pool.close();
     directory.close();
-  }
-
-  private static byte[] key(int number) {
-    return ("key " + number).getBytes(UTF_8);
   }
 
   @RepeatedTest(2)

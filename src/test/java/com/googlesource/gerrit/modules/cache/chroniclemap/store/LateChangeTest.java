@@ -24,7 +24,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -39,7 +39,7 @@ class LateChangeTest {
 
   @TempDir Path temp;
   private Path folder;
-  private StoreDirectory directory;
+  @AutoClose private StoreDirectory directory;
   private Store closed;
 
   /** Held by the thread that opens a file, once there is one. */
@@ -74,11 +74,6 @@ class LateChangeTest {
     closed = TestStores.open(directory, SETTINGS);
     closed.put(KEY, "old".getBytes(UTF_8), 1);
     directory.closeStore(closed);
-  }
-
-  @AfterEach
-  void close() {
-    directory.close();
   }
 
   private void nextStartHasNothing() throws Exception {

@@ -16,7 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
-import static java.nio.charset.StandardCharsets.UTF_8;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.random;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
@@ -46,14 +47,9 @@ class MachineCrashTest {
     return new StoreSettings("cache", 1, limit, Optional.empty());
   }
 
-  private static byte[] key(int number) {
-    return ("key " + number).getBytes(UTF_8);
-  }
-
   private static byte[] value(int number, int version) {
-    byte[] out = new byte[number % 50 == 0 ? 40_000 : 20 + number * 37 % 3000];
-    new Random(number * 1000L + version).nextBytes(out);
-    return out;
+    int length = number % 50 == 0 ? 40_000 : 20 + number * 37 % 3000;
+    return random(length, number * 1000L + version);
   }
 
   private static StoreDirectory open(Path folder, Disk disk) throws Exception {

@@ -29,7 +29,7 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -57,15 +57,8 @@ class OtherVersionsTest {
         }
       };
 
-  private StoreDirectory directory;
+  @AutoClose private StoreDirectory directory;
   private Store store;
-
-  @AfterEach
-  void close() {
-    if (directory != null) {
-      directory.close();
-    }
-  }
 
   private void start(String cache, int version) throws Exception {
     if (directory != null) {

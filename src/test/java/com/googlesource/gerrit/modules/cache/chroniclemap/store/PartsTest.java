@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.random;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.collect.Range;
@@ -36,7 +37,6 @@ import java.nio.file.Files;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.util.Random;
 import java.util.Set;
 import net.openhft.posix.PosixAPI;
 import net.openhft.posix.internal.PosixAPIHolder;
@@ -50,12 +50,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(60)
 class PartsTest {
   @TempDir Path temp;
-
-  private static byte[] random(int length, int seed) {
-    byte[] out = new byte[length];
-    new Random(seed).nextBytes(out);
-    return out;
-  }
 
   // ---- Envelope
 

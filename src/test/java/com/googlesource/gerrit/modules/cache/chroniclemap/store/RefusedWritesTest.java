@@ -33,7 +33,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -45,13 +45,8 @@ class RefusedWritesTest {
 
   @TempDir Path temp;
   private final RefusingDisk disk = new RefusingDisk();
-  private StoreDirectory directory;
+  @AutoClose private StoreDirectory directory;
   private Store store;
-
-  @AfterEach
-  void close() {
-    directory.close();
-  }
 
   private void open(OldValues oldValues, Disk on) throws Exception {
     directory = StoreDirectory.open(temp.resolve("stores"), on, System::currentTimeMillis);

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
@@ -122,10 +123,6 @@ class SlowOpeningTest {
     }
     store.put(key(14), bytes("new"), 1);
     assertThat(store.stats().notStored()).isEqualTo(1);
-  }
-
-  private static byte[] key(int number) {
-    return bytes("key " + number);
   }
 
   private static String read(Store store, int number) {

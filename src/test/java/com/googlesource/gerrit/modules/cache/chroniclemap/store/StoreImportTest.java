@@ -33,7 +33,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -47,7 +47,7 @@ class StoreImportTest {
 
   @TempDir Path temp;
   private Path folder;
-  private StoreDirectory directory;
+  @AutoClose private StoreDirectory directory;
   private Store store;
 
   @BeforeEach
@@ -55,11 +55,6 @@ class StoreImportTest {
     folder = temp.resolve("stores");
     directory = StoreDirectory.open(folder);
     store = open(ImportMode.BEGIN);
-  }
-
-  @AfterEach
-  void close() {
-    directory.close();
   }
 
   private Store open(ImportMode mode) throws Exception {

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.random;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
@@ -31,14 +32,13 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.apache.log4j.AppenderSkeleton;
 import org.apache.log4j.Logger;
 import org.apache.log4j.spi.LoggingEvent;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -48,18 +48,13 @@ class StoreTest {
   private static final long LIMIT = 32 << 20;
 
   @TempDir Path temp;
-  private StoreDirectory directory;
+  @AutoClose private StoreDirectory directory;
   private Store store;
 
   @BeforeEach
   void open() throws Exception {
     directory = StoreDirectory.open(temp.resolve("stores"));
     store = TestStores.open(directory, settings(1));
-  }
-
-  @AfterEach
-  void close() {
-    directory.close();
   }
 
   private static StoreSettings settings(int version) {
@@ -78,12 +73,6 @@ class StoreTest {
 
   private static byte[] bytes(String text) {
     return text.getBytes(UTF_8);
-  }
-
-  private static byte[] random(int length, long seed) {
-    byte[] out = new byte[length];
-    new Random(seed).nextBytes(out);
-    return out;
   }
 
   private static long now() {
@@ -417,12 +406,7 @@ class StoreTest {
     assertThat(readText("k")).isNull();
     try (Stream<Path> files = Files.list(temp.resolve("stores"))) {
       Path file = files.filter(f -> f.toString().endsWith(".chm")).findFirst().orElseThrow();
-      Process stat =
-          new ProcessBuilder("stat", "-c", "%b %B", file.toString())
-              .redirectErrorStream(true)
-              .start();
-      String[] out = new String(stat.getInputStream().readAllBytes(), UTF_8).trim().split(" ", -1);
-      long allocated = Long.parseLong(out[0]) * Long.parseLong(out[1]);
+      long allocated = TestStores.blocks(file);
       assertThat(allocated).isAtLeast(store.stats().diskBytes() / 4096 * 4096);
       assertThat(allocated).isAtMost(LIMIT);
     }

@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
@@ -25,11 +27,34 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Random;
 import java.util.stream.Stream;
 
 /** Stores for tests that must not depend on how fast the machine is. */
 public final class TestStores {
   private TestStores() {}
+
+  /** The key of a number. */
+  public static byte[] key(int number) {
+    return ("key " + number).getBytes(UTF_8);
+  }
+
+  /** Bytes that a seed decides. */
+  static byte[] random(int length, long seed) {
+    byte[] out = new byte[length];
+    new Random(seed).nextBytes(out);
+    return out;
+  }
+
+  /** How many bytes of real disk a file takes; 0 if it was deleted meanwhile. */
+  static long blocks(Path file) throws Exception {
+    Process stat =
+        new ProcessBuilder("stat", "-c", "%b %B", file.toString())
+            .redirectErrorStream(true)
+            .start();
+    String[] out = new String(stat.getInputStream().readAllBytes(), UTF_8).trim().split(" ", -1);
+    return stat.waitFor() == 0 ? Long.parseLong(out[0]) * Long.parseLong(out[1]) : 0;
+  }
 
   /** Opens a store and waits until that is done, however long it takes. */
   static Store open(StoreDirectory directory, StoreSettings settings) throws Exception {

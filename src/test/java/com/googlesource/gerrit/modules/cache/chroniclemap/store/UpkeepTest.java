@@ -16,7 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
-import static java.nio.charset.StandardCharsets.UTF_8;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.random;
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
@@ -29,12 +30,11 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -45,30 +45,19 @@ class UpkeepTest {
 
   @TempDir Path temp;
   private final AtomicLong clock = new AtomicLong(1_700_000_000_000L);
-  private StoreDirectory directory;
+  @AutoClose private StoreDirectory directory;
 
   @BeforeEach
   void open() throws Exception {
     directory = StoreDirectory.open(temp.resolve("stores"), Disk.REAL, clock::get);
   }
 
-  @AfterEach
-  void close() {
-    directory.close();
-  }
-
   private Store store(String name, long limit) throws Exception {
     return TestStores.open(directory, new StoreSettings(name, 1, limit, Optional.empty()));
   }
 
-  private static byte[] key(int i) {
-    return ("key " + i).getBytes(UTF_8);
-  }
-
   private static byte[] value(int i, int length) {
-    byte[] out = new byte[length];
-    new Random(i).nextBytes(out);
-    return out;
+    return random(length, i);
   }
 
   private void put(Store store, int i, int length) {
@@ -83,16 +72,7 @@ class UpkeepTest {
       for (Path file : files.toList()) {
         if (!file.getFileName().toString().startsWith(".")
             && !file.getFileName().toString().endsWith("lock")) {
-          Process stat =
-              new ProcessBuilder("stat", "-c", "%b %B", file.toString())
-                  .redirectErrorStream(true)
-                  .start();
-          String[] out =
-              new String(stat.getInputStream().readAllBytes(), UTF_8).trim().split(" ", -1);
-          if (stat.waitFor() != 0) {
-            continue; // deleted meanwhile
-          }
-          sum += Long.parseLong(out[0]) * Long.parseLong(out[1]);
+          sum += TestStores.blocks(file);
         }
       }
     }

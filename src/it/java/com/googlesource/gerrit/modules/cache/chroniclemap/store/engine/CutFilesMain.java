@@ -14,7 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
@@ -79,10 +79,6 @@ final class CutFilesMain {
     try (FileChannel channel = FileChannel.open(path, StandardOpenOption.WRITE)) {
       var unused = channel.truncate(bytes);
     }
-  }
-
-  private static byte[] key(int number) {
-    return ("key " + number).getBytes(UTF_8);
   }
 
   private static byte[] value(int number) {

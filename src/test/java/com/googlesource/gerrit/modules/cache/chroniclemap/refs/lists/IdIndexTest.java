@@ -332,30 +332,11 @@ class IdIndexTest {
     assertThat(small.mayIndexIds(list)).isFalse();
   }
 
-  /** A repository that is not told anything. */
-  private static ListMemory.Holder holder() {
-    return new ListMemory.Holder() {
-      @Override
-      public long lastUse() {
-        return 0;
-      }
-
-      @Override
-      public void leave(ParsedRefs list) {}
-
-      @Override
-      public void isBeside(long enough) {}
-
-      @Override
-      public void take(ParsedRefs list, ParsedRefs copy) {}
-    };
-  }
-
   @Test
   void indexesOfListsInUseAreCountedOnce() {
     SortedMap<String, String> lines = lines(5000);
-    ListMemory.Holder a = holder();
-    ListMemory.Holder b = holder();
+    ListMemory.Holder a = new Lists.Holder();
+    ListMemory.Holder b = new Lists.Holder();
     ParsedRefs list = memory.hold(a, parse(lines, null), new ArrayList<>());
     assertThat(memory.idIndexBytes()).isEqualTo(0);
     check(list, random, 1);

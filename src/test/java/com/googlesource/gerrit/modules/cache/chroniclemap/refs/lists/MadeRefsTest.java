@@ -34,24 +34,8 @@ class MadeRefsTest {
   private final ListMemory memory = new ListMemory(1 << 30);
   private final Lists lists = new Lists();
 
-  private static final class Holder implements ListMemory.Holder {
-    @Override
-    public long lastUse() {
-      return 0;
-    }
-
-    @Override
-    public void leave(ParsedRefs list) {}
-
-    @Override
-    public void isBeside(long enough) {}
-
-    @Override
-    public void take(ParsedRefs list, ParsedRefs copy) {}
-  }
-
   private ParsedRefs hold(ParsedRefs list) {
-    return memory.hold(new Holder(), list, new ArrayList<>());
+    return memory.hold(new Lists.Holder(), list, new ArrayList<>());
   }
 
   private static Set<Ref> objects(Iterable<Ref> refs) {

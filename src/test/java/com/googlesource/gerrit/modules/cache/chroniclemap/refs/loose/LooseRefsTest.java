@@ -42,7 +42,7 @@ import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -59,7 +59,7 @@ class LooseRefsTest {
   private static final String CHANGE = "refs/changes/01/1/meta";
 
   @TempDir Path folder;
-  private TestRefs testRefs;
+  @AutoClose private TestRefs testRefs;
   private LooseMemory memory;
   private LooseRefs loose;
   private ObjectId one;
@@ -83,11 +83,6 @@ class LooseRefsTest {
             new RefPaths(testRefs.repository(), file("packed-refs").toFile()),
             trust,
             memory);
-  }
-
-  @AfterEach
-  void close() {
-    testRefs.close();
   }
 
   private Path file(String name) {

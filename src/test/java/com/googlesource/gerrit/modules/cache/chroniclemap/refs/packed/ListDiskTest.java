@@ -29,7 +29,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Optional;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -40,7 +40,7 @@ class ListDiskTest {
   @TempDir Path folder;
   private final Lists lists = new Lists();
   private final ListMemory memory = new ListMemory(1 << 30);
-  private StoreDirectory directory;
+  @AutoClose private StoreDirectory directory;
   private Store store;
   private ListDisk disk;
 
@@ -50,11 +50,6 @@ class ListDiskTest {
     store = directory.openStore(new StoreSettings("packed_refs", 1, 16 << 20, Optional.empty()));
     store.awaitOpened();
     disk = new ListDisk(store);
-  }
-
-  @AfterEach
-  void close() {
-    directory.close();
   }
 
   private ParsedRefs load(ContentDigest digest) {
@@ -82,7 +77,7 @@ class ListDiskTest {
       lists.assertIs(lists.parse(memory, text, loaded), text);
     }
     assertThat(disk.loads()).isEqualTo(3);
-    close();
+    directory.close();
     open();
     lists.assertIs(
         load(lists.parse(memory, Lists.text(REFS, REFS), null).digest()), Lists.text(REFS, REFS));

@@ -32,6 +32,23 @@ import org.eclipse.jgit.lib.Ref;
 public final class Lists {
   private final PackedRefsReader reader = new PackedRefsReader(Differential.KEY);
 
+  /** A repository that holds a list, and does nothing when it is told of it. */
+  public static final class Holder implements ListMemory.Holder {
+    @Override
+    public long lastUse() {
+      return 0;
+    }
+
+    @Override
+    public void leave(ParsedRefs list) {}
+
+    @Override
+    public void isBeside(long enough) {}
+
+    @Override
+    public void take(ParsedRefs list, ParsedRefs copy) {}
+  }
+
   /** The list of a text. */
   public ParsedRefs parse(ListMemory memory, byte[] text, @Nullable ParsedRefs old) {
     try {

@@ -36,7 +36,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -53,17 +53,12 @@ class NameOrderTest {
   };
 
   @TempDir Path folder;
-  private Differential differential;
+  @AutoClose private Differential differential;
   private final Random random = new Random(11);
 
   @BeforeEach
   void open() throws IOException {
     differential = new Differential(folder);
-  }
-
-  @AfterEach
-  void close() {
-    differential.close();
   }
 
   /** Names of all kinds, many of them swapped, swaps within swaps. */

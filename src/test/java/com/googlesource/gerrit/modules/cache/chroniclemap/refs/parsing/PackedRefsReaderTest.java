@@ -39,7 +39,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import org.eclipse.jgit.lib.ObjectIdRef;
 import org.eclipse.jgit.lib.Ref;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -51,17 +51,12 @@ class PackedRefsReaderTest {
   private static final String C = "c".repeat(40);
 
   @TempDir Path folder;
-  private Differential differential;
+  @AutoClose private Differential differential;
   private final Random random = new Random(4);
 
   @BeforeEach
   void open() throws IOException {
     differential = new Differential(folder);
-  }
-
-  @AfterEach
-  void close() {
-    differential.close();
   }
 
   @Test

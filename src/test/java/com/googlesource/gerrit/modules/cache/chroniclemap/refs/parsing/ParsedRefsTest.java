@@ -33,7 +33,7 @@ import java.util.concurrent.Future;
 import java.util.function.Predicate;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -42,16 +42,11 @@ import org.junit.jupiter.api.io.TempDir;
 class ParsedRefsTest {
   @TempDir Path folder;
   private final Random random = new Random(7);
-  private JGitPackedRefs jgit;
+  @AutoClose private JGitPackedRefs jgit;
 
   @BeforeEach
   void open() throws IOException {
     jgit = new JGitPackedRefs(folder);
-  }
-
-  @AfterEach
-  void close() {
-    jgit.close();
   }
 
   private static ParsedRefs parse(byte[] text) throws Exception {

@@ -31,7 +31,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -44,7 +44,7 @@ class SharedCheckTest {
 
   @TempDir Path folder;
   private final ReaderPool readers = new ReaderPool(Differential.KEY, 4);
-  private final SharedCheck check = new SharedCheck(readers, 3);
+  @AutoClose private final SharedCheck check = new SharedCheck(readers, 3);
   private Path file;
   private byte[] text;
   private ParsedRefs list;
@@ -55,11 +55,6 @@ class SharedCheckTest {
     RefsFile.write(file, RefsFile.names(REFS), 0);
     text = Files.readAllBytes(file);
     list = readers.take().read(new MemoryText(text), Differential.draft(), null);
-  }
-
-  @AfterEach
-  void close() {
-    check.close();
   }
 
   private boolean matches() throws IOException {

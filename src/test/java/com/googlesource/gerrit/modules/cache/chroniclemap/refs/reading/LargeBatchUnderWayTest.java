@@ -41,7 +41,7 @@ import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ObjectIdRef;
 import org.eclipse.jgit.lib.Ref;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -51,18 +51,13 @@ class LargeBatchUnderWayTest {
   private static final int MANY = 20_000;
 
   @TempDir Path folder;
-  private FileRepository repository;
+  @AutoClose private FileRepository repository;
   private final Transactions transactions = new Transactions();
   private final ListMemory memory = new ListMemory(1 << 30);
 
   @BeforeEach
   void create() throws IOException {
     repository = TestRefs.create(folder.resolve("r.git"), null).repository();
-  }
-
-  @AfterEach
-  void close() {
-    repository.close();
   }
 
   private RefReader reader(ParsedRefs packed) {

@@ -20,15 +20,12 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedEdits;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -47,13 +44,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.errors.LockFailedException;
-import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
-import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -159,10 +154,7 @@ class PackedRefsQueueTest {
             + PACKED
             + "\n",
         UTF_8);
-    file =
-        new PackedRefsFile(
-            test.folder().resolve("packed-refs").toFile(),
-            new ListTiers(Differential.KEY, new ListMemory(1 << 30), null));
+    file = test.packedRefs();
     queue =
         new PackedRefsQueue(
             file,
@@ -396,16 +388,10 @@ class PackedRefsQueueTest {
   }
 
   private boolean isDeletedInABatch(RefDatabase refs) throws IOException {
-    BatchRefUpdate batch = refs.newBatchUpdate();
-    batch.setAtomic(true);
-    batch.setAllowNonFastForwards(true);
-    batch.addCommand(
+    return TestRefs.batch(
+        test.repository(),
+        refs,
         new ReceiveCommand(test.commits().get(1), ObjectId.zeroId(), LOOSE),
         new ReceiveCommand(ObjectId.zeroId(), test.commits().get(2), "refs/heads/made"));
-    try (RevWalk walk = new RevWalk(test.repository())) {
-      batch.execute(walk, NullProgressMonitor.INSTANCE);
-    }
-    return batch.getCommands().stream()
-        .allMatch(command -> command.getResult() == ReceiveCommand.Result.OK);
   }
 }

@@ -23,7 +23,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Random;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -35,17 +35,12 @@ class RecordMapTest {
 
   @TempDir Path temp;
   private Path path;
-  private RecordMap file;
+  @AutoClose private RecordMap file;
 
   @BeforeEach
   void make() throws Exception {
     path = temp.resolve("file.chm");
     file = TestStores.file(path, Geometry.forFileOf(8 << 20, Geometry.DEFAULT_BYTES_PER_SLOT));
-  }
-
-  @AfterEach
-  void close() {
-    file.close();
   }
 
   private static byte[] key(int number) {

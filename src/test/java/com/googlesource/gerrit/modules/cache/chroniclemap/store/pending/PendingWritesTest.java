@@ -17,7 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.pending;
 import static com.google.common.truth.Truth.assertThat;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** What queued writes take of the heap is bound for all stores together. */
@@ -25,14 +25,8 @@ class PendingWritesTest {
   private static final HashedKey KEY = new HashedKey("key".getBytes(UTF_8));
   private static final HashedKey OTHER_KEY = new HashedKey("other key".getBytes(UTF_8));
 
-  private final PendingWrites greedy = new PendingWrites();
-  private final PendingWrites modest = new PendingWrites();
-
-  @AfterEach
-  void close() {
-    greedy.close();
-    modest.close();
-  }
+  @AutoClose private final PendingWrites greedy = new PendingWrites();
+  @AutoClose private final PendingWrites modest = new PendingWrites();
 
   private static void queue(PendingWrites writes, HashedKey key, int bytes) {
     writes.change(key, (k, before) -> PendingWrite.put(new byte[bytes], 1));
