@@ -94,7 +94,8 @@ final class RefsMetrics extends PublishedMetrics {
     t.count("checks_full", "checks of all advertised refs", "pushes", TransportCounts::fullChecks);
     t.count("fetches_by_tip", "ids of visible refs", "fetches", TransportCounts::tips);
     t.count("fetches_by_walk", "ids left to JGit", "fetches", TransportCounts::walks);
-    t.count("branches_by_rules", "judged together", "branches", TransportCounts::rangedBranches);
+    t.count(
+        "branches_by_rules", "judged with another", "branches", TransportCounts::branchesByRules);
     return t.all();
   }
 

@@ -127,8 +127,8 @@ final class RefsTable {
             "Pushes: %s lists of refs made without those of changes, %s looked up by name, %s left to"
                 + " Gerrit; %s checked"
                 + " against the refs that they build on, %s against all advertised refs. Fetches by"
-                + " id: %s of visible refs, %s left to JGit. %s branches were found readable or not"
-                + " by the answer for another one under the same access rules.",
+                + " id: %s of visible refs, %s left to JGit. %s branches took"
+                + " the answer for another one under the same access rules.",
             Units.count(transport.pushes()),
             Units.count(transport.pushesByName()),
             Units.count(transport.pushesLeft()),
@@ -136,7 +136,7 @@ final class RefsTable {
             Units.count(transport.fullChecks()),
             Units.count(transport.tips()),
             Units.count(transport.walks()),
-            Units.count(transport.rangedBranches())));
+            Units.count(transport.branchesByRules())));
     totals.memoryOnlyReason().ifPresent(why -> notes.add("Lists are kept in memory only: " + why));
     if (totals.leftToJGit() > 0) {
       notes.add(

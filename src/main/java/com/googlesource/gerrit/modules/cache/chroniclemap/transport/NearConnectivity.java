@@ -52,7 +52,7 @@ import org.eclipse.jgit.transport.ReceivePack;
  * advertised refs. Less is reachable from them, so it accepts nothing that is missing or hidden. If
  * it refuses the push, fails, or walks through too many objects, the check with all refs decides.
  *
- * <p>The cost grows with the push. Safe for any thread.
+ * <p>The cost grows with the push. For one push, and one thread at a time.
  */
 final class NearConnectivity implements ConnectivityChecker {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -75,8 +75,8 @@ final class NearConnectivity implements ConnectivityChecker {
   private final ConnectivityChecker full;
   private final TransportCounts counts;
 
-  /** Knows the advertised refs by name; null if JGit lists them. */
-  @Nullable private PushAdvertisement told;
+  /** Knows the advertised refs by name; null if JGit has all of them. */
+  @Nullable private PushAdvertisement advertisement;
 
   private NearConnectivity(ConnectivityChecker full, TransportCounts counts) {
     this.full = full;
@@ -111,11 +111,11 @@ final class NearConnectivity implements ConnectivityChecker {
    * Has the advertised refs of a push looked up by name, unless it has another check than this one.
    * JGit's check and those of others need all of them.
    */
-  static void setTold(ReceivePack push, PushAdvertisement advertisement) {
+  static void lookUpByName(ReceivePack push, PushAdvertisement advertisement) {
     try {
       if (CHECKER != null && CHECKER.get(push) instanceof NearConnectivity check) {
-        advertisement.setTold(push);
-        check.told = advertisement.isByName() ? advertisement : null;
+        advertisement.lookUpByName(push);
+        check.advertisement = advertisement;
       }
     } catch (IllegalAccessException e) {
       logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
@@ -129,7 +129,7 @@ final class NearConnectivity implements ConnectivityChecker {
       throws MissingObjectException, IOException {
     try {
       Set<ObjectId> near = near(push, advertised);
-      if (!near.isEmpty() && (told != null || near.size() < advertised.size())) {
+      if (!near.isEmpty() && (isByName() || near.size() < advertised.size())) {
         long most = (long) push.getParser().getObjectCount() + advertised.size() + SPARE_OBJECTS;
         full.checkConnectivity(push, near, new Limit(most));
         counts.nearChecks.increment();
@@ -141,11 +141,15 @@ final class NearConnectivity implements ConnectivityChecker {
     }
     counts.fullChecks.increment();
     Set<ObjectId> all = advertised;
-    if (told != null) {
+    if (isByName()) {
       all = new HashSet<>(advertised);
-      all.addAll(told.ids());
+      all.addAll(advertisement.ids());
     }
     full.checkConnectivity(push, all, progress);
+  }
+
+  private boolean isByName() {
+    return advertisement != null && advertisement.isByName();
   }
 
   /** Returns the advertised commits that the push builds on; empty if others are needed. */
@@ -200,7 +204,7 @@ final class NearConnectivity implements ConnectivityChecker {
 
   private boolean addIfAdvertised(
       @Nullable ObjectId id, Set<ObjectId> advertised, Set<ObjectId> near) throws IOException {
-    if (id == null || !(advertised.contains(id) || (told != null && told.isTip(id)))) {
+    if (id == null || !(advertised.contains(id) || (isByName() && advertisement.isTip(id)))) {
       return false;
     }
     near.add(id.copy());

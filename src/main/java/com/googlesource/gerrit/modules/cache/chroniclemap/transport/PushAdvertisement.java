@@ -55,10 +55,10 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   private final DelegateRepository repository;
   private final Predicate<String> isAdvertised;
   private final TransportCounts counts;
-  private final Told told;
+  private final ByName byName;
 
   /** Whether the client has the advertisement already. */
-  private boolean isTold;
+  private boolean isByName;
 
   /** Whether JGit and Gerrit are given the refs, which they would walk through. */
   private boolean isSetting;
@@ -84,7 +84,7 @@ final class PushAdvertisement implements AdvertiseRefsHook {
     this.repository = repository;
     this.isAdvertised = isAdvertised;
     this.counts = counts;
-    told = new Told(repository.getRefDatabase());
+    byName = new ByName(repository.getRefDatabase());
   }
 
   /**
@@ -95,17 +95,17 @@ final class PushAdvertisement implements AdvertiseRefsHook {
    * <p>Gerrit's filter of refs, which only leaves out namespaces that are not advertised here, is
    * not needed for that; any other filter is, so all refs are read then.
    */
-  void setTold(ReceivePack push) {
+  void lookUpByName(ReceivePack push) {
     RefFilter filter = push.getRefFilter();
     if (filter.getClass().getName().equals(GERRITS_FILTER)) {
-      push.setRefFilter(refs -> refs == told ? refs : filter.filter(refs));
-      isTold = true;
+      push.setRefFilter(refs -> refs == byName ? refs : filter.filter(refs));
+      isByName = true;
     }
   }
 
   /** Whether the refs that JGit has are not listed, so that their ids have to be asked for here. */
   boolean isByName() {
-    return isTold;
+    return isByName;
   }
 
   @Override
@@ -113,10 +113,11 @@ final class PushAdvertisement implements AdvertiseRefsHook {
     isSetting = true;
     try {
       if (push.getAdvertisedRefs() == null) {
-        push.setAdvertisedRefs(isTold ? told : visibleRefs(), push.getAdvertisedObjects());
-        (isTold ? counts.pushesByName : counts.pushes).increment();
+        push.setAdvertisedRefs(isByName ? byName : visibleRefs(), push.getAdvertisedObjects());
+        (isByName ? counts.pushesByName : counts.pushes).increment();
       }
       gerrits.advertiseRefs(push);
+      isByName = push.getAdvertisedRefs() == byName; // or another module has chosen the refs
     } finally {
       isSetting = false;
     }
@@ -129,7 +130,7 @@ final class PushAdvertisement implements AdvertiseRefsHook {
       return ids().contains(id);
     }
     for (Ref tip : unfiltered.getTipsWithSha1(id)) {
-      Ref ref = told.get(tip.getName());
+      Ref ref = byName.get(tip.getName());
       if (ref != null && id.equals(ref.getObjectId())) {
         return true;
       }
@@ -140,10 +141,11 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   /** Returns the ids of all advertised refs, which are read the first time. */
   Set<ObjectId> ids() throws IOException {
     if (ids == null) {
-      ids = new HashSet<>();
-      for (Ref ref : told.all().values()) {
-        ids.add(ref.getObjectId());
+      Set<ObjectId> all = new HashSet<>();
+      for (Ref ref : byName.all().values()) {
+        all.add(ref.getObjectId());
       }
+      ids = all;
     }
     return ids;
   }
@@ -226,11 +228,11 @@ final class PushAdvertisement implements AdvertiseRefsHook {
    * The advertised refs by name. They are listed to everybody but JGit and Gerrit when these are
    * given the map.
    */
-  private final class Told extends RefsByName {
+  private final class ByName extends RefsByName {
     /** Refs that Gerrit has added, such as {@code refs/users/self}. */
     private final Map<String, Ref> added = new HashMap<>();
 
-    Told(RefDatabase visible) {
+    ByName(RefDatabase visible) {
       super(visible);
     }
 

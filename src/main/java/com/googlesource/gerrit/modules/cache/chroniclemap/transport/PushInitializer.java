@@ -72,7 +72,7 @@ final class PushInitializer implements ReceivePackInitializer {
           && push.getAdvertiseRefsHook() instanceof PushAdvertisement advertisement
           && factory.getArguments()[0] instanceof HttpServletRequest request
           && request.getMethod().equals("POST")) {
-        NearConnectivity.setTold(push, advertisement);
+        NearConnectivity.lookUpByName(push, advertisement);
       }
     } catch (RuntimeException | LinkageError e) {
       logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(

@@ -20,15 +20,14 @@ import java.io.UncheckedIOException;
 import java.util.AbstractMap;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Set;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.Repository;
 
 /**
- * The refs that a user may see, as a map for JGit that finds refs by name and lists none. After
- * some look-ups all refs are read once.
+ * The refs that a user may see, as a map for JGit that finds refs by name without reading others.
+ * After some look-ups all refs are read once. Subclasses say when the map lists refs.
  *
  * <p>Clients send any text for a name. A database that keeps refs in files would find a hidden file
  * by a name such as {@code refs/heads/../meta/config}, which Gerrit's filter takes for a branch. So
@@ -36,7 +35,7 @@ import org.eclipse.jgit.lib.Repository;
  *
  * <p>For one thread.
  */
-class RefsByName extends AbstractMap<String, Ref> {
+abstract class RefsByName extends AbstractMap<String, Ref> {
   /** How many refs are looked up one by one. */
   static final int MOST_LOOKUPS = 32;
 
@@ -93,10 +92,5 @@ class RefsByName extends AbstractMap<String, Ref> {
   @Override
   public final boolean containsKey(Object name) {
     return get(name) != null;
-  }
-
-  @Override
-  public Set<Entry<String, Ref>> entrySet() {
-    return Set.of();
   }
 }

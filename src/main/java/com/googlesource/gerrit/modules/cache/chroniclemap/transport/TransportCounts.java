@@ -41,8 +41,8 @@ public final class TransportCounts {
   /** Fetches by object id for which JGit read all visible refs. */
   final LongAdder walks = new LongAdder();
 
-  /** Branches that were visible or not as others subject to the same access rules were. */
-  final LongAdder rangedBranches = new LongAdder();
+  /** Branches for which the answer for another one under the same access rules was taken. */
+  final LongAdder branchesByRules = new LongAdder();
 
   public long pushes() {
     return pushes.sum();
@@ -72,7 +72,7 @@ public final class TransportCounts {
     return walks.sum();
   }
 
-  public long rangedBranches() {
-    return rangedBranches.sum();
+  public long branchesByRules() {
+    return branchesByRules.sum();
   }
 }

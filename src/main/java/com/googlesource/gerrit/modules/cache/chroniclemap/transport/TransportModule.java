@@ -24,6 +24,7 @@ import com.google.gerrit.server.permissions.RefVisibilityControl;
 import com.google.inject.AbstractModule;
 import com.google.inject.Key;
 import com.google.inject.TypeLiteral;
+import com.google.inject.matcher.Matcher;
 import com.google.inject.matcher.Matchers;
 import com.google.inject.spi.ProvisionListener;
 import java.util.Arrays;
@@ -31,7 +32,6 @@ import java.util.Collection;
 import java.util.function.Consumer;
 import org.eclipse.jgit.lib.Config;
 import org.eclipse.jgit.lib.Repository;
-import org.eclipse.jgit.transport.resolver.ReceivePackFactory;
 
 /**
  * The module that adds this package's initializers to each push and fetch.
@@ -42,6 +42,10 @@ import org.eclipse.jgit.transport.resolver.ReceivePackFactory;
  * 3.13 declares, so that Guice makes a new, empty one for each user of it.
  */
 public final class TransportModule extends AbstractModule {
+  /** Gerrit's class is private to its package. Another module's factory is left as it is. */
+  private static final Matcher<Class<?>> GERRITS_FACTORY =
+      type -> type.getName().equals("com.google.gerrit.httpd.GitOverHttpServlet$ReceiveFactory");
+
   private static final String PLUGIN = "cache-chroniclemap";
 
   private final TransportSettings settings;
@@ -76,7 +80,7 @@ public final class TransportModule extends AbstractModule {
           return VisibleBranches.during(call, counts);
         });
     bindInterceptor(
-        Matchers.subclassesOf(ReceivePackFactory.class),
+        GERRITS_FACTORY,
         method -> method.getName().equals("create") && !method.isSynthetic(),
         PushInitializer::created);
     bindInterceptor(

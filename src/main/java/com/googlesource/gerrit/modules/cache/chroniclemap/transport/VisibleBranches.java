@@ -25,6 +25,7 @@ import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -64,17 +65,8 @@ final class VisibleBranches {
 
   private final TransportCounts counts;
 
-  private int asked;
-  @Nullable private ProjectControl control;
-
-  /** The patterns with {@code /*} at their end, without the asterisk. */
-  private final Set<String> folders = new HashSet<>();
-
-  private final Set<String> names = new HashSet<>();
-  private final List<SectionMatcher> others = new ArrayList<>();
-
-  /** By the longest folder of {@link #folders}, or the empty text if there is none. */
-  private final Map<String, Boolean> answers = new HashMap<>();
+  /** The filter has one for branches, and one to find out which changes are visible. */
+  private final IdentityHashMap<ProjectControl, Sections> sections = new IdentityHashMap<>();
 
   private VisibleBranches(TransportCounts counts) {
     this.counts = counts;
@@ -116,75 +108,99 @@ final class VisibleBranches {
 
   private Object answer(ProjectControl asking, String name, MethodInvocation gerrits)
       throws Throwable {
-    if (!name.startsWith(Constants.R_HEADS) || !hasSections(asking) || matchesByItself(name)) {
+    if (!name.startsWith(Constants.R_HEADS)) {
       return gerrits.proceed();
     }
-    String folder = longestFolder(name);
-    Boolean known = answers.get(folder);
+    Sections these = sections.computeIfAbsent(asking, unused -> new Sections());
+    String folder = these.folder(name, asking);
+    Boolean known = folder == null ? null : these.answers.get(folder);
     if (known == null) {
       known = (Boolean) gerrits.proceed();
-      answers.put(folder, known);
+      if (folder != null) {
+        these.answers.put(folder, known);
+      }
     } else {
-      counts.rangedBranches.increment();
+      counts.branchesByRules.increment();
     }
     return known;
   }
 
-  /** Whether the sections are known. Reads them once there were some questions. */
-  private boolean hasSections(ProjectControl asking) {
-    if (control != null) {
-      return control == asking;
-    }
-    // An administrator who has each decision logged wants to see each.
-    if (SECTIONS == null || ++asked <= FEW || LoggingContext.getInstance().isAclLogging()) {
-      return false;
-    }
-    try {
-      for (Object section : (List<?>) SECTIONS.invoke(asking)) {
-        add((SectionMatcher) section);
+  /** The access sections that one object of Gerrit's decides by. */
+  private static final class Sections {
+    private int asked;
+    private boolean isRead;
+
+    /** The patterns with {@code /*} at their end, without the asterisk. */
+    private final Set<String> folders = new HashSet<>();
+
+    private final Set<String> names = new HashSet<>();
+    private final List<SectionMatcher> others = new ArrayList<>();
+
+    /** By the longest folder of {@link #folders}, or the empty text if there is none. */
+    private final Map<String, Boolean> answers = new HashMap<>();
+
+    /** Returns the longest folder with a branch, or null if the branch is put to Gerrit. */
+    @Nullable
+    String folder(String name, ProjectControl asking) {
+      try {
+        return isRead(asking) && !matchesByItself(name) ? longestFolder(name) : null;
+      } catch (ReflectiveOperationException | RuntimeException | LinkageError e) {
+        logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
+            "Gerrit judges each branch by itself");
+        isRead = false;
+        asked = Integer.MIN_VALUE;
+        return null;
       }
-    } catch (ReflectiveOperationException | RuntimeException e) {
-      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
-          "Gerrit judges each branch by itself");
-      asked = Integer.MIN_VALUE;
-      return false;
     }
-    control = asking;
-    return true;
-  }
 
-  private void add(SectionMatcher section) {
-    String pattern = section.getSection().getName();
-    if (RefPattern.isRE(pattern) || RefPattern.containsParameters(pattern)) {
-      others.add(section);
-    } else if (pattern.endsWith(BELOW)) {
-      folders.add(pattern.substring(0, pattern.length() - 1));
-    } else {
-      names.add(pattern);
+    /** Whether the sections are known. Reads them once there were some questions. */
+    private boolean isRead(ProjectControl asking) throws ReflectiveOperationException {
+      // An administrator who has each decision logged wants to see each.
+      if (!isRead
+          && SECTIONS != null
+          && ++asked > FEW
+          && !LoggingContext.getInstance().isAclLogging()) {
+        for (Object section : (List<?>) SECTIONS.invoke(asking)) {
+          add((SectionMatcher) section);
+        }
+        isRead = true;
+      }
+      return isRead;
     }
-  }
 
-  private boolean matchesByItself(String name) {
-    if (names.contains(name)) {
-      return true;
+    private void add(SectionMatcher section) {
+      String pattern = section.getSection().getName();
+      if (RefPattern.isRE(pattern) || RefPattern.containsParameters(pattern)) {
+        others.add(section);
+      } else if (pattern.endsWith(BELOW)) {
+        folders.add(pattern.substring(0, pattern.length() - 1));
+      } else {
+        names.add(pattern);
+      }
     }
-    for (SectionMatcher other : others) {
-      if (other.getMatcher() instanceof ExpandParameters parameters
-          ? parameters.matchPrefix(name)
-          : other.match(name, null)) {
+
+    private boolean matchesByItself(String name) {
+      if (names.contains(name)) {
         return true;
       }
-    }
-    return false;
-  }
-
-  private String longestFolder(String name) {
-    for (int slash = name.lastIndexOf('/'); slash > 0; slash = name.lastIndexOf('/', slash - 1)) {
-      String folder = name.substring(0, slash + 1);
-      if (folders.contains(folder)) {
-        return folder;
+      for (SectionMatcher other : others) {
+        if (other.getMatcher() instanceof ExpandParameters parameters
+            ? parameters.matchPrefix(name)
+            : other.match(name, null)) {
+          return true;
+        }
       }
+      return false;
     }
-    return "";
+
+    private String longestFolder(String name) {
+      for (int slash = name.lastIndexOf('/'); slash > 0; slash = name.lastIndexOf('/', slash - 1)) {
+        String folder = name.substring(0, slash + 1);
+        if (folders.contains(folder)) {
+          return folder;
+        }
+      }
+      return "";
+    }
   }
 }

@@ -45,17 +45,16 @@ import org.eclipse.jgit.transport.UploadPack.AdvertisedRequestValidator;
 import org.eclipse.jgit.transport.UploadPack.ReachableCommitTipRequestValidator;
 import org.eclipse.jgit.transport.UploadPack.RequestPolicy;
 import org.eclipse.jgit.transport.UploadPack.RequestValidator;
-import org.eclipse.jgit.transport.WantNotValidException;
 
 /**
- * The check of a fetch, over HTTP and by git's protocol version 2, whether the client may have the
- * refs and the object ids that it wants. For other fetches it does nothing.
+ * The check of a fetch whether the client may have the refs and the object ids that it wants: of
+ * each fetch over HTTP, and of one over SSH by git's protocol version 2.
  *
- * <p>JGit allows an id that a visible ref points to, over HTTP also a commit reachable from visible
- * refs, and reads all visible refs to find out. Here, the refs with such an id are looked up first.
- * If the user may see one of them, by Gerrit's filter, the id is allowed. If any id is not allowed
- * so, JGit checks that and the other remaining ids as it always does. Many names or ids cost no
- * more than all visible refs, which are then read once.
+ * <p>JGit allows an id that a visible ref points to, and a commit reachable from visible refs, and
+ * reads all visible refs to find out. Here, the refs with such an id are looked up first. If the
+ * user may see one of them, by Gerrit's filter, the id is allowed. If any id is not allowed so,
+ * JGit checks that and the other remaining ids as it always does. Many names or ids cost no more
+ * than all visible refs, which are then read once.
  *
  * <p>How: JGit calls an {@link AdvertiseRefsHook} before it reads all refs. When it does so, this
  * hook sets itself as the validator, and sets a map of advertised refs that finds refs by name but
@@ -64,7 +63,8 @@ import org.eclipse.jgit.transport.WantNotValidException;
  *
  * <p>Over HTTP, each request has a hook of its own. A connection over SSH asks for a list of refs
  * first and then fetches from the same {@link UploadPack}, and JGit calls the hook once. There, the
- * map lists the refs by the prefixes that the client has asked for.
+ * map lists the refs by the prefixes that the client has asked for. A list without prefixes is left
+ * to JGit, which keeps it for the fetch.
  *
  * <p>For the thread of the fetch.
  */
@@ -86,11 +86,8 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
   /** The refs of that list; null until they are read. */
   @Nullable private Map<String, Ref> listed;
 
-  /**
-   * The ids of the refs that the client has asked for by name and may see, and those it was allowed
-   * before: a fetch over SSH in several rounds goes on when the ref has moved meanwhile.
-   */
-  private final Set<ObjectId> allowed = new HashSet<>();
+  /** The ids of the refs that the client has asked for by name and may see. */
+  private final Set<ObjectId> named = new HashSet<>();
 
   private final Visible byName;
 
@@ -126,15 +123,15 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
             gerrits.onLsRefs(request);
             prefixes = request.getRefPrefixes();
             listed = null;
-            if (isFetching() && fetch.getAdvertisedRefs() == byName) {
-              // The client lists refs after a fetch. From here on, JGit does as it always does.
-              fetch.setAdvertisedRefs(null);
+            if (!isListed() && fetch.getAdvertisedRefs() == byName) {
+              fetch.setAdvertisedRefs(null); // JGit reads all refs
             }
           }
 
           @Override
           public void onFetch(FetchV2Request request) throws ServiceMayNotContinueException {
             gerrits.onFetch(request);
+            listed = null;
           }
 
           @Override
@@ -148,7 +145,9 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
   /** Other modules may have set another policy or filter since this hook was set. */
   @Override
   public void advertiseRefs(UploadPack fetch) {
-    if ((fetch.isBiDirectionalPipe() ? !isWatching : !isFetching())
+    boolean isUsed =
+        fetch.isBiDirectionalPipe() ? isWatching && (hasFetched() || isListed()) : hasFetched();
+    if (!isUsed
         || fetch.getRequestPolicy() != RequestPolicy.ADVERTISED
         || fetch.getRefFilter() != RefFilter.DEFAULT
         || fetch.getAdvertisedRefs() != null) {
@@ -168,8 +167,13 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
     throw new UnsupportedOperationException("this hook is for fetches");
   }
 
-  /** Whether the client's request for objects has been read. */
-  private boolean isFetching() {
+  /** Whether the map may list the refs that the client asks for: by prefix, before any fetch. */
+  private boolean isListed() {
+    return !prefixes.isEmpty() && !hasFetched();
+  }
+
+  /** Whether a request for objects has been read. */
+  private boolean hasFetched() {
     try {
       int unused = fetch.getDepth();
       return true;
@@ -187,31 +191,26 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
       return;
     }
     List<ObjectId> others = new ArrayList<>(wanted);
-    others.removeAll(allowed);
+    others.removeAll(named);
     if (others.size() <= RefsByName.MOST_LOOKUPS) {
       for (ObjectId id : List.copyOf(others)) {
         if (isVisibleTip(id)) {
           others.remove(id);
         }
       }
-    } else if (fetch.isBiDirectionalPipe()) {
-      others.removeAll(visibleTips());
     }
     if (others.isEmpty()) {
       counts.tips.increment();
-    } else if (fetch.isBiDirectionalPipe()) {
-      throw new WantNotValidException(others.get(0));
     } else {
       counts.walks.increment();
       new ReachableCommitTipRequestValidator().checkWants(fetch, others);
     }
-    allowed.addAll(wanted);
   }
 
   private boolean isVisibleTip(ObjectId id) throws IOException {
     RefDatabase unfiltered = repository.delegate().getRefDatabase();
     if (!unfiltered.hasFastTipsWithSha1()) {
-      return fetch.isBiDirectionalPipe() && visibleTips().contains(id);
+      return false;
     }
     List<Ref> tips = new ArrayList<>(unfiltered.getTipsWithSha1(id));
     tips.sort(BY_COST);
@@ -223,15 +222,6 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
       }
     }
     return false;
-  }
-
-  private Set<ObjectId> visibleTips() throws IOException {
-    Set<ObjectId> tips = new HashSet<>();
-    for (Ref ref : byName.all().values()) {
-      tips.add(ref.getObjectId());
-      tips.add(ref.getPeeledObjectId());
-    }
-    return tips;
   }
 
   private Map<String, Ref> byPrefix() throws IOException {
@@ -254,19 +244,19 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
     public Ref get(Object name) {
       Ref ref = super.get(name);
       if (ref != null && ref.getObjectId() != null) {
-        allowed.add(ref.getObjectId());
+        named.add(ref.getObjectId());
       }
       return ref;
     }
 
     @Override
     public Set<Entry<String, Ref>> entrySet() {
-      if (isFetching()) {
+      if (!isListed()) {
         return Set.of();
       }
       try {
         if (listed == null) {
-          listed = prefixes.isEmpty() ? all() : byPrefix();
+          listed = byPrefix();
         }
         return listed.entrySet();
       } catch (IOException e) {
