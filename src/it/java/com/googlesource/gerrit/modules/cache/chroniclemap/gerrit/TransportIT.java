@@ -162,7 +162,8 @@ class TransportIT {
     String root = admin.run("rev-parse", "FETCH_HEAD");
     String first = admin.commit("first", root);
     String master = admin.commit("second", first);
-    String hidden = admin.commit("hidden", first);
+    String belowHidden = admin.commit("below the hidden one", first);
+    String hidden = admin.commit("hidden", belowHidden);
     String lost = admin.commit("a tag alone", first);
     admin.run("tag", "-a", "-m", "an annotated tag", "annotated", master);
     admin.run("tag", "-a", "-m", "a hidden tag", "on-hidden", hidden);
@@ -185,7 +186,9 @@ class TransportIT {
     admin.run("push", url, many + ":refs/for/other/one");
     ids.put("tip of a branch", master);
     ids.put("reachable commit", first);
+    ids.put("commit that no ref has", root);
     ids.put("tip of a hidden branch", hidden);
+    ids.put("hidden commit that no ref has", belowHidden);
     ids.put("tag", admin.run("rev-parse", "annotated"));
     ids.put("hidden tag", admin.run("rev-parse", "on-hidden"));
     ids.put("commit of a tag alone", lost);
