@@ -33,10 +33,8 @@ final class AtOnce {
     ExecutorService threads = Executors.newFixedThreadPool(tasks.size());
     try {
       for (Future<T> one : threads.invokeAll(tasks)) {
-        results.add(one.get());
+        results.add(result(one));
       }
-    } catch (ExecutionException e) {
-      throw new IOException(e.getCause());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IOException(e);
@@ -44,5 +42,17 @@ final class AtOnce {
       threads.shutdownNow();
     }
     return results;
+  }
+
+  /** Waits for a task; fails as it failed. */
+  static <T> T result(Future<T> task) throws IOException {
+    try {
+      return task.get();
+    } catch (ExecutionException e) {
+      throw new IOException(e.getCause());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException(e);
+    }
   }
 }

@@ -151,10 +151,11 @@ final class GerritSite implements AutoCloseable {
           // Gerrit itself needs 4 s to stop; gerrit.sh looks after 4 s and then waits for this
           // long.
           config.setString("container", null, "shutdownTimeout", "10 s");
-          List<String> options = new ArrayList<>(javaOptions(config));
-          options.removeIf(o -> o.startsWith("-Duser.home="));
+        });
+    editJavaOptions(
+        options -> {
+          options.removeIf(option -> option.startsWith("-Duser.home="));
           options.add("-Duser.home=" + home());
-          config.setStringList("container", null, "javaOptions", options);
         });
   }
 
@@ -162,13 +163,11 @@ final class GerritSite implements AutoCloseable {
   void installModule(Path jar) throws IOException {
     Path lib = Files.createDirectories(path().resolve("lib"));
     Files.copy(jar, lib.resolve("cache-chroniclemap.jar"), StandardCopyOption.REPLACE_EXISTING);
-    edit(
-        config -> {
-          config.setString("gerrit", null, "installModule", MODULE);
-          List<String> options = new ArrayList<>(javaOptions(config));
+    edit(config -> config.setString("gerrit", null, "installModule", MODULE));
+    editJavaOptions(
+        options -> {
           options.removeAll(MODULE_FLAGS);
           options.addAll(MODULE_FLAGS);
-          config.setStringList("container", null, "javaOptions", options);
         });
   }
 
@@ -193,6 +192,16 @@ final class GerritSite implements AutoCloseable {
     FileBasedConfig config = config();
     change.accept(config);
     config.save();
+  }
+
+  /** Changes the options of the daemon's Java. */
+  void editJavaOptions(Consumer<List<String>> change) throws IOException {
+    edit(
+        config -> {
+          List<String> options = new ArrayList<>(javaOptions(config));
+          change.accept(options);
+          config.setStringList("container", null, "javaOptions", options);
+        });
   }
 
   FileBasedConfig config() throws IOException {

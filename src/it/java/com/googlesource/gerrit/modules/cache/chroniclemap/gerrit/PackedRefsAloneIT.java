@@ -18,8 +18,6 @@ import static com.google.common.truth.Truth.assertThat;
 
 import java.io.IOException;
 import java.nio.file.Files;
-import java.util.ArrayList;
-import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** Parsed ref lists in a Gerrit whose caches are H2's. */
@@ -47,16 +45,13 @@ class PackedRefsAloneIT extends RefsFixture {
   void theCommandTakesOneMoreLineAndWithoutTheFlagsListsAreInMemoryOnly() throws Exception {
     assertThat(gerrit.ssh().tryRun("cache-chroniclemap refs").isOk()).isFalse();
     site.edit(
-        config -> {
-          config.setString(
-              "gerrit",
-              null,
-              "installModule",
-              "com.googlesource.gerrit.modules.cache.chroniclemap.PackedRefsCommandsModule");
-          List<String> options = new ArrayList<>(GerritSite.javaOptions(config));
-          options.removeAll(GerritSite.MODULE_FLAGS);
-          config.setStringList("container", null, "javaOptions", options);
-        });
+        config ->
+            config.setString(
+                "gerrit",
+                null,
+                "installModule",
+                "com.googlesource.gerrit.modules.cache.chroniclemap.PackedRefsCommandsModule"));
+    site.editJavaOptions(options -> options.removeAll(GerritSite.MODULE_FLAGS));
     restart();
     assertThat(gerrit.ssh().run("cache-chroniclemap refs")).contains("All-Projects");
     assertThat(gerrit.ssh().tryRun("cache-chroniclemap show").isOk()).isFalse();

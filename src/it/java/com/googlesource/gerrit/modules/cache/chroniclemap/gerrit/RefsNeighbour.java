@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
 import java.io.IOException;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -62,12 +61,7 @@ final class RefsNeighbour implements AutoCloseable {
   public void close() throws IOException {
     ended = true;
     try {
-      var unused = work.get();
-    } catch (ExecutionException e) {
-      throw new IOException(e.getCause());
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IOException(e);
+      var unused = AtOnce.result(work);
     } finally {
       thread.shutdownNow();
     }

@@ -26,7 +26,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.FutureTask;
 import java.util.regex.Pattern;
@@ -40,12 +39,7 @@ class StartIT {
   @Test
   void missingFlagsStopTheDaemonAndItSaysWhichLinesToAdd() throws Exception {
     try (GerritSite site = SiteTemplate.siteWithModule(tmp.resolve("gerrit"))) {
-      site.edit(
-          config -> {
-            List<String> options = new ArrayList<>(GerritSite.javaOptions(config));
-            options.removeAll(GerritSite.MODULE_FLAGS);
-            config.setStringList("container", null, "javaOptions", options);
-          });
+      site.editJavaOptions(options -> options.removeAll(GerritSite.MODULE_FLAGS));
       assertThrows(
           GerritDaemon.StartFailure.class,
           () -> {
@@ -109,13 +103,8 @@ class StartIT {
     try (GerritSite first = SiteTemplate.siteWithModule(tmp.resolve("first"));
         GerritSite second = SiteTemplate.siteWithModule(tmp.resolve("second"))) {
       String folder = first.cacheFolder().toString();
-      second.edit(
-          config -> {
-            config.setString("cache", null, "directory", folder);
-            List<String> options = new ArrayList<>(GerritSite.javaOptions(config));
-            options.add("-Dcache-chroniclemap.patience.seconds=1");
-            config.setStringList("container", null, "javaOptions", options);
-          });
+      second.edit(config -> config.setString("cache", null, "directory", folder));
+      second.editJavaOptions(options -> options.add("-Dcache-chroniclemap.patience.seconds=1"));
       try (GerritDaemon one = GerritDaemon.start(first)) {
         assertThrows(
             GerritDaemon.StartFailure.class,

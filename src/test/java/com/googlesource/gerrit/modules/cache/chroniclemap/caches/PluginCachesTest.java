@@ -28,7 +28,6 @@ import com.google.gerrit.server.plugins.ReloadPluginListener;
 import com.google.inject.Injector;
 import com.google.inject.Key;
 import com.google.inject.TypeLiteral;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import java.util.concurrent.atomic.AtomicReference;
 import org.eclipse.jgit.lib.Config;
@@ -241,26 +240,18 @@ class PluginCachesTest extends SiteTest {
             .importFromH2(
                 "plugin.cache",
                 false,
-                new Progress() {
-                  @Override
-                  public void step(int done, int total) {
-                    if (fresh.get() == null) {
-                      fresh.set(build(next));
-                      handle.remove();
-                      bind(fresh.get());
-                      sayReloaded();
-                      fresh.get().put("key0", "new");
-                      fresh.get().invalidate("key1");
-                      fresh.get().put("key" + (IMPORTED - 1), "new");
-                      fresh.get().invalidate("key" + (IMPORTED - 2));
-                      old.invalidate("key" + (IMPORTED - 3));
-                      site.factory().onStop("plugin");
-                    }
-                  }
-
-                  @Override
-                  public boolean isCancelled() {
-                    return false;
+                (done, total) -> {
+                  if (fresh.get() == null) {
+                    fresh.set(build(next));
+                    handle.remove();
+                    bind(fresh.get());
+                    sayReloaded();
+                    fresh.get().put("key0", "new");
+                    fresh.get().invalidate("key1");
+                    fresh.get().put("key" + (IMPORTED - 1), "new");
+                    fresh.get().invalidate("key" + (IMPORTED - 2));
+                    old.invalidate("key" + (IMPORTED - 3));
+                    site.factory().onStop("plugin");
                   }
                 });
     assertThat(fresh.get()).isNotNull();

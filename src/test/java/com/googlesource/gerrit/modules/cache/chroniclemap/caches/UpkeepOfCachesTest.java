@@ -86,24 +86,16 @@ class UpkeepOfCachesTest extends SiteTest {
     site.build(new TestCacheDef("b"));
     List<String> refusals = new ArrayList<>();
     Progress nosy =
-        new Progress() {
-          @Override
-          public void step(int done, int total) {
-            refusals.add(
-                assertThrows(
-                        CacheUpkeepException.class, () -> inventory().compact("a", Progress.NONE))
-                    .getMessage());
-            // Of another cache it may be.
-            try {
-              assertThat(inventory().verify("b", false, Progress.NONE).complete()).isTrue();
-            } catch (CacheUpkeepException | InterruptedException e) {
-              throw new AssertionError(e);
-            }
-          }
-
-          @Override
-          public boolean isCancelled() {
-            return false;
+        (done, total) -> {
+          refusals.add(
+              assertThrows(
+                      CacheUpkeepException.class, () -> inventory().compact("a", Progress.NONE))
+                  .getMessage());
+          // Of another cache it may be.
+          try {
+            assertThat(inventory().verify("b", false, Progress.NONE).complete()).isTrue();
+          } catch (CacheUpkeepException | InterruptedException e) {
+            throw new AssertionError(e);
           }
         };
     assertThat(inventory().verify("a", false, nosy).complete()).isTrue();

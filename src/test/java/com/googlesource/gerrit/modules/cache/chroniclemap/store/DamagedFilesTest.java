@@ -40,6 +40,7 @@ import java.util.Arrays;
 import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
@@ -213,108 +214,57 @@ class DamagedFilesTest {
 
   /** What can happen to a whole file. */
   enum Harm {
-    HALF {
-      @Override
-      void apply(Path file) throws Exception {
-        truncate(file, Files.size(file) / 2);
-      }
-    },
-    FOUR_BYTES {
-      @Override
-      void apply(Path file) throws Exception {
-        truncate(file, 4);
-      }
-    },
-    EMPTY {
-      @Override
-      void apply(Path file) throws Exception {
-        truncate(file, 0);
-      }
-    },
-    ONE_BYTE_SHORT {
-      @Override
-      void apply(Path file) throws Exception {
-        truncate(file, Files.size(file) - 1);
-      }
-    },
-    LONGER {
-      @Override
-      void apply(Path file) throws Exception {
-        truncate(file, Files.size(file) + 10_000);
-      }
-    },
-    ZEROS {
-      @Override
-      void apply(Path file) throws Exception {
-        Files.write(file, new byte[(int) Files.size(file)]);
-      }
-    },
-    ZEROS_BUT_THE_HEADER {
-      @Override
-      void apply(Path file) throws Exception {
-        byte[] bytes = Files.readAllBytes(file);
-        Arrays.fill(bytes, 4096, bytes.length, (byte) 0);
-        Files.write(file, bytes);
-      }
-    },
-    ONES {
-      @Override
-      void apply(Path file) throws Exception {
-        byte[] bytes = new byte[(int) Files.size(file)];
-        Arrays.fill(bytes, (byte) 0xff);
-        Files.write(file, bytes);
-      }
-    },
-    GARBAGE {
-      @Override
-      void apply(Path file) throws Exception {
-        byte[] bytes = new byte[(int) Files.size(file)];
-        new Random(1).nextBytes(bytes);
-        Files.write(file, bytes);
-      }
-    },
-    GARBAGE_BUT_THE_HEADER {
-      @Override
-      void apply(Path file) throws Exception {
-        byte[] bytes = Files.readAllBytes(file);
-        byte[] garbage = new byte[bytes.length - 4096];
-        new Random(2).nextBytes(garbage);
-        System.arraycopy(garbage, 0, bytes, 4096, garbage.length);
-        Files.write(file, bytes);
-      }
-    },
-    TEXT {
-      @Override
-      void apply(Path file) throws Exception {
-        Files.writeString(file, "This is a text, and no store.\n".repeat(100));
-      }
-    },
-    OTHER_GEOMETRY {
-      @Override
-      void apply(Path file) throws Exception {
-        Files.delete(file);
-        make(file, Geometry.forFileOf(300_000, 64));
-      }
-    },
-    LARGER_GEOMETRY {
-      @Override
-      void apply(Path file) throws Exception {
-        Files.delete(file);
-        make(file, Geometry.forFileOf(20 << 20, 128));
-      }
-    };
+    HALF,
+    FOUR_BYTES,
+    EMPTY,
+    ONE_BYTE_SHORT,
+    LONGER,
+    ZEROS,
+    ZEROS_BUT_THE_HEADER,
+    ONES,
+    GARBAGE,
+    GARBAGE_BUT_THE_HEADER,
+    TEXT,
+    OTHER_GEOMETRY,
+    LARGER_GEOMETRY;
 
-    abstract void apply(Path file) throws Exception;
-
-    private static void make(Path file, Geometry geometry) throws Exception {
-      RecordMapBuilder.create(Disk.REAL, file, file.resolveSibling("other.state"), geometry)
-          .close();
+    void apply(Path file) throws Exception {
+      switch (this) {
+        case HALF -> truncate(file, Files.size(file) / 2);
+        case FOUR_BYTES -> truncate(file, 4);
+        case EMPTY -> truncate(file, 0);
+        case ONE_BYTE_SHORT -> truncate(file, Files.size(file) - 1);
+        case LONGER -> truncate(file, Files.size(file) + 10_000);
+        case ZEROS -> fill(file, 0, bytes -> {});
+        case ZEROS_BUT_THE_HEADER -> fill(file, 4096, bytes -> {});
+        case ONES -> fill(file, 0, bytes -> Arrays.fill(bytes, (byte) 0xff));
+        case GARBAGE -> fill(file, 0, new Random(1)::nextBytes);
+        case GARBAGE_BUT_THE_HEADER -> fill(file, 4096, new Random(2)::nextBytes);
+        case TEXT -> Files.writeString(file, "This is a text, and no store.\n".repeat(100));
+        case OTHER_GEOMETRY -> replace(file, Geometry.forFileOf(300_000, 64));
+        case LARGER_GEOMETRY -> replace(file, Geometry.forFileOf(20 << 20, 128));
+      }
     }
 
     private static void truncate(Path file, long length) throws Exception {
       try (RandomAccessFile access = new RandomAccessFile(file.toFile(), "rw")) {
         access.setLength(length);
       }
+    }
+
+    /** Replaces all from an offset on, by zeros where nothing else is said. */
+    private static void fill(Path file, int from, Consumer<byte[]> filling) throws Exception {
+      byte[] bytes = Files.readAllBytes(file);
+      byte[] other = new byte[bytes.length - from];
+      filling.accept(other);
+      System.arraycopy(other, 0, bytes, from, other.length);
+      Files.write(file, bytes);
+    }
+
+    private static void replace(Path file, Geometry geometry) throws Exception {
+      Files.delete(file);
+      RecordMapBuilder.create(Disk.REAL, file, file.resolveSibling("other.state"), geometry)
+          .close();
     }
   }
 

@@ -94,10 +94,7 @@ class GiveUpRaceTest {
     }
   }
 
-  @Test
-  void aValueRemovedAfterThatDoesNotComeBack() throws Exception {
-    Path folder = temp.resolve("stores");
-    directory = StoreDirectory.open(folder, new RacingDisk(), System::currentTimeMillis);
+  private void fillUntilItFails() throws Exception {
     store = TestStores.open(directory, SETTINGS);
     for (int i = 0; i < 6000; i++) {
       var unused = store.put(key(i), new byte[1000], System.currentTimeMillis());
@@ -105,6 +102,13 @@ class GiveUpRaceTest {
     store.flush();
     reader.join();
     assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
+  }
+
+  @Test
+  void aValueRemovedAfterThatDoesNotComeBack() throws Exception {
+    Path folder = temp.resolve("stores");
+    directory = StoreDirectory.open(folder, new RacingDisk(), System::currentTimeMillis);
+    fillUntilItFails();
     store.remove(key(1));
     directory.close();
 
@@ -164,13 +168,7 @@ class GiveUpRaceTest {
   void aGrowthThatMeetsTheDeletedFilesSaysNothingOfItsOwn() throws Exception {
     directory =
         StoreDirectory.open(temp.resolve("stores"), new DeletingDisk(), System::currentTimeMillis);
-    store = TestStores.open(directory, SETTINGS);
-    for (int i = 0; i < 6000; i++) {
-      var unused = store.put(key(i), new byte[1000], System.currentTimeMillis());
-    }
-    store.flush();
-    reader.join();
-    assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
+    fillUntilItFails();
     assertThat(store.stats().faults()).isEqualTo(1);
   }
 }

@@ -27,6 +27,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -217,30 +218,17 @@ class MachineCrashTest {
    * What is done to a store that was closed and opened, and nothing else, before the machine stops.
    */
   private enum FirstChange {
-    CLEAR {
-      @Override
-      void apply(Store store) {
-        store.clear();
-      }
-    },
-    REMOVE {
-      @Override
-      void apply(Store store) {
-        for (int i = 0; i < KEYS; i++) {
-          long unused = store.remove(key(i));
-        }
-      }
-    },
-    PUT {
-      @Override
-      void apply(Store store) {
-        for (int i = 0; i < KEYS; i++) {
-          long unused = store.put(key(i), value(i, 1), 1);
-        }
-      }
-    };
+    CLEAR,
+    REMOVE,
+    PUT;
 
-    abstract void apply(Store store);
+    void apply(Store store) {
+      switch (this) {
+        case CLEAR -> store.clear();
+        case REMOVE -> IntStream.range(0, KEYS).forEach(i -> store.remove(key(i)));
+        case PUT -> IntStream.range(0, KEYS).forEach(i -> store.put(key(i), value(i, 1), 1));
+      }
+    }
   }
 
   @ParameterizedTest

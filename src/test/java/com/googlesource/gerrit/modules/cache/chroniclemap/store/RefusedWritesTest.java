@@ -391,19 +391,11 @@ class RefusedWritesTest {
     }
     CompactReport report =
         store.compact(
-            new Progress() {
-              @Override
-              public void step(int done, int all) {
-                if (done == 1) {
-                  late.armed = true;
-                  directory.sweep();
-                  awaitUninterruptibly(late.forcing);
-                }
-              }
-
-              @Override
-              public boolean isCancelled() {
-                return false;
+            (done, all) -> {
+              if (done == 1) {
+                late.armed = true;
+                directory.sweep();
+                awaitUninterruptibly(late.forcing);
               }
             });
     assertThat(report.outcome()).isEqualTo(CompactReport.Outcome.REBUILT);

@@ -65,6 +65,19 @@ class UpkeepTest {
     store.put(key(i), value(i, length), clock.get());
   }
 
+  /** A store that has a tenth of what was put. */
+  private Store thinned(String name) throws Exception {
+    Store store = store(name, 16 * MB);
+    for (int i = 0; i < 10_000; i++) {
+      put(store, i, 1000);
+    }
+    for (int i = 1000; i < 10_000; i++) {
+      store.remove(key(i));
+    }
+    store.flush();
+    return store;
+  }
+
   /** Bytes of real disk that the stores take. */
   private long blocks() throws Exception {
     long sum = 0;
@@ -375,14 +388,7 @@ class UpkeepTest {
 
   @Test
   void compactGivesDiskBackAndKeepsAll() throws Exception {
-    Store store = store("compact", 16 * MB);
-    for (int i = 0; i < 10_000; i++) {
-      put(store, i, 1000);
-    }
-    for (int i = 1000; i < 10_000; i++) {
-      store.remove(key(i));
-    }
-    store.flush();
+    Store store = thinned("compact");
     CompactReport report = store.compact(Progress.NONE);
     assertThat(report.outcome()).isEqualTo(CompactReport.Outcome.REBUILT);
     assertThat(report.bytesBefore()).isGreaterThan(7 * MB);
@@ -399,14 +405,7 @@ class UpkeepTest {
 
   @Test
   void aCancelledCompactLeavesAllAsItWas() throws Exception {
-    Store store = store("cancel", 16 * MB);
-    for (int i = 0; i < 10_000; i++) {
-      put(store, i, 1000);
-    }
-    for (int i = 1000; i < 10_000; i++) {
-      store.remove(key(i));
-    }
-    store.flush();
+    Store store = thinned("cancel");
     CompactReport report =
         store.compact(
             new Progress() {
@@ -434,27 +433,12 @@ class UpkeepTest {
 
   @Test
   void anInterruptOfVerifyDoesNotKeepTheFileFromBeingRebuiltLater() throws Exception {
-    Store store = store("interrupted", 16 * MB);
-    for (int i = 0; i < 10_000; i++) {
-      put(store, i, 1000);
-    }
-    for (int i = 1000; i < 10_000; i++) {
-      store.remove(key(i));
-    }
-    store.flush();
+    Store store = thinned("interrupted");
     VerifyReport report =
         store.verify(
             false,
-            new Progress() {
-              @Override
-              public void step(int done, int total) {
-                Thread.currentThread().interrupt();
-              }
-
-              @Override
-              public boolean isCancelled() {
-                return false;
-              }
+            (done, total) -> {
+              Thread.currentThread().interrupt();
             });
     assertThat(Thread.interrupted()).isTrue();
     assertThat(report.complete()).isFalse();
@@ -582,20 +566,12 @@ class UpkeepTest {
     // There are two threads for them.
     CountDownLatch running = new CountDownLatch(2);
     Progress stuck =
-        new Progress() {
-          @Override
-          public void step(int done, int total) {
-            running.countDown();
-            try {
-              new CountDownLatch(1).await();
-            } catch (InterruptedException e) {
-              Thread.currentThread().interrupt();
-            }
-          }
-
-          @Override
-          public boolean isCancelled() {
-            return false;
+        (done, total) -> {
+          running.countDown();
+          try {
+            new CountDownLatch(1).await();
+          } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
           }
         };
     List<Thread> callers = new ArrayList<>();

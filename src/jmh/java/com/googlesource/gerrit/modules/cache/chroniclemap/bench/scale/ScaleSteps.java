@@ -64,9 +64,9 @@ final class ScaleSteps {
     add(steps, "requests while nothing else happens", false, this::requestsWhileIdle);
     if (cache.peer() == Peer.OURS) {
       add(steps, "page cache after verify", false, this::pageCacheAfterVerify);
-      add(steps, "requests during verify", false, this::requestsDuringVerify);
+      add(steps, "requests during verify", false, () -> requestsDuring("verify"));
       add(steps, "requests during compact", false, this::requestsDuringCompact);
-      add(steps, "requests during clear", false, this::requestsDuringClear);
+      add(steps, "requests during clear", false, () -> requestsDuring("clear"));
       add(steps, "start after a crash, values replaced", false, this::startAfterCrashReplaced);
       add(steps, "stop in the middle of a growth", false, this::stopInTheMiddleOfGrowth);
     }
@@ -196,14 +196,19 @@ final class ScaleSteps {
     }
   }
 
-  private void requestsDuringVerify() throws IOException {
+  private void requestsDuring(String what) throws IOException {
     try (Child child = cache.child()) {
       var unused = child.ask("open");
-      Answer verify = child.ask("verify");
-      cache.less("verify", "ms", verify.figure("took"));
-      cache.waits("verify", verify);
+      unused = during(child, what);
       unused = child.ask("close");
     }
+  }
+
+  private Answer during(Child child, String what) throws IOException {
+    Answer answer = child.ask(what);
+    cache.less(what, "ms", answer.figure("took"));
+    cache.waits(what, answer);
+    return answer;
   }
 
   private void requestsDuringCompact() throws IOException {
@@ -212,9 +217,7 @@ final class ScaleSteps {
       Answer thin = child.ask("thin");
       cache.more("remove, values", "values/s", thin.figure("perSecond"));
       cache.waits("remove one by one", thin);
-      Answer compact = child.ask("compact");
-      cache.less("compact", "ms", compact.figure("took"));
-      cache.waits("compact", compact);
+      Answer compact = during(child, "compact");
       results.remark(
           cache.name("compact")
               + ": %s, from %.0f to %.0f MB"
@@ -222,16 +225,6 @@ final class ScaleSteps {
                       compact.word("outcome"),
                       Memory.megabytes(compact.figure("before")),
                       Memory.megabytes(compact.figure("after"))));
-      unused = child.ask("close");
-    }
-  }
-
-  private void requestsDuringClear() throws IOException {
-    try (Child child = cache.child()) {
-      var unused = child.ask("open");
-      Answer clear = child.ask("clear");
-      cache.less("clear", "ms", clear.figure("took"));
-      cache.waits("clear", clear);
       unused = child.ask("close");
     }
   }
