@@ -23,6 +23,7 @@ import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -90,17 +91,14 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   /**
    * Has the advertised refs looked up by name where the client needs no list of them. A push over
    * HTTP is two requests: the first one lists the refs; in the second one, JGit looks up the refs
-   * that are pushed.
-   *
-   * <p>Gerrit's filter of refs, which only leaves out namespaces that are not advertised here, is
-   * not needed for that; any other filter is, so all refs are read then.
+   * that are pushed. Does nothing if another module filters the advertised refs, which takes all.
    */
   void lookUpByName(ReceivePack push) {
-    RefFilter filter = push.getRefFilter();
-    if (filter.getClass().getName().equals(GERRITS_FILTER)) {
-      push.setRefFilter(refs -> refs == byName ? refs : filter.filter(refs));
-      isByName = true;
-    }
+    isByName = hasGerritsFilter(push);
+  }
+
+  private static boolean hasGerritsFilter(ReceivePack push) {
+    return push.getRefFilter().getClass().getName().equals(GERRITS_FILTER);
   }
 
   /** Whether the refs that JGit has are not listed, so that their ids have to be asked for here. */
@@ -113,7 +111,13 @@ final class PushAdvertisement implements AdvertiseRefsHook {
     isSetting = true;
     try {
       if (push.getAdvertisedRefs() == null) {
-        push.setAdvertisedRefs(isByName ? byName : visibleRefs(), push.getAdvertisedObjects());
+        Map<String, Ref> refs = isByName ? byName : visibleRefs();
+        RefFilter filter = push.getRefFilter();
+        if (hasGerritsFilter(push)) {
+          // It copies all refs each time they are set, to leave out what is left out here.
+          push.setRefFilter(set -> set == refs ? set : filter.filter(set));
+        }
+        push.setAdvertisedRefs(refs, push.getAdvertisedObjects());
         (isByName ? counts.pushesByName : counts.pushes).increment();
       }
       gerrits.advertiseRefs(push);
@@ -155,10 +159,13 @@ final class PushAdvertisement implements AdvertiseRefsHook {
     throw new UnsupportedOperationException("this hook is for pushes");
   }
 
-  /** Returns the refs to advertise, by name, in a map that Gerrit may change. */
+  /**
+   * Returns the refs to advertise, by name, in a map that Gerrit and JGit may change. They are in
+   * order, as JGit sorts them.
+   */
   private Map<String, Ref> visibleRefs() throws IOException {
     RefDatabase visible = repository.getRefDatabase();
-    Map<String, Ref> refs = new HashMap<>();
+    Map<String, Ref> refs = new LinkedHashMap<>();
     for (String namespace : namespaces(repository.delegate().getRefDatabase().getRefs())) {
       if (namespace.endsWith("/")) {
         visible.getRefsByPrefix(namespace).forEach(ref -> add(ref, refs));
