@@ -43,7 +43,12 @@ import org.eclipse.jgit.transport.UploadPack;
  * reads all refs first and then removes these. This hook reads the other namespaces only, each
  * through Gerrit's filter, and sets their refs; Gerrit's hook then takes these.
  *
- * <p>The cost grows with the advertised refs, not with the changes. For the thread of the push.
+ * <p>The cost grows with the advertised refs, not with the changes. The second request of a push
+ * over HTTP looks up refs by name when they are needed. If a branch was rewound while the pack
+ * arrived, what it pointed to before does not count any more, while JGit's own list would still
+ * have it.
+ *
+ * <p>For the thread of the push.
  */
 final class PushAdvertisement implements AdvertiseRefsHook {
   private static final String GERRITS_FILTER =
@@ -58,10 +63,10 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   private final TransportCounts counts;
   private final ByName byName;
 
-  /** Whether the client has the advertisement already. */
+  /** Whether JGit is given {@link #byName}, since the client has the list already. */
   private boolean isByName;
 
-  /** Whether JGit and Gerrit are given the refs, which they would walk through. */
+  /** Whether this hook runs. */
   private boolean isSetting;
 
   private int questions;
@@ -232,8 +237,8 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   }
 
   /**
-   * The advertised refs by name. They are listed to everybody but JGit and Gerrit when these are
-   * given the map.
+   * The advertised refs by name. The map lists none while the hook runs, as JGit and Gerrit walk
+   * through it then to no use, and lists all afterwards.
    */
   private final class ByName extends RefsByName {
     /** Refs that Gerrit has added, such as {@code refs/users/self}. */
