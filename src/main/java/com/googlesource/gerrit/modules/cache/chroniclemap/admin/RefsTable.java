@@ -125,10 +125,9 @@ final class RefsTable {
     notes.add(
         String.format(
             "Pushes: %s lists of refs made without those of changes, %s looked up by name, %s left to"
-                + " Gerrit; %s checked"
-                + " against the refs that they build on, %s against all advertised refs. Fetches by"
-                + " id: %s of visible refs, %s left to JGit. %s branches took"
-                + " the answer for another one under the same access rules.",
+                + " Gerrit; %s checked against the refs that they build on, %s against all"
+                + " advertised refs. Fetches by id: %s of visible refs, %s checked by JGit. %s branches"
+                + " took the answer for another one under the same access rules.",
             Units.count(transport.pushes()),
             Units.count(transport.pushesByName()),
             Units.count(transport.pushesLeft()),
