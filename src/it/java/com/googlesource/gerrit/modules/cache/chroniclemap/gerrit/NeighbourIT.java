@@ -20,11 +20,15 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.neighbour.GuardModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.neighbour.Neighbour;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.neighbour.StrangerModule;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.neighbour.VeilModule;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Parsed ref lists beside another module that has a manager of repositories: one that must see each
@@ -32,6 +36,8 @@ import org.junit.jupiter.api.Test;
  */
 class NeighbourIT extends RefsFixture {
   private static final String GUARD = GuardModule.class.getName();
+
+  @TempDir private Path folders;
 
   @Override
   void install(GerritSite plain) throws IOException {
@@ -73,6 +79,57 @@ class NeighbourIT extends RefsFixture {
     deleteBranch(project, "welcome/1");
     assertThat(gerrit.ssh().run("gerrit gc --show-progress " + project)).contains("done");
     assertSameRefs(project);
+  }
+
+  /** One that hides branches by a hook of its own, set before this module's or after it. */
+  @Test
+  void whoHidesBranchesHasThemHidden() throws Exception {
+    setModules(VeilModule.class.getName(), VeilModule.Sets.class.getName());
+    assertVeiled("veil-as-module");
+    Path plugin = Files.createDirectories(site.path().resolve("plugins")).resolve("veil.jar");
+    TestJar.write(
+        plugin,
+        Map.of("Gerrit-PluginName", "veil", "Gerrit-Module", VeilModule.class.getName()),
+        List.of());
+    setModules(VeilModule.Sets.class.getName());
+    assertVeiled("veil-as-plugin");
+    Files.delete(plugin);
+    setModules();
+  }
+
+  private void setModules(String... others) throws IOException {
+    List<String> modules = new ArrayList<>(List.of(GerritSite.MODULE));
+    modules.addAll(List.of(others));
+    site.edit(config -> config.setStringList("gerrit", null, "installModule", modules));
+    restart();
+  }
+
+  private void assertVeiled(String project) throws Exception {
+    gerrit.createProject(project);
+    for (String permission : List.of("push", "delete")) {
+      gerrit.grantToAdministratorsOnly(project, "refs/heads/new", permission);
+    }
+    NativeGit git = new NativeGit(site, "admin", site.adminKey(), folders.resolve(project));
+    git(project, "branch", "seen/1", "master");
+    git.run("fetch", "-q", git.http(project), "refs/heads/master");
+    String hidden = git.commit("hidden", git.run("rev-parse", "FETCH_HEAD"));
+    git.run("push", folder(project).toString(), hidden + ":" + Neighbour.VEILED + "one");
+    for (String url : List.of(git.http(project), git.ssh(project))) {
+      assertThat(git.run("ls-remote", url)).doesNotContain("veiled");
+      for (String protocol : List.of("0", "2")) {
+        String version = "protocol.version=" + protocol;
+        NativeGit other =
+            new NativeGit(
+                site, "admin", site.adminKey(), Files.createTempDirectory(folders, "fetch"));
+        assertThat(other.tryRun("-c", version, "fetch", url, hidden).isOk()).isFalse();
+        assertThat(other.tryRun("-c", version, "fetch", url, Neighbour.VEILED + "one").isOk())
+            .isFalse();
+        other.run("-c", version, "fetch", "-q", url, "refs/heads/seen/1");
+      }
+      git.run("push", "-q", url, "FETCH_HEAD:refs/heads/new");
+      git.run("push", "-q", url, hidden + ":refs/heads/new");
+      git.run("push", "-q", url, ":refs/heads/new");
+    }
   }
 
   @Test

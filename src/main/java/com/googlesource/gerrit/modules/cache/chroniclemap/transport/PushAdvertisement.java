@@ -66,7 +66,7 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   /** Whether JGit is given {@link #byName}, since the client has the list already. */
   private boolean isByName;
 
-  /** Whether this hook runs. */
+  /** Whether Gerrit's hook runs with {@link #byName}, which lists nothing then. */
   private boolean isSetting;
 
   private int questions;
@@ -113,23 +113,33 @@ final class PushAdvertisement implements AdvertiseRefsHook {
 
   @Override
   public void advertiseRefs(ReceivePack push) throws IOException {
-    isSetting = true;
-    try {
-      if (push.getAdvertisedRefs() == null) {
-        Map<String, Ref> refs = isByName ? byName : visibleRefs();
-        RefFilter filter = push.getRefFilter();
-        if (hasGerritsFilter(push)) {
-          // It copies all refs each time they are set, to leave out what is left out here.
-          push.setRefFilter(set -> set == refs ? set : filter.filter(set));
-        }
-        push.setAdvertisedRefs(refs, push.getAdvertisedObjects());
-        (isByName ? counts.pushesByName : counts.pushes).increment();
-      }
+    if (push.getAdvertisedRefs() != null) { // another module has chosen the refs
+      isByName = false;
       gerrits.advertiseRefs(push);
-      isByName = push.getAdvertisedRefs() == byName; // or another module has chosen the refs
-    } finally {
-      isSetting = false;
+      return;
     }
+    isByName &= hasGerritsFilter(push); // another module may have set a filter since
+    if (isByName) {
+      isSetting = true;
+      advertise(byName, push);
+      isSetting = false;
+      // A hook may have set a copy of the map, which has listed nothing.
+      isByName = push.getAdvertisedRefs() == byName;
+    }
+    if (!isByName) {
+      advertise(visibleRefs(), push);
+    }
+    (isByName ? counts.pushesByName : counts.pushes).increment();
+  }
+
+  private void advertise(Map<String, Ref> refs, ReceivePack push) throws IOException {
+    RefFilter filter = push.getRefFilter();
+    if (hasGerritsFilter(push)) {
+      // It copies all refs each time they are set, to leave out what is left out here.
+      push.setRefFilter(set -> set == refs ? set : filter.filter(set));
+    }
+    push.setAdvertisedRefs(refs, push.getAdvertisedObjects());
+    gerrits.advertiseRefs(push);
   }
 
   /** Whether an advertised ref has an id. */
@@ -166,7 +176,7 @@ final class PushAdvertisement implements AdvertiseRefsHook {
 
   /**
    * Returns the refs to advertise, by name, in a map that Gerrit and JGit may change. They are in
-   * order, as JGit sorts them.
+   * order, so that JGit sorts them quickly.
    */
   private Map<String, Ref> visibleRefs() throws IOException {
     RefDatabase visible = repository.getRefDatabase();

@@ -15,9 +15,12 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
 
 import com.google.common.flogger.FluentLogger;
+import com.google.gerrit.common.Nullable;
 import com.google.gerrit.entities.Project;
 import com.google.gerrit.server.git.DelegateRepository;
 import com.google.gerrit.server.git.ReceivePackInitializer;
+import java.lang.reflect.Field;
+import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 import javax.servlet.http.HttpServletRequest;
 import org.aopalliance.intercept.MethodInvocation;
@@ -32,6 +35,9 @@ import org.eclipse.jgit.transport.ReceivePack;
 final class PushInitializer implements ReceivePackInitializer {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
+  /** JGit has no method to ask for the hooks of a chain; null if this field is gone. */
+  @Nullable private static final Field HOOKS = hooks();
+
   private final TransportSettings settings;
   private final TransportCounts counts;
 
@@ -40,14 +46,27 @@ final class PushInitializer implements ReceivePackInitializer {
     this.counts = counts;
   }
 
+  @Nullable
+  private static Field hooks() {
+    try {
+      Field field = AdvertiseRefsHookChain.class.getDeclaredField("hooks");
+      field.setAccessible(true);
+      return field;
+    } catch (ReflectiveOperationException | RuntimeException e) {
+      logger.atWarning().withCause(e).log(
+          "The hooks of pushes in this JGit are not known; each push is left to Gerrit, which reads"
+              + " all refs");
+      return null;
+    }
+  }
+
   @Override
   public void init(Project.NameKey project, ReceivePack push) {
     try {
       NearConnectivity.install(push, counts);
       AdvertiseRefsHook gerrits = push.getAdvertiseRefsHook();
-      // Another class is the hook of another module, which may need all refs.
       if (!settings.needsAllRefs()
-          && gerrits instanceof AdvertiseRefsHookChain
+          && isGerrits(gerrits)
           && push.getRepository() instanceof DelegateRepository repository) {
         push.setAdvertiseRefsHook(
             new PushAdvertisement(gerrits, repository, settings::isAdvertised, counts));
@@ -59,6 +78,26 @@ final class PushInitializer implements ReceivePackInitializer {
       logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
           "A push to %s is left to Gerrit, which reads all refs", project);
     }
+  }
+
+  /**
+   * Whether a hook is the one that Gerrit sets, which is several hooks in a chain. Another module
+   * may have put its own hook into one, and that may need all refs.
+   */
+  private static boolean isGerrits(AdvertiseRefsHook hook) {
+    if (HOOKS == null || !(hook instanceof AdvertiseRefsHookChain)) {
+      return false;
+    }
+    try {
+      return Arrays.stream((AdvertiseRefsHook[]) HOOKS.get(hook))
+          .allMatch(each -> each == null || isOfGerrit(each.getClass()));
+    } catch (IllegalAccessException e) {
+      throw new IllegalStateException("the field was made accessible", e);
+    }
+  }
+
+  private static boolean isOfGerrit(Class<?> type) {
+    return type.getName().startsWith("com.google.gerrit.server.");
   }
 
   /**

@@ -142,12 +142,14 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
         });
   }
 
-  /** Other modules may have set another policy or filter since this hook was set. */
+  /** Other modules may have set another policy, filter or hook since this hook was set. */
   @Override
   public void advertiseRefs(UploadPack fetch) {
     boolean isUsed =
         fetch.isBiDirectionalPipe() ? isWatching && (hasFetched() || isListed()) : hasFetched();
+    // A hook that is called from a chain must not hide refs from the hooks after it.
     if (!isUsed
+        || fetch.getAdvertiseRefsHook() != this
         || fetch.getRequestPolicy() != RequestPolicy.ADVERTISED
         || fetch.getRefFilter() != RefFilter.DEFAULT
         || fetch.getAdvertisedRefs() != null) {

@@ -26,10 +26,14 @@ public final class Neighbour {
           GuardedRepository.class,
           GuardedRefs.class,
           StrangerModule.class,
-          StrangeManager.class);
+          StrangeManager.class,
+          VeilModule.class);
 
   /** What it says to who changes a ref that it does not let pass. */
   public static final String MESSAGE = GuardedRefs.MESSAGE;
+
+  /** What the names of the branches begin with that it hides. */
+  public static final String VEILED = VeilModule.VEILED;
 
   private Neighbour() {}
 }
