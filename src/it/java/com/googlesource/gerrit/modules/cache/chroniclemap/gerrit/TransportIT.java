@@ -19,8 +19,10 @@ import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -41,6 +43,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Consumer;
+import java.util.zip.GZIPInputStream;
 import org.eclipse.jgit.storage.file.FileBasedConfig;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -754,8 +757,31 @@ class TransportIT {
     git.run("push", "-q", git.http(PUSHED), "refs/many/*:refs/many/*");
     assertThat(NativeGit.lines(git.run("ls-remote", git.http(PUSHED), "refs/many/*")))
         .hasSize(count);
+    assertLongListIsCompressed();
     git.run("push", "-q", "--prune", git.http(PUSHED), "refs/none/*:refs/many/*");
     assertThat(git.run("ls-remote", git.http(PUSHED), "refs/many/*")).isEmpty();
+  }
+
+  /** A client that does not accept it, and one that does. */
+  private void assertLongListIsCompressed() throws IOException {
+    for (String list : List.of(RECEIVE, "info/refs?service=git-upload-pack")) {
+      HttpResponse<byte[]> plainly = exchange(ours, PUSHED, "admin", list, "version=0", null);
+      HttpResponse<byte[]> compressed =
+          exchange(
+              ours.site().url() + "a/" + PUSHED + "/" + list,
+              list,
+              null,
+              "Authorization",
+              authorization("admin"),
+              "Accept-Encoding",
+              "deflate, gzip");
+      assertThat(plainly.headers().firstValue("Content-Encoding")).isEmpty();
+      assertThat(compressed.headers().firstValue("Content-Encoding")).hasValue("gzip");
+      assertThat(compressed.body().length).isLessThan(plainly.body().length / 2);
+      try (InputStream gzip = new GZIPInputStream(new ByteArrayInputStream(compressed.body()))) {
+        assertThat(gzip.readAllBytes()).isEqualTo(plainly.body());
+      }
+    }
   }
 
   // ---- settings
@@ -919,9 +945,13 @@ class TransportIT {
   private static HttpResponse<byte[]> exchange(
       Server server, String project, String user, String what, String protocol, byte[] body)
       throws IOException {
-    String pair = Base64.getEncoder().encodeToString(bytes(user + ":secret"));
     String url = server.site().url() + "a/" + project + "/" + what;
-    return exchange(url, what, body, "Authorization", "Basic " + pair, "Git-Protocol", protocol);
+    return exchange(
+        url, what, body, "Authorization", authorization(user), "Git-Protocol", protocol);
+  }
+
+  private static String authorization(String user) {
+    return "Basic " + Base64.getEncoder().encodeToString(bytes(user + ":secret"));
   }
 
   /** The same by a user who is signed in, which costs the server less, and by protocol 2. */

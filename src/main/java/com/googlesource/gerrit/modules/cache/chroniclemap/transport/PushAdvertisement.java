@@ -66,7 +66,7 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   /** Whether JGit is given {@link #byName}, since the client has the list already. */
   private boolean isByName;
 
-  /** Whether Gerrit's hook runs with {@link #byName}, which lists nothing then. */
+  /** Whether the refs are being set; {@link #byName} lists nothing then. */
   private boolean isSetting;
 
   private int questions;
@@ -113,33 +113,32 @@ final class PushAdvertisement implements AdvertiseRefsHook {
 
   @Override
   public void advertiseRefs(ReceivePack push) throws IOException {
-    if (push.getAdvertisedRefs() != null) { // another module has chosen the refs
+    Map<String, Ref> before = push.getAdvertisedRefs();
+    isSetting = true;
+    if (before == null) {
+      isByName &= hasGerritsFilter(push); // another module may have set a filter since
+      set(isByName ? byName : visibleRefs(), push);
+      (isByName ? counts.pushesByName : counts.pushes).increment();
+    }
+    gerrits.advertiseRefs(push);
+    isSetting = false;
+    if (isByName && push.getAdvertisedRefs() != byName) {
       isByName = false;
-      gerrits.advertiseRefs(push);
-      return;
+      if (before == null || before == byName) {
+        // A hook has set a copy of the map, which has listed nothing.
+        set(visibleRefs(), push);
+        gerrits.advertiseRefs(push);
+      } // else another module has chosen the refs
     }
-    isByName &= hasGerritsFilter(push); // another module may have set a filter since
-    if (isByName) {
-      isSetting = true;
-      advertise(byName, push);
-      isSetting = false;
-      // A hook may have set a copy of the map, which has listed nothing.
-      isByName = push.getAdvertisedRefs() == byName;
-    }
-    if (!isByName) {
-      advertise(visibleRefs(), push);
-    }
-    (isByName ? counts.pushesByName : counts.pushes).increment();
   }
 
-  private void advertise(Map<String, Ref> refs, ReceivePack push) throws IOException {
+  private static void set(Map<String, Ref> refs, ReceivePack push) throws IOException {
     RefFilter filter = push.getRefFilter();
     if (hasGerritsFilter(push)) {
       // It copies all refs each time they are set, to leave out what is left out here.
       push.setRefFilter(set -> set == refs ? set : filter.filter(set));
     }
     push.setAdvertisedRefs(refs, push.getAdvertisedObjects());
-    gerrits.advertiseRefs(push);
   }
 
   /** Whether an advertised ref has an id. */

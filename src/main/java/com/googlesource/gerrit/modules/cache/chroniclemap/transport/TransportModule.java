@@ -42,9 +42,15 @@ import org.eclipse.jgit.lib.Repository;
  * 3.13 declares, so that Guice makes a new, empty one for each user of it.
  */
 public final class TransportModule extends AbstractModule {
-  /** Gerrit's class is private to its package. Another module's factory is left as it is. */
+  /** Gerrit's classes are private to their package. Another module's are left as they are. */
+  private static final String GERRITS_SERVLET = "com.google.gerrit.httpd.GitOverHttpServlet";
+
   private static final Matcher<Class<?>> GERRITS_FACTORY =
-      type -> type.getName().equals("com.google.gerrit.httpd.GitOverHttpServlet$ReceiveFactory");
+      type -> type.getName().equals(GERRITS_SERVLET + "$ReceiveFactory");
+  private static final Matcher<Class<?>> GERRITS_FILTERS =
+      type ->
+          type.getName().equals(GERRITS_SERVLET + "$ReceiveFilter")
+              || type.getName().equals(GERRITS_SERVLET + "$UploadFilter");
 
   private static final String PLUGIN = "cache-chroniclemap";
 
@@ -83,6 +89,8 @@ public final class TransportModule extends AbstractModule {
         GERRITS_FACTORY,
         method -> method.getName().equals("create") && !method.isSynthetic(),
         PushInitializer::created);
+    bindInterceptor(
+        GERRITS_FILTERS, method -> method.getName().equals("doFilter"), FastGzip::filtered);
     bindInterceptor(
         Matchers.only(RefVisibilityControl.class),
         method ->
