@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
 import static com.google.common.truth.Truth.assertThat;
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.neighbour.GuardModule;
@@ -27,6 +28,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.eclipse.jgit.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -84,17 +86,20 @@ class NeighbourIT extends RefsFixture {
   /** One that hides branches by a hook of its own, set before this module's or after it. */
   @Test
   void whoHidesBranchesHasThemHidden() throws Exception {
-    setModules(VeilModule.class.getName(), VeilModule.Sets.class.getName());
-    assertVeiled("veil-as-module");
     Path plugin = Files.createDirectories(site.path().resolve("plugins")).resolve("veil.jar");
-    TestJar.write(
-        plugin,
-        Map.of("Gerrit-PluginName", "veil", "Gerrit-Module", VeilModule.class.getName()),
-        List.of());
-    setModules(VeilModule.Sets.class.getName());
-    assertVeiled("veil-as-plugin");
-    Files.delete(plugin);
-    setModules();
+    try {
+      setModules(VeilModule.class.getName(), VeilModule.Sets.class.getName());
+      assertVeiled("veil-as-module");
+      TestJar.write(
+          plugin,
+          Map.of("Gerrit-PluginName", "veil", "Gerrit-Module", VeilModule.class.getName()),
+          List.of());
+      setModules(VeilModule.Sets.class.getName());
+      assertVeiled("veil-as-plugin");
+    } finally {
+      Files.deleteIfExists(plugin);
+      setModules();
+    }
   }
 
   private void setModules(String... others) throws IOException {
@@ -112,7 +117,8 @@ class NeighbourIT extends RefsFixture {
     NativeGit git = new NativeGit(site, "admin", site.adminKey(), folders.resolve(project));
     git(project, "branch", "seen/1", "master");
     git.run("fetch", "-q", git.http(project), "refs/heads/master");
-    String hidden = git.commit("hidden", git.run("rev-parse", "FETCH_HEAD"));
+    String base = git.run("rev-parse", "FETCH_HEAD");
+    String hidden = git.commit("hidden", base);
     git.run("push", folder(project).toString(), hidden + ":" + Neighbour.VEILED + "one");
     for (String url : List.of(git.http(project), git.ssh(project))) {
       assertThat(git.run("ls-remote", url)).doesNotContain("veiled");
@@ -126,10 +132,32 @@ class NeighbourIT extends RefsFixture {
             .isFalse();
         other.run("-c", version, "fetch", "-q", url, "refs/heads/seen/1");
       }
-      git.run("push", "-q", url, "FETCH_HEAD:refs/heads/new");
+      git.run("push", "-q", url, base + ":refs/heads/new");
       git.run("push", "-q", url, hidden + ":refs/heads/new");
       git.run("push", "-q", url, ":refs/heads/new");
     }
+    String told = told(project, GitWire.RECEIVE, null);
+    assertThat(told).contains("refs/heads/seen/1");
+    assertThat(told).doesNotContain("veiled");
+    assertThat(told).doesNotContain(hidden);
+    // Native git asks for nothing that it was not told of.
+    assertThat(
+            GitWire.report(
+                site,
+                project,
+                "admin",
+                hidden,
+                base,
+                Neighbour.VEILED + "one",
+                git.pack(git.commit("sent", base), base)))
+        .contains("ng " + Neighbour.VEILED + "one no such ref");
+    String request = GitWire.packet("want " + hidden + " ofs-delta\n") + "0000";
+    request += GitWire.packet("done\n");
+    assertThat(told(project, "git-upload-pack", GitWire.bytes(request))).doesNotContain("PACK");
+  }
+
+  private String told(String project, String what, @Nullable byte[] body) throws IOException {
+    return new String(GitWire.exchange(site, project, "admin", what, "", body).body(), ISO_8859_1);
   }
 
   @Test

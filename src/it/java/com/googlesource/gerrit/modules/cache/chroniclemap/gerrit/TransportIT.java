@@ -16,6 +16,10 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.GitWire.RECEIVE;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.GitWire.UPLOAD;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.GitWire.bytes;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.GitWire.packet;
 
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
@@ -23,18 +27,13 @@ import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
+import java.io.OutputStream;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
 import java.util.ArrayList;
-import java.util.Base64;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -44,6 +43,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.zip.GZIPInputStream;
+import java.util.zip.GZIPOutputStream;
 import org.eclipse.jgit.storage.file.FileBasedConfig;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -71,7 +71,6 @@ class TransportIT {
   /** The parent of {@link #RULED}, whose rules change too. */
   private static final String PARENT = "ruled-parent";
 
-  private static final String RECEIVE = "info/refs?service=git-receive-pack";
   private static final String NO_OBJECT = "1234567890123456789012345678901234567890";
   private static final List<String> NAMES =
       List.of(
@@ -396,8 +395,7 @@ class TransportIT {
 
   private static String capabilities(Server server) throws IOException {
     return new String(
-        exchange(server, PROJECT, "reader", "info/refs?service=git-upload-pack", "version=2", null)
-            .body(),
+        exchange(server, PROJECT, "reader", UPLOAD, "version=2", null).body(),
         StandardCharsets.UTF_8);
   }
 
@@ -757,31 +755,49 @@ class TransportIT {
     git.run("push", "-q", git.http(PUSHED), "refs/many/*:refs/many/*");
     assertThat(NativeGit.lines(git.run("ls-remote", git.http(PUSHED), "refs/many/*")))
         .hasSize(count);
-    assertLongListIsCompressed();
+    assertCompressed(ours, PUSHED, RECEIVE);
+    assertCompressed(ours, PUSHED, UPLOAD);
     git.run("push", "-q", "--prune", git.http(PUSHED), "refs/none/*:refs/many/*");
     assertThat(git.run("ls-remote", git.http(PUSHED), "refs/many/*")).isEmpty();
   }
 
-  /** A client that does not accept it, and one that does. */
-  private void assertLongListIsCompressed() throws IOException {
-    for (String list : List.of(RECEIVE, "info/refs?service=git-upload-pack")) {
-      HttpResponse<byte[]> plainly = exchange(ours, PUSHED, "admin", list, "version=0", null);
-      HttpResponse<byte[]> compressed =
-          exchange(
-              ours.site().url() + "a/" + PUSHED + "/" + list,
-              list,
-              null,
-              "Authorization",
-              authorization("admin"),
-              "Accept-Encoding",
-              "deflate, gzip");
-      assertThat(plainly.headers().firstValue("Content-Encoding")).isEmpty();
-      assertThat(compressed.headers().firstValue("Content-Encoding")).hasValue("gzip");
-      assertThat(compressed.body().length).isLessThan(plainly.body().length / 2);
-      try (InputStream gzip = new GZIPInputStream(new ByteArrayInputStream(compressed.body()))) {
-        assertThat(gzip.readAllBytes()).isEqualTo(plainly.body());
-      }
+  /** A list of refs to a client that does not accept compression, and to one that does. */
+  private static void assertCompressed(Server server, String project, String list)
+      throws IOException {
+    HttpResponse<byte[]> plainly = exchange(server, project, "admin", list, "version=0", null);
+    HttpResponse<byte[]> compressed = acceptingGzip(server, project, "admin", list);
+    assertThat(plainly.headers().firstValue("Content-Encoding")).isEmpty();
+    assertThat(compressed.headers().firstValue("Content-Encoding")).hasValue("gzip");
+    try (InputStream gzip = new GZIPInputStream(new ByteArrayInputStream(compressed.body()))) {
+      assertThat(gzip.readAllBytes()).isEqualTo(plainly.body());
     }
+    ByteArrayOutputStream usual = new ByteArrayOutputStream();
+    try (OutputStream gzip = new GZIPOutputStream(usual)) {
+      gzip.write(plainly.body());
+    }
+    // The level is seen by the size.
+    assertThat(usual.size() < compressed.body().length).isEqualTo(server.name().equals("ours"));
+  }
+
+  private static HttpResponse<byte[]> acceptingGzip(
+      Server server, String project, String user, String what) throws IOException {
+    return GitWire.exchange(
+        server.site(), project, user, what, null, "Accept-Encoding", "deflate, gzip");
+  }
+
+  @Test
+  void listsAreCompressedForWhoAcceptsIt() throws Exception {
+    for (Server server : servers) {
+      for (String list : List.of(RECEIVE, UPLOAD)) {
+        assertCompressed(server, PROJECT, list);
+      }
+      HttpResponse<byte[]> refused = acceptingGzip(server, "nowhere", "reader", RECEIVE);
+      assertThat(refused.statusCode()).isEqualTo(403);
+      assertThat(new String(refused.body(), StandardCharsets.UTF_8)).contains("nowhere");
+    }
+    HttpResponse<byte[]> list = acceptingGzip(ours, PROJECT, "admin", RECEIVE);
+    assertThat(list.headers().firstValueAsLong("Content-Length").orElse(0))
+        .isEqualTo(list.body().length);
   }
 
   // ---- settings
@@ -925,54 +941,19 @@ class TransportIT {
   private static String report(
       Server server, String user, String old, String tip, String ref, byte[] pack)
       throws IOException {
-    ByteArrayOutputStream request = new ByteArrayOutputStream();
-    request.write(bytes(packet(old + " " + tip + " " + ref + "\0 report-status")));
-    request.write(bytes("0000"));
-    request.write(pack);
-    HttpResponse<byte[]> reply =
-        exchange(server, PUSHED, user, "git-receive-pack", "", request.toByteArray());
-    return reply.statusCode() + " " + new String(reply.body(), StandardCharsets.UTF_8);
-  }
-
-  private static String packet(String line) {
-    return "%04x%s".formatted(4 + line.length(), line);
-  }
-
-  private static byte[] bytes(String text) {
-    return text.getBytes(StandardCharsets.UTF_8);
+    return GitWire.report(server.site(), PUSHED, user, old, tip, ref, pack);
   }
 
   private static HttpResponse<byte[]> exchange(
       Server server, String project, String user, String what, String protocol, byte[] body)
       throws IOException {
-    String url = server.site().url() + "a/" + project + "/" + what;
-    return exchange(
-        url, what, body, "Authorization", authorization(user), "Git-Protocol", protocol);
-  }
-
-  private static String authorization(String user) {
-    return "Basic " + Base64.getEncoder().encodeToString(bytes(user + ":secret"));
+    return GitWire.exchange(server.site(), project, user, what, protocol, body);
   }
 
   /** The same by a user who is signed in, which costs the server less, and by protocol 2. */
   private static HttpResponse<byte[]> withSession(
       Server server, String session, String what, byte[] body) throws IOException {
     String url = server.site().url() + RULED + "/" + what;
-    return exchange(url, what, body, "Cookie", session, "Git-Protocol", "version=2");
-  }
-
-  private static HttpResponse<byte[]> exchange(
-      String url, String what, byte[] body, String... headers) throws IOException {
-    HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url)).headers(headers);
-    if (body != null) {
-      request
-          .header("Content-Type", "application/x-" + what + "-request")
-          .POST(BodyPublishers.ofByteArray(body));
-    }
-    try (HttpClient http = HttpClient.newHttpClient()) {
-      return http.send(request.build(), BodyHandlers.ofByteArray());
-    } catch (InterruptedException e) {
-      throw new IOException(e);
-    }
+    return GitWire.exchange(url, what, body, "Cookie", session, "Git-Protocol", "version=2");
   }
 }

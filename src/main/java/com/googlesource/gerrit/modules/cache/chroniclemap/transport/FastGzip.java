@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
 
 import com.google.common.base.Splitter;
 import com.google.common.base.Strings;
+import com.google.gerrit.common.Nullable;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.zip.Deflater;
@@ -30,17 +31,19 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.eclipse.jgit.util.HttpSupport;
 
 /**
- * Compresses lists of refs over HTTP by gzip's fastest level. JGit's level takes three times as
+ * Compresses lists of refs over HTTP at gzip's fastest level. JGit's level takes three times as
  * long, which is most of the server's time for a long list, and saves no more than 4 %: nearly all
  * of a list is object ids.
  *
- * <p>Only the first request of a push, or of a fetch by protocol 0 or 1, has a list that JGit
- * compresses. JGit compresses for clients that accept it. So it is told that this client does not,
- * and its output is compressed here. For the thread of the request.
+ * <p>JGit compresses a long list only at the start of a push, and of a fetch by protocol 0 or 1, if
+ * the client accepts that. So JGit is told that the client does not, and its output is compressed
+ * here.
+ *
+ * <p>For the thread of the request.
  */
 final class FastGzip {
-  /** JGit does not compress less. */
-  private static final int LEAST = 256;
+  /** The longest answer that JGit does not compress. */
+  private static final int SHORT = 256;
 
   private static final int BUFFER = 8 << 10;
 
@@ -80,9 +83,10 @@ final class FastGzip {
     }
   }
 
-  /** A response that is compressed. */
+  /** A response that is compressed unless it is short. */
   private static final class Compressed extends HttpServletResponseWrapper {
     private boolean isShort;
+    @Nullable private ServletOutputStream out;
 
     Compressed(HttpServletResponse response) {
       super(response);
@@ -91,23 +95,31 @@ final class FastGzip {
     /** JGit calls this before it writes what it has in memory as a whole. */
     @Override
     public void setContentLength(int length) {
-      isShort = length < LEAST;
+      isShort = length <= SHORT;
       if (isShort) {
         super.setContentLength(length);
       }
     }
 
     @Override
+    public void setContentLengthLong(long length) {
+      setContentLength((int) Math.min(length, Integer.MAX_VALUE));
+    }
+
+    @Override
     public ServletOutputStream getOutputStream() throws IOException {
-      ServletOutputStream out = super.getOutputStream();
       if (isShort) {
-        return out;
+        return super.getOutputStream();
       }
-      setHeader(HttpSupport.HDR_CONTENT_ENCODING, HttpSupport.ENCODING_GZIP);
-      return new GzipServletStream(out);
+      if (out == null) {
+        setHeader(HttpSupport.HDR_CONTENT_ENCODING, HttpSupport.ENCODING_GZIP);
+        out = new GzipServletStream(super.getOutputStream());
+      }
+      return out;
     }
   }
 
+  /** JGit closes it, and flushes it just before, which would send a packet without content. */
   private static final class GzipServletStream extends ServletOutputStream {
     private final OutputStream gzip;
 
@@ -128,11 +140,6 @@ final class FastGzip {
     @Override
     public void write(byte[] buffer, int offset, int length) throws IOException {
       gzip.write(buffer, offset, length);
-    }
-
-    @Override
-    public void flush() throws IOException {
-      gzip.flush();
     }
 
     @Override

@@ -70,8 +70,8 @@ final class FetchInitializer implements UploadPackInitializer {
 
   /**
    * The repository's config, but for want-ref. JGit asks when it tells the client its capabilities
-   * in git's protocol 2: the kind of transport is set then, and so are Gerrit's hooks. No other
-   * call comes then, so that this one also tells {@link WantedTips} of a fetch over SSH.
+   * in git's protocol 2: the kind of transport is set then, and so are Gerrit's hooks. JGit makes
+   * no other call then, so this one also tells {@link WantedTips} of a fetch over SSH.
    */
   private static final class WantRefOverHttp extends TransferConfig {
     private final UploadPack fetch;

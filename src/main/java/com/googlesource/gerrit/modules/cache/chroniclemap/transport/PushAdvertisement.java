@@ -63,8 +63,8 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   private final TransportCounts counts;
   private final ByName byName;
 
-  /** Whether JGit is given {@link #byName}, since the client has the list already. */
-  private boolean isByName;
+  /** The push that is given {@link #byName}, as its client has the list already; or null. */
+  @Nullable private ReceivePack push;
 
   /** Whether the refs are being set; {@link #byName} lists nothing then. */
   private boolean isSetting;
@@ -99,16 +99,21 @@ final class PushAdvertisement implements AdvertiseRefsHook {
    * that are pushed. Does nothing if another module filters the advertised refs, which takes all.
    */
   void lookUpByName(ReceivePack push) {
-    isByName = hasGerritsFilter(push);
+    if (hasGerritsFilter(push)) {
+      this.push = push;
+    }
   }
 
   private static boolean hasGerritsFilter(ReceivePack push) {
     return push.getRefFilter().getClass().getName().equals(GERRITS_FILTER);
   }
 
-  /** Whether the refs that JGit has are not listed, so that their ids have to be asked for here. */
+  /**
+   * Whether JGit has the map of this hook that lists nothing, so that ids must be asked for here.
+   * Another module may have chosen other refs at any time.
+   */
   boolean isByName() {
-    return isByName;
+    return push != null && push.getAdvertisedRefs() == byName;
   }
 
   @Override
@@ -116,19 +121,18 @@ final class PushAdvertisement implements AdvertiseRefsHook {
     Map<String, Ref> before = push.getAdvertisedRefs();
     isSetting = true;
     if (before == null) {
-      isByName &= hasGerritsFilter(push); // another module may have set a filter since
+      // Another module may have set a filter since.
+      boolean isByName = this.push != null && hasGerritsFilter(push);
       set(isByName ? byName : visibleRefs(), push);
       (isByName ? counts.pushesByName : counts.pushes).increment();
+      before = push.getAdvertisedRefs();
     }
     gerrits.advertiseRefs(push);
     isSetting = false;
-    if (isByName && push.getAdvertisedRefs() != byName) {
-      isByName = false;
-      if (before == null || before == byName) {
-        // A hook has set a copy of the map, which has listed nothing.
-        set(visibleRefs(), push);
-        gerrits.advertiseRefs(push);
-      } // else another module has chosen the refs
+    // No hook of today's Gerrits copies the map, which would then be empty.
+    if (before == byName && push.getAdvertisedRefs() != byName) {
+      set(visibleRefs(), push);
+      gerrits.advertiseRefs(push);
     }
   }
 
@@ -246,8 +250,8 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   }
 
   /**
-   * The advertised refs by name. The map lists none while the hook runs, as JGit and Gerrit walk
-   * through it then to no use, and lists all afterwards.
+   * The advertised refs by name. The map lists none while the refs are being set, as JGit and
+   * Gerrit would walk through it needlessly, and lists all afterwards.
    */
   private final class ByName extends RefsByName {
     /** Refs that Gerrit has added, such as {@code refs/users/self}. */

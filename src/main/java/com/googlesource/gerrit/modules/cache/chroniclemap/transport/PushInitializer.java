@@ -82,7 +82,7 @@ final class PushInitializer implements ReceivePackInitializer {
 
   /**
    * Whether a hook is the one that Gerrit sets, which is several hooks in a chain. Another module
-   * may have put its own hook into one, and that may need all refs.
+   * may have put its own hook into such a chain, and that may need all refs.
    */
   private static boolean isGerrits(AdvertiseRefsHook hook) {
     if (HOOKS == null || !(hook instanceof AdvertiseRefsHookChain)) {

@@ -42,11 +42,12 @@ import org.eclipse.jgit.lib.Repository;
  * 3.13 declares, so that Guice makes a new, empty one for each user of it.
  */
 public final class TransportModule extends AbstractModule {
-  /** Gerrit's classes are private to their package. Another module's are left as they are. */
   private static final String GERRITS_SERVLET = "com.google.gerrit.httpd.GitOverHttpServlet";
 
+  /** Gerrit's class is private to its package. Another module's factory is left as it is. */
   private static final Matcher<Class<?>> GERRITS_FACTORY =
       type -> type.getName().equals(GERRITS_SERVLET + "$ReceiveFactory");
+
   private static final Matcher<Class<?>> GERRITS_FILTERS =
       type ->
           type.getName().equals(GERRITS_SERVLET + "$ReceiveFilter")
