@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
 import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.entities.RefNames;
+import com.google.gerrit.server.cache.PerThreadCache;
 import com.google.gerrit.server.util.MagicBranch;
 import java.io.IOException;
 import java.lang.reflect.Field;
@@ -127,7 +128,9 @@ final class NearConnectivity implements ConnectivityChecker {
   public void checkConnectivity(
       ConnectivityCheckInfo push, Set<ObjectId> advertised, ProgressMonitor progress)
       throws MissingObjectException, IOException {
-    try {
+    // The loose refs are read once for all questions.
+    PerThreadCache request = PerThreadCache.get() == null ? PerThreadCache.create() : null;
+    try (request) {
       Set<ObjectId> near = near(push, advertised);
       if (!near.isEmpty() && (isByName() || near.size() < advertised.size())) {
         long most = (long) push.getParser().getObjectCount() + advertised.size() + SPARE_OBJECTS;
@@ -161,7 +164,7 @@ final class NearConnectivity implements ConnectivityChecker {
     for (ReceiveCommand command : push.getCommands()) {
       if (command.getType() != ReceiveCommand.Type.DELETE) {
         toLookAt.add(command.getNewId());
-        addIfAdvertised(command.getOldId(), advertised, near);
+        addIfAdvertised(command.getRefName(), command.getOldId(), advertised, near);
         if (targets.size() < MOST_TARGETS) {
           targets.add(target(command.getRefName()));
         }
@@ -170,7 +173,7 @@ final class NearConnectivity implements ConnectivityChecker {
     for (String name : targets) {
       Ref target = push.getRepository().exactRef(name);
       if (target != null) {
-        addIfAdvertised(target.getObjectId(), advertised, near);
+        addIfAdvertised(name, target.getObjectId(), advertised, near);
       }
     }
     // A check of references sorts all commits that it walks through before it can be limited, so
@@ -185,10 +188,12 @@ final class NearConnectivity implements ConnectivityChecker {
       walk.setRetainBody(false);
       while (!toLookAt.isEmpty() && (sent != null || left-- > 0)) {
         ObjectId id = toLookAt.remove();
-        if (addIfAdvertised(id, advertised, near)) {
+        // What was sent is new, in nearly all cases, and is checked as if it were.
+        boolean isSent = sent != null && sent.contains(id);
+        if (!isSent && addIfAdvertised(id, advertised, near)) {
           continue;
         }
-        if (sent != null && !sent.contains(id)) {
+        if (sent != null && !isSent) {
           below.add(id.copy());
           continue;
         }
@@ -202,9 +207,26 @@ final class NearConnectivity implements ConnectivityChecker {
     return areBefore(near, below, push) ? near : Set.of();
   }
 
-  private boolean addIfAdvertised(
-      @Nullable ObjectId id, Set<ObjectId> advertised, Set<ObjectId> near) throws IOException {
-    if (id == null || !(advertised.contains(id) || (isByName() && advertisement.isTip(id)))) {
+  /** Adds the id that a ref is known to have had. */
+  private void addIfAdvertised(
+      String name, @Nullable ObjectId id, Set<ObjectId> advertised, Set<ObjectId> near)
+      throws IOException {
+    if (id == null || id.equals(ObjectId.zeroId())) {
+      return;
+    }
+    if (isByName() && advertisement.isTip(name, id)) {
+      near.add(id.copy());
+    } else {
+      addIfAdvertised(id, advertised, near);
+    }
+  }
+
+  private boolean addIfAdvertised(ObjectId id, Set<ObjectId> advertised, Set<ObjectId> near)
+      throws IOException {
+    if (near.contains(id)) {
+      return true;
+    }
+    if (!advertised.contains(id) && !(isByName() && advertisement.isTip(id))) {
       return false;
     }
     near.add(id.copy());

@@ -145,19 +145,24 @@ final class PushAdvertisement implements AdvertiseRefsHook {
     push.setAdvertisedRefs(refs, push.getAdvertisedObjects());
   }
 
-  /** Whether an advertised ref has an id. */
+  /** Whether any advertised ref has an id. */
   boolean isTip(ObjectId id) throws IOException {
     RefDatabase unfiltered = repository.delegate().getRefDatabase();
     if (ids != null || ++questions > MOST_QUESTIONS || !unfiltered.hasFastTipsWithSha1()) {
       return ids().contains(id);
     }
     for (Ref tip : unfiltered.getTipsWithSha1(id)) {
-      Ref ref = byName.get(tip.getName());
-      if (ref != null && id.equals(ref.getObjectId())) {
+      if (isTip(tip.getName(), id)) {
         return true;
       }
     }
     return false;
+  }
+
+  /** Whether an advertised ref has an id. */
+  boolean isTip(String name, ObjectId id) {
+    Ref ref = byName.get(name);
+    return ref != null && id.equals(ref.getObjectId());
   }
 
   /** Returns the ids of all advertised refs, which are read the first time. */

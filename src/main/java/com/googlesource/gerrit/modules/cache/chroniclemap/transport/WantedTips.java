@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
 
 import com.google.gerrit.common.Nullable;
+import com.google.gerrit.server.cache.PerThreadCache;
 import com.google.gerrit.server.git.DelegateRepository;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -195,17 +196,25 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
     List<ObjectId> others = new ArrayList<>(wanted);
     others.removeAll(named);
     if (others.size() <= RefsByName.MOST_LOOKUPS) {
-      for (ObjectId id : List.copyOf(others)) {
-        if (isVisibleTip(id)) {
-          others.remove(id);
-        }
-      }
+      removeVisibleTips(others);
     }
     if (others.isEmpty()) {
       counts.tips.increment();
     } else {
       counts.walks.increment();
       new ReachableCommitTipRequestValidator().checkWants(fetch, others);
+    }
+  }
+
+  private void removeVisibleTips(List<ObjectId> ids) throws IOException {
+    // The loose refs are read once for all ids.
+    PerThreadCache request = PerThreadCache.get() == null ? PerThreadCache.create() : null;
+    try (request) {
+      for (ObjectId id : List.copyOf(ids)) {
+        if (isVisibleTip(id)) {
+          ids.remove(id);
+        }
+      }
     }
   }
 
