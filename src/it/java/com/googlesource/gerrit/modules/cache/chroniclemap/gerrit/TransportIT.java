@@ -344,9 +344,14 @@ class TransportIT {
     }
     try {
       for (String what : List.of("reachable commit", "tip of a hidden branch", "no object")) {
-        assertSame(
-            what + " by id, any allowed",
-            (server, git) -> fetch(git, git.http(PROJECT), "2", ids.get(what)).isOk());
+        for (String protocol : PROTOCOLS) {
+          assertSame(
+              what + " by id, any allowed, protocol " + protocol,
+              (server, git) -> fetch(git, git.http(PROJECT), protocol, ids.get(what)).isOk());
+          assertSame(
+              what + " by id over ssh, any allowed, protocol " + protocol,
+              (server, git) -> fetch(git, git.ssh(PROJECT), protocol, ids.get(what)).isOk());
+        }
       }
     } finally {
       for (Server server : servers) {
@@ -823,10 +828,35 @@ class TransportIT {
   }
 
   private void restartOurs(Consumer<FileBasedConfig> change) throws Exception {
-    ours.daemon().stop();
-    ours.site().edit(change);
-    servers.remove(ours);
-    ours = server("ours", ours.site());
+    ours = restart(ours, change);
+  }
+
+  private Server restart(Server server, Consumer<FileBasedConfig> change) throws Exception {
+    server.daemon().stop();
+    server.site().edit(change);
+    servers.remove(server);
+    return server(server.name(), server.site());
+  }
+
+  /** A replica serves fetches only. */
+  @Test
+  void replicasAnswerAlike() throws Exception {
+    restartAll(config -> config.setString("container", null, "daemonOpt", "--replica"));
+    try {
+      JsonObject before = figures();
+      listsOfRefsAreTheSame();
+      idsAreGivenAndRefusedAlike();
+      idsAreGivenAndRefusedAlikeOverSsh();
+      refsAreGivenAndRefusedAlikeByName();
+      assertThat(difference(before, figures(), "fetches_by_tip")).isGreaterThan(0);
+    } finally {
+      restartAll(config -> config.unset("container", null, "daemonOpt"));
+    }
+  }
+
+  private void restartAll(Consumer<FileBasedConfig> change) throws Exception {
+    plain = restart(plain, change);
+    ours = restart(ours, change);
   }
 
   // ---- rules of access
