@@ -151,9 +151,14 @@ class NeighbourIT extends RefsFixture {
                 Neighbour.VEILED + "one",
                 git.pack(git.commit("sent", base), base)))
         .contains("ng " + Neighbour.VEILED + "one no such ref");
-    String request = GitWire.packet("want " + hidden + " ofs-delta\n") + "0000";
-    request += GitWire.packet("done\n");
-    assertThat(told(project, "git-upload-pack", GitWire.bytes(request))).doesNotContain("PACK");
+    assertThat(fetched(project, base)).contains("PACK");
+    assertThat(fetched(project, hidden)).contains("ERR want " + hidden + " not valid");
+  }
+
+  /** By protocol 0, in which native git asks for no id that it was not told of. */
+  private String fetched(String project, String id) throws IOException {
+    String request = GitWire.packet("want " + id + " ofs-delta\n") + "0000";
+    return told(project, "git-upload-pack", GitWire.bytes(request + GitWire.packet("done\n")));
   }
 
   private String told(String project, String what, @Nullable byte[] body) throws IOException {

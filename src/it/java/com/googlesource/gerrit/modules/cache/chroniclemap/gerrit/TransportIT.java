@@ -841,8 +841,10 @@ class TransportIT {
   /** A replica serves fetches only. */
   @Test
   void replicasAnswerAlike() throws Exception {
-    restartAll(config -> config.setString("container", null, "daemonOpt", "--replica"));
+    List<String> options = List.of("--replica", "--enable-httpd");
+    restartAll(config -> config.setStringList("container", null, "daemonOpt", options));
     try {
+      assertThat(exchange(ours, PROJECT, "admin", RECEIVE, "", null).statusCode()).isEqualTo(403);
       JsonObject before = figures();
       listsOfRefsAreTheSame();
       idsAreGivenAndRefusedAlike();

@@ -128,10 +128,8 @@ final class NearConnectivity implements ConnectivityChecker {
   public void checkConnectivity(
       ConnectivityCheckInfo push, Set<ObjectId> advertised, ProgressMonitor progress)
       throws MissingObjectException, IOException {
-    // The loose refs are read once for all questions.
-    PerThreadCache request = PerThreadCache.get() == null ? PerThreadCache.create() : null;
-    try (request) {
-      Set<ObjectId> near = near(push, advertised);
+    try {
+      Set<ObjectId> near = nearOfOneReading(push, advertised);
       if (!near.isEmpty() && (isByName() || near.size() < advertised.size())) {
         long most = (long) push.getParser().getObjectCount() + advertised.size() + SPARE_OBJECTS;
         full.checkConnectivity(push, near, new Limit(most));
@@ -153,6 +151,14 @@ final class NearConnectivity implements ConnectivityChecker {
 
   private boolean isByName() {
     return advertisement != null && advertisement.isByName();
+  }
+
+  private Set<ObjectId> nearOfOneReading(ConnectivityCheckInfo push, Set<ObjectId> advertised)
+      throws IOException {
+    PerThreadCache reading = isByName() ? RefsByName.readLooseRefsOnce() : null;
+    try (reading) {
+      return near(push, advertised);
+    }
   }
 
   /** Returns the advertised commits that the push builds on; empty if others are needed. */
@@ -188,7 +194,8 @@ final class NearConnectivity implements ConnectivityChecker {
       walk.setRetainBody(false);
       while (!toLookAt.isEmpty() && (sent != null || left-- > 0)) {
         ObjectId id = toLookAt.remove();
-        // What was sent is new, in nearly all cases, and is checked as if it were.
+        // What was sent is new, in nearly all cases. If it is not, less counts as advertised, and
+        // the check is stricter.
         boolean isSent = sent != null && sent.contains(id);
         if (!isSent && addIfAdvertised(id, advertised, near)) {
           continue;
@@ -211,7 +218,7 @@ final class NearConnectivity implements ConnectivityChecker {
   private void addIfAdvertised(
       String name, @Nullable ObjectId id, Set<ObjectId> advertised, Set<ObjectId> near)
       throws IOException {
-    if (id == null || id.equals(ObjectId.zeroId())) {
+    if (id == null || id.equals(ObjectId.zeroId()) || near.contains(id)) {
       return;
     }
     if (isByName() && advertisement.isTip(name, id)) {

@@ -66,6 +66,9 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   /** The push that is given {@link #byName}, as its client has the list already; or null. */
   @Nullable private ReceivePack push;
 
+  /** The filter that this hook has set; null if another module has set one. */
+  @Nullable private RefFilter filter;
+
   /** Whether the refs are being set; {@link #byName} lists nothing then. */
   private boolean isSetting;
 
@@ -119,28 +122,40 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   @Override
   public void advertiseRefs(ReceivePack push) throws IOException {
     Map<String, Ref> before = push.getAdvertisedRefs();
-    isSetting = true;
     if (before == null) {
       // Another module may have set a filter since.
       boolean isByName = this.push != null && hasGerritsFilter(push);
-      set(isByName ? byName : visibleRefs(), push);
-      (isByName ? counts.pushesByName : counts.pushes).increment();
-      before = push.getAdvertisedRefs();
-    }
-    gerrits.advertiseRefs(push);
-    isSetting = false;
-    // No hook of today's Gerrits copies the map, which would then be empty.
-    if (before == byName && push.getAdvertisedRefs() != byName) {
-      set(visibleRefs(), push);
+      runHooks(isByName ? byName : visibleRefs(), push);
+      (isByName() ? counts.pushesByName : counts.pushes).increment();
+    } else if (before == byName) {
+      runHooks(push.getRefFilter() == filter ? byName : visibleRefs(), push);
+    } else {
       gerrits.advertiseRefs(push);
     }
   }
 
-  private static void set(Map<String, Ref> refs, ReceivePack push) throws IOException {
-    RefFilter filter = push.getRefFilter();
+  private void runHooks(Map<String, Ref> refs, ReceivePack push) throws IOException {
+    isSetting = refs == byName;
+    try {
+      if (push.getAdvertisedRefs() != refs) {
+        set(refs, push);
+      }
+      gerrits.advertiseRefs(push);
+    } finally {
+      isSetting = false;
+    }
+    if (refs == byName && push.getAdvertisedRefs() != byName) {
+      // No hook of today's Gerrits copies the map. The copy would be empty.
+      runHooks(visibleRefs(), push);
+    }
+  }
+
+  private void set(Map<String, Ref> refs, ReceivePack push) throws IOException {
     if (hasGerritsFilter(push)) {
       // It copies all refs each time they are set, to leave out what is left out here.
-      push.setRefFilter(set -> set == refs ? set : filter.filter(set));
+      RefFilter gerrits = push.getRefFilter();
+      filter = set -> set == refs ? set : gerrits.filter(set);
+      push.setRefFilter(filter);
     }
     push.setAdvertisedRefs(refs, push.getAdvertisedObjects());
   }

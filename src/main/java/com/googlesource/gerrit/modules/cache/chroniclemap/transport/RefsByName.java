@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
 
 import com.google.gerrit.common.Nullable;
+import com.google.gerrit.server.cache.PerThreadCache;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.AbstractMap;
@@ -52,6 +53,15 @@ abstract class RefsByName extends AbstractMap<String, Ref> {
    */
   RefsByName(RefDatabase visible) {
     this.visible = visible;
+  }
+
+  /**
+   * Has this thread's look-ups of ids read the loose refs once, as those of a request do, until the
+   * result is closed. Null if they do so already.
+   */
+  @Nullable
+  static PerThreadCache readLooseRefsOnce() {
+    return PerThreadCache.get() == null ? PerThreadCache.create() : null;
   }
 
   /** Reads all refs. They may be changed afterwards. */

@@ -207,9 +207,8 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
   }
 
   private void removeVisibleTips(List<ObjectId> ids) throws IOException {
-    // The loose refs are read once for all ids.
-    PerThreadCache request = PerThreadCache.get() == null ? PerThreadCache.create() : null;
-    try (request) {
+    PerThreadCache reading = ids.size() > 1 ? RefsByName.readLooseRefsOnce() : null;
+    try (reading) {
       for (ObjectId id : List.copyOf(ids)) {
         if (isVisibleTip(id)) {
           ids.remove(id);
