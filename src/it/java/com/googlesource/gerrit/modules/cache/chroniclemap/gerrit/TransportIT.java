@@ -823,8 +823,16 @@ class TransportIT {
     JsonObject before = figures();
     assertThat(advertised(ours, PROJECT, "reader")).isEqualTo(all);
     assertThat(difference(before, figures(), "pushes_left")).isEqualTo(1);
-    restartOurs(config -> config.unset("receive", null, "enableInMemoryRefCache"));
+    restartOurs(
+        config -> {
+          config.unset("receive", null, "enableInMemoryRefCache");
+          config.setBoolean("packedRefs", null, "groupBranches", false);
+        });
     assertThat(advertised(ours, PROJECT, "reader")).isEqualTo(all);
+    assertThat(figures().get("branches_by_rules").getAsLong()).isEqualTo(0);
+    restartOurs(config -> config.unset("packedRefs", null, "groupBranches"));
+    assertThat(advertised(ours, PROJECT, "reader")).isEqualTo(all);
+    assertThat(figures().get("branches_by_rules").getAsLong()).isGreaterThan(0);
   }
 
   private void restartOurs(Consumer<FileBasedConfig> change) throws Exception {

@@ -92,14 +92,16 @@ public final class TransportModule extends AbstractModule {
         PushInitializer::created);
     bindInterceptor(
         GERRITS_FILTERS, method -> method.getName().equals("doFilter"), FastGzip::filtered);
-    bindInterceptor(
-        Matchers.only(RefVisibilityControl.class),
-        method ->
-            method.getName().equals("isVisible")
-                && Arrays.equals(
-                    method.getParameterTypes(),
-                    new Class<?>[] {ProjectControl.class, String.class}),
-        VisibleBranches::answer);
+    if (settings.groupsBranches()) {
+      bindInterceptor(
+          Matchers.only(RefVisibilityControl.class),
+          method ->
+              method.getName().equals("isVisible")
+                  && Arrays.equals(
+                      method.getParameterTypes(),
+                      new Class<?>[] {ProjectControl.class, String.class}),
+          VisibleBranches::answer);
+    }
   }
 
   /** Calls an action for each object of a key that Guice makes, here or in a child injector. */

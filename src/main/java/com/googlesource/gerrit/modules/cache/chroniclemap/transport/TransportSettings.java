@@ -18,7 +18,7 @@ import java.util.List;
 import org.eclipse.jgit.lib.Config;
 
 /**
- * The settings in {@code gerrit.config} that matter to pushes. Safe for any thread.
+ * The settings in {@code gerrit.config} that matter to pushes and fetches. Safe for any thread.
  *
  * <p>Gerrit builds maps of all refs for each push if {@code receive.enableInMemoryRefCache} is set,
  * which is Gerrit's default. With parsed lists that costs more than it saves, so the setting is off
@@ -29,6 +29,7 @@ final class TransportSettings {
   private static final String REF_CACHE = "enableInMemoryRefCache";
 
   private final List<String> advertised;
+  private final boolean groupsBranches;
 
   /**
    * Whether any config that Gerrit has used since the start has the cache of refs. A push under way
@@ -38,6 +39,7 @@ final class TransportSettings {
 
   TransportSettings(Config config) {
     advertised = List.of(config.getStringList("packedRefs", null, "advertise"));
+    groupsBranches = config.getBoolean("packedRefs", "groupBranches", true);
   }
 
   /** Notes a config of Gerrit's, and sets the default. Nothing is written to the file. */
@@ -55,6 +57,11 @@ final class TransportSettings {
    */
   boolean needsAllRefs() {
     return everCached;
+  }
+
+  /** Whether branches under the same access rules are judged together. */
+  boolean groupsBranches() {
+    return groupsBranches;
   }
 
   /** Whether a ref is advertised to pushes, if the user may see it. */
