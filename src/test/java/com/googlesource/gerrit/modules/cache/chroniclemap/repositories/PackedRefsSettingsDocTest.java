@@ -82,8 +82,9 @@ class PackedRefsSettingsDocTest {
     while (matcher.find()) {
       documented.add(matcher.group(1));
     }
-    // That of pushes, which the package transport reads.
+    // Those of pushes and fetches, which the package transport reads.
     assertThat(documented.remove("packedRefs.advertise")).isTrue();
+    assertThat(documented.remove("packedRefs.groupBranches")).isTrue();
     // That of the whole module, which BuiltFor reads.
     assertThat(documented.remove("cache-chroniclemap.checkGerritVersion")).isTrue();
     assertThat(documented).isEqualTo(config.asked);

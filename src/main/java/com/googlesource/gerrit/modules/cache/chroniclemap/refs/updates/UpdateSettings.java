@@ -40,5 +40,5 @@ public record UpdateSettings(By by, Atomic atomic, int maxLoose) {
   }
 
   /** The defaults. */
-  public static final UpdateSettings DEFAULT = new UpdateSettings(By.OWN, Atomic.LOOSE, 100);
+  public static final UpdateSettings DEFAULT = new UpdateSettings(By.OWN, Atomic.LOOSE, 1000);
 }
