@@ -136,10 +136,10 @@ class NeighbourIT extends RefsFixture {
       git.run("push", "-q", url, hidden + ":refs/heads/new");
       git.run("push", "-q", url, ":refs/heads/new");
     }
-    String told = told(project, GitWire.RECEIVE, null);
-    assertThat(told).contains("refs/heads/seen/1");
-    assertThat(told).doesNotContain("veiled");
-    assertThat(told).doesNotContain(hidden);
+    String advertised = answer(project, GitWire.RECEIVE, null);
+    assertThat(advertised).contains("refs/heads/seen/1");
+    assertThat(advertised).doesNotContain("veiled");
+    assertThat(advertised).doesNotContain(hidden);
     // Native git asks for nothing that it was not told of.
     assertThat(
             GitWire.report(
@@ -158,10 +158,10 @@ class NeighbourIT extends RefsFixture {
   /** By protocol 0, in which native git asks for no id that it was not told of. */
   private String fetched(String project, String id) throws IOException {
     String request = GitWire.packet("want " + id + " ofs-delta\n") + "0000";
-    return told(project, "git-upload-pack", GitWire.bytes(request + GitWire.packet("done\n")));
+    return answer(project, "git-upload-pack", GitWire.bytes(request + GitWire.packet("done\n")));
   }
 
-  private String told(String project, String what, @Nullable byte[] body) throws IOException {
+  private String answer(String project, String what, @Nullable byte[] body) throws IOException {
     return new String(GitWire.exchange(site, project, "admin", what, "", body).body(), ISO_8859_1);
   }
 

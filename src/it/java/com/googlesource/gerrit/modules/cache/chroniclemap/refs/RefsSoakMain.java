@@ -61,8 +61,6 @@ final class RefsSoakMain {
   /** Above, refs are packed in the background. */
   private static final int FEW_LOOSE = 20;
 
-  private static final int MANY_LOOSE = 1000;
-
   private static final long[] MEMORY_LIMITS = {1 << 20, 2 << 20, 256 << 20};
   private static final long[] DISK_LIMITS = {0, 256 << 10, 16 << 20, 16 << 20};
 
@@ -126,7 +124,7 @@ final class RefsSoakMain {
           new UpdateSettings(
               UpdateSettings.By.OWN,
               random.nextBoolean() ? UpdateSettings.Atomic.LOOSE : UpdateSettings.Atomic.REWRITE,
-              random.nextBoolean() ? FEW_LOOSE : MANY_LOOSE);
+              random.nextBoolean() ? FEW_LOOSE : UpdateSettings.DEFAULT.maxLoose());
       try (PackedRefsCache cache =
           new PackedRefsCache(
               new RefsSettings(memory, disk, Optional.of(folder.resolve("stores"))), updates)) {

@@ -32,8 +32,8 @@ import org.eclipse.jgit.util.HttpSupport;
 
 /**
  * Compresses lists of refs over HTTP at gzip's fastest level. JGit's level takes three times as
- * long, which is most of the server's time for a long list, and saves no more than 4 %: nearly all
- * of a list is object ids.
+ * long, about half of the server's time for a long list, and saves no more than 4 %: nearly all of
+ * a list is object ids.
  *
  * <p>JGit compresses a long list only at the start of a push, and of a fetch by protocol 0 or 1, if
  * the client accepts that. So JGit is told that the client does not, and its output is compressed

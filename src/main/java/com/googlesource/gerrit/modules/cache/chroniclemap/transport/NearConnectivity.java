@@ -71,7 +71,11 @@ final class NearConnectivity implements ConnectivityChecker {
   private static final int SPARE_OBJECTS = 10_000;
 
   /** JGit has no method to set its checker, only this field for subclasses; null if it is gone. */
-  private static final Field CHECKER = checker();
+  private static final Field CHECKER =
+      fieldOf(
+          ReceivePack.class,
+          "connectivityChecker",
+          "This JGit's check of pushes can't be replaced; it parses all advertised refs");
 
   private final ConnectivityChecker full;
   private final TransportCounts counts;
@@ -84,14 +88,19 @@ final class NearConnectivity implements ConnectivityChecker {
     this.counts = counts;
   }
 
-  private static Field checker() {
+  /**
+   * Returns a private field of JGit's, or null with a warning if there is none.
+   *
+   * @param lost what the warning says
+   */
+  @Nullable
+  static Field fieldOf(Class<?> type, String name, String lost) {
     try {
-      Field field = ReceivePack.class.getDeclaredField("connectivityChecker");
+      Field field = type.getDeclaredField(name);
       field.setAccessible(true);
       return field;
     } catch (ReflectiveOperationException | RuntimeException e) {
-      logger.atWarning().withCause(e).log(
-          "This JGit's check of pushes can't be replaced; it parses all advertised refs");
+      logger.atWarning().withCause(e).log("%s", lost);
       return null;
     }
   }
@@ -129,7 +138,7 @@ final class NearConnectivity implements ConnectivityChecker {
       ConnectivityCheckInfo push, Set<ObjectId> advertised, ProgressMonitor progress)
       throws MissingObjectException, IOException {
     try {
-      Set<ObjectId> near = nearOfOneReading(push, advertised);
+      Set<ObjectId> near = nearFromOneScan(push, advertised);
       if (!near.isEmpty() && (isByName() || near.size() < advertised.size())) {
         long most = (long) push.getParser().getObjectCount() + advertised.size() + SPARE_OBJECTS;
         full.checkConnectivity(push, near, new Limit(most));
@@ -153,10 +162,10 @@ final class NearConnectivity implements ConnectivityChecker {
     return advertisement != null && advertisement.isByName();
   }
 
-  private Set<ObjectId> nearOfOneReading(ConnectivityCheckInfo push, Set<ObjectId> advertised)
+  private Set<ObjectId> nearFromOneScan(ConnectivityCheckInfo push, Set<ObjectId> advertised)
       throws IOException {
-    PerThreadCache reading = isByName() ? RefsByName.readLooseRefsOnce() : null;
-    try (reading) {
+    PerThreadCache request = isByName() ? RefsByName.beginRequest() : null;
+    try (request) {
       return near(push, advertised);
     }
   }

@@ -145,7 +145,7 @@ final class PushAdvertisement implements AdvertiseRefsHook {
       isSetting = false;
     }
     if (refs == byName && push.getAdvertisedRefs() != byName) {
-      // No hook of today's Gerrits copies the map. The copy would be empty.
+      // A hook has copied the map, and the copy is empty. No hook of today's Gerrits does so.
       runHooks(visibleRefs(), push);
     }
   }
@@ -154,7 +154,7 @@ final class PushAdvertisement implements AdvertiseRefsHook {
     if (hasGerritsFilter(push)) {
       // It copies all refs each time they are set, to leave out what is left out here.
       RefFilter gerrits = push.getRefFilter();
-      filter = set -> set == refs ? set : gerrits.filter(set);
+      filter = given -> given == refs ? given : gerrits.filter(given);
       push.setRefFilter(filter);
     }
     push.setAdvertisedRefs(refs, push.getAdvertisedObjects());
@@ -174,7 +174,7 @@ final class PushAdvertisement implements AdvertiseRefsHook {
     return false;
   }
 
-  /** Whether an advertised ref has an id. */
+  /** Whether the advertised ref of a name has an id. */
   boolean isTip(String name, ObjectId id) {
     Ref ref = byName.get(name);
     return ref != null && id.equals(ref.getObjectId());

@@ -21,6 +21,7 @@ import com.google.gerrit.server.git.DelegateRepository;
 import com.google.gerrit.server.git.ReceivePackInitializer;
 import java.lang.reflect.Field;
 import java.util.Arrays;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import javax.servlet.http.HttpServletRequest;
 import org.aopalliance.intercept.MethodInvocation;
@@ -36,7 +37,12 @@ final class PushInitializer implements ReceivePackInitializer {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** JGit has no method to ask for the hooks of a chain; null if this field is gone. */
-  @Nullable private static final Field HOOKS = hooks();
+  @Nullable
+  private static final Field HOOKS =
+      NearConnectivity.fieldOf(
+          AdvertiseRefsHookChain.class,
+          "hooks",
+          "This JGit's hooks can't be listed; each push is left to Gerrit, which reads all refs");
 
   private final TransportSettings settings;
   private final TransportCounts counts;
@@ -44,20 +50,6 @@ final class PushInitializer implements ReceivePackInitializer {
   PushInitializer(TransportSettings settings, TransportCounts counts) {
     this.settings = settings;
     this.counts = counts;
-  }
-
-  @Nullable
-  private static Field hooks() {
-    try {
-      Field field = AdvertiseRefsHookChain.class.getDeclaredField("hooks");
-      field.setAccessible(true);
-      return field;
-    } catch (ReflectiveOperationException | RuntimeException e) {
-      logger.atWarning().withCause(e).log(
-          "The hooks of pushes in this JGit are not known; each push is left to Gerrit, which reads"
-              + " all refs");
-      return null;
-    }
   }
 
   @Override
@@ -90,14 +82,11 @@ final class PushInitializer implements ReceivePackInitializer {
     }
     try {
       return Arrays.stream((AdvertiseRefsHook[]) HOOKS.get(hook))
-          .allMatch(each -> each == null || isOfGerrit(each.getClass()));
+          .filter(Objects::nonNull)
+          .allMatch(each -> each.getClass().getName().startsWith("com.google.gerrit.server."));
     } catch (IllegalAccessException e) {
       throw new IllegalStateException("the field was made accessible", e);
     }
-  }
-
-  private static boolean isOfGerrit(Class<?> type) {
-    return type.getName().startsWith("com.google.gerrit.server.");
   }
 
   /**

@@ -56,11 +56,11 @@ abstract class RefsByName extends AbstractMap<String, Ref> {
   }
 
   /**
-   * Has this thread's look-ups of ids read the loose refs once, as those of a request do, until the
-   * result is closed. Null if they do so already.
+   * Begins a request of Gerrit's on this thread; returns null if one is under way. Until the result
+   * is closed, all look-ups of ids share one scan of the loose refs.
    */
   @Nullable
-  static PerThreadCache readLooseRefsOnce() {
+  static PerThreadCache beginRequest() {
     return PerThreadCache.get() == null ? PerThreadCache.create() : null;
   }
 

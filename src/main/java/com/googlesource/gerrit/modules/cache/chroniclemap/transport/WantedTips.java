@@ -207,8 +207,8 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
   }
 
   private void removeVisibleTips(List<ObjectId> ids) throws IOException {
-    PerThreadCache reading = ids.size() > 1 ? RefsByName.readLooseRefsOnce() : null;
-    try (reading) {
+    PerThreadCache request = ids.size() > 1 ? RefsByName.beginRequest() : null;
+    try (request) {
       for (ObjectId id : List.copyOf(ids)) {
         if (isVisibleTip(id)) {
           ids.remove(id);
