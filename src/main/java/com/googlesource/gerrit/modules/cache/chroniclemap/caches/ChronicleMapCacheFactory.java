@@ -283,7 +283,7 @@ final class ChronicleMapCacheFactory
     if (disk.isEmpty()) {
       return memory.build(def);
     }
-    return add(def, disk.get(), memory.build(new HeldCacheDef<>(def)), null);
+    return add(def, disk.get(), null);
   }
 
   @Override
@@ -292,17 +292,12 @@ final class ChronicleMapCacheFactory
     if (disk.isEmpty()) {
       return memory.build(def, loader);
     }
-    HeldLoader<K, V> held = HeldLoader.of(disk.get(), loader);
-    return add(def, disk.get(), memory.build(new HeldCacheDef<>(def), held), held);
+    return add(def, disk.get(), loader);
   }
 
   private <K, V> ChronicleMapCache<K, V> add(
-      PersistentCacheDef<K, V> def,
-      DiskTier<K, V> disk,
-      Cache<K, Held<V>> heap,
-      @Nullable HeldLoader<K, V> loader) {
-    ChronicleMapCache<K, V> cache =
-        new ChronicleMapCache<>(def.name(), def.keyType(), disk, heap, loader);
+      PersistentCacheDef<K, V> def, DiskTier<K, V> disk, @Nullable CacheLoader<K, V> loader) {
+    ChronicleMapCache<K, V> cache = new ChronicleMapCache<>(def, memory, disk, loader);
     caches.add(cache);
     return cache;
   }

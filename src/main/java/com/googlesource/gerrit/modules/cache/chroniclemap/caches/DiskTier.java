@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import com.google.common.collect.ImmutableMap;
 import com.google.common.flogger.FluentLogger;
+import com.google.common.primitives.Ints;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cache.PersistentCacheDef;
 import com.google.gerrit.server.cache.serialize.CacheSerializer;
@@ -89,14 +90,13 @@ final class DiskTier<K, V> {
     return times.latencies();
   }
 
-  /** Returns the stored form of a key; null if there is none. */
-  @Nullable
-  byte[] keyBytes(K key) {
+  /** Returns the stored form of a key. */
+  DiskKey key(K key) {
     try {
-      return keySerializer.serialize(key);
+      return new DiskKey(keySerializer.serialize(key), /* isStored= */ true);
     } catch (RuntimeException | StackOverflowError | LinkageError e) {
       count("cannot write a key", e);
-      return null;
+      return new DiskKey(Ints.toByteArray(key.hashCode()), /* isStored= */ false);
     }
   }
 
@@ -113,28 +113,32 @@ final class DiskTier<K, V> {
     return millis != Long.MAX_VALUE && Math.abs(System.currentTimeMillis() - held.created) > millis;
   }
 
-  /** Takes the ticket for a value that is about to be computed. Any number if there is no key. */
-  long ticket(@Nullable byte[] keyBytes) {
-    return keyBytes == null ? 0 : store.ticket(keyBytes);
+  /** Takes the ticket for a value that is about to be read or computed. */
+  long ticket(DiskKey key) {
+    return store.ticket(key.bytes());
   }
 
   boolean isCurrent(long ticket) {
     return store.isCurrent(ticket);
   }
 
-  /** Reads a value. Returns null if there is none, or if the key has no stored form. */
+  /**
+   * Reads a value.
+   *
+   * @param ticket the ticket that was taken before
+   * @return null if there is none
+   */
   @Nullable
-  Held<V> read(@Nullable byte[] keyBytes) {
-    if (keyBytes == null) {
+  Held<V> read(DiskKey key, long ticket) {
+    if (!key.isStored()) {
       return null;
     }
     boolean timed = DiskTimes.isTimed();
     long begun = timed ? System.nanoTime() : 0;
-    long ticket = store.ticket(keyBytes);
     boolean mayCome = missesStay && store.isImporting() && !readOnly.get();
-    Value stored = store.read(keyBytes);
+    Value stored = store.read(key.bytes());
     if (stored == null && mayCome) {
-      stored = store.readForGood(keyBytes);
+      stored = store.readForGood(key.bytes());
     }
     if (stored == null) {
       return null;
@@ -149,20 +153,27 @@ final class DiskTier<K, V> {
       return new Held<>(value, stored.created(), ticket);
     }
     // The value was written by a serializer that was changed without a new version.
-    remove(keyBytes);
+    var unused = change(key);
     return null;
   }
 
-  /** Removes a value, if there is one. */
-  void remove(@Nullable byte[] keyBytes) {
-    if (keyBytes != null && !readOnly.get()) {
-      var unused = store.remove(keyBytes);
-    }
+  /** Removes a value, if there is one, and ends the tickets of its key. */
+  void remove(DiskKey key) {
+    var unused = change(key);
   }
 
-  /** Removes all values. */
+  /** Like {@link #remove}; returns a ticket that is current until the key is changed again. */
+  private long change(DiskKey key) {
+    return key.isStored() && !readOnly.get()
+        ? store.remove(key.bytes())
+        : store.endTickets(key.bytes());
+  }
+
+  /** Removes all values, and ends all tickets. */
   void clear() {
-    if (!readOnly.get()) {
+    if (readOnly.get()) {
+      store.endAllTickets();
+    } else {
       store.clear();
     }
   }
@@ -178,47 +189,41 @@ final class DiskTier<K, V> {
   }
 
   /**
-   * Stores a value.
+   * Stores a value, and ends the tickets that were taken before.
    *
    * @return the value for the heap tier
    */
-  Held<V> put(@Nullable byte[] keyBytes, V value) {
+  Held<V> put(DiskKey key, V value) {
     long now = System.currentTimeMillis();
-    if (keyBytes == null || readOnly.get()) {
-      return Held.confirmed(value, now);
-    }
-    long begun = System.nanoTime();
-    byte[] bytes = serialize(value, begun);
-    if (bytes != null) {
-      long ticket = store.put(keyBytes, bytes, now);
-      times.add(DiskOperation.PUT, begun, System.nanoTime());
-      return new Held<>(value, now, ticket);
+    if (key.isStored() && !readOnly.get()) {
+      long begun = System.nanoTime();
+      byte[] bytes = serialize(value, begun);
+      if (bytes != null) {
+        long ticket = store.put(key.bytes(), bytes, now);
+        times.add(DiskOperation.PUT, begun, System.nanoTime());
+        return new Held<>(value, now, ticket);
+      }
     }
     // The value before this one must not be found again when this one has left the heap.
-    return new Held<>(value, now, store.remove(keyBytes));
+    return new Held<>(value, now, change(key));
   }
 
   /**
    * Stores a value that was computed after the ticket was taken, unless the key has changed since.
    *
-   * @param begun the {@link System#nanoTime} at which the load began; 0 if it is not known
    * @return the value for the heap tier
    */
-  Held<V> putLoaded(@Nullable byte[] keyBytes, V value, long ticket, long begun) {
+  Held<V> putLoaded(DiskKey key, V value, long ticket) {
     long now = System.currentTimeMillis();
-    if (keyBytes == null) {
-      return Held.confirmed(value, now);
+    if (key.isStored() && !readOnly.get()) {
+      long computed = System.nanoTime();
+      byte[] bytes = serialize(value, computed);
+      if (bytes != null) {
+        store.putIfCurrent(key.bytes(), bytes, now, ticket);
+        times.add(DiskOperation.PUT, computed, System.nanoTime());
+      }
     }
-    if (readOnly.get()) {
-      return new Held<>(value, now, ticket, begun);
-    }
-    long computed = System.nanoTime();
-    byte[] bytes = serialize(value, computed);
-    if (bytes != null) {
-      store.putIfCurrent(keyBytes, bytes, now, ticket);
-      times.add(DiskOperation.PUT, computed, System.nanoTime());
-    }
-    return new Held<>(value, now, ticket, begun);
+    return new Held<>(value, now, ticket);
   }
 
   @Nullable

@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
+import java.util.concurrent.atomic.AtomicLongFieldUpdater;
+
 /**
  * A value in the heap tier, with the ticket that tells whether the value may be used.
  *
@@ -22,53 +24,57 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
  * unconfirmed at first, and has the ticket that was taken before it was read or computed. Its first
  * user checks whether the ticket is still current, and then either confirms or removes the value.
  * An invalidation ends the ticket before it removes the key from the heap, so no order of the two
- * leaves a stale value.
+ * leaves a stale value. This holds only if a value comes to the heap once, before anybody could
+ * confirm it.
  */
 final class Held<V> {
   private static final long CONFIRMED = -1;
+
+  /** Confirmed, and being computed anew. */
+  private static final long REFRESHING = -2;
+
+  @SuppressWarnings("rawtypes")
+  private static final AtomicLongFieldUpdater<Held> TICKET =
+      AtomicLongFieldUpdater.newUpdater(Held.class, "ticket");
 
   final V value;
 
   /** When the value was made, not when it reached the heap, in milliseconds since the epoch. */
   final long created;
 
-  /** The {@link System#nanoTime} at which the load of the value began; 0 if it was not loaded. */
-  private final long begun;
-
-  /** The ticket, or {@link #CONFIRMED}. */
+  /** The ticket, which is not negative; or {@link #CONFIRMED} or {@link #REFRESHING}. */
   private volatile long ticket;
 
   Held(V value, long created, long ticket) {
-    this(value, created, ticket, 0);
-  }
-
-  Held(V value, long created, long ticket, long begun) {
     this.value = value;
     this.created = created;
     this.ticket = ticket;
-    this.begun = begun;
-  }
-
-  /** Makes a value that no invalidation can have overtaken. */
-  static <V> Held<V> confirmed(V value, long created) {
-    return new Held<>(value, created, CONFIRMED);
-  }
-
-  /** Whether the value was computed by a load that began after a time. */
-  boolean isComputedSince(long nanoTime) {
-    return begun != 0 && begun - nanoTime > 0;
   }
 
   /** Whether a thread that found the value on the heap may use it. */
   boolean confirm(DiskTier<?, V> disk) {
     long mine = ticket;
-    if (mine == CONFIRMED) {
+    if (mine < 0) {
       return true;
     }
     if (!disk.isCurrent(mine)) {
       return false;
     }
-    ticket = CONFIRMED;
+    TICKET.compareAndSet(this, mine, CONFIRMED);
     return true;
+  }
+
+  /**
+   * Begins to compute the value anew, which is done once however many threads find it old.
+   *
+   * @return false if that is under way, or if the value was not confirmed
+   */
+  boolean beginRefresh() {
+    return TICKET.compareAndSet(this, CONFIRMED, REFRESHING);
+  }
+
+  /** Ends a refresh that has not replaced the value. */
+  void endRefresh() {
+    ticket = CONFIRMED;
   }
 }

@@ -230,6 +230,20 @@ public final class Store {
     return context.tickets.isCurrent(ticket);
   }
 
+  /**
+   * Ends the tickets of a key without a change of the store.
+   *
+   * @return a ticket that is current until the key is changed
+   */
+  public long endTickets(byte[] key) {
+    return context.tickets.advance(HashedKey.hashOf(key));
+  }
+
+  /** Ends all tickets without a change of the store. */
+  public void endAllTickets() {
+    context.tickets.advanceAll();
+  }
+
   // ---- writing
 
   /**

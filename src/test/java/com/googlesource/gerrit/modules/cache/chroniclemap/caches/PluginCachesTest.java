@@ -29,6 +29,11 @@ import com.google.inject.Injector;
 import com.google.inject.Key;
 import com.google.inject.TypeLiteral;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.eclipse.jgit.lib.Config;
 import org.junit.jupiter.api.Test;
@@ -174,6 +179,43 @@ class PluginCachesTest extends SiteTest {
     assertThat(site.inventory().reports()).isEmpty();
     site.restart();
     assertThat(build(def()).getIfPresent("a")).isEqualTo("v3");
+  }
+
+  /** The old plugin's request gets its value; the new cache is not told an old value. */
+  @Test
+  void aReloadDuringALoadKeepsNoOldValue() throws Exception {
+    CountDownLatch loads = new CountDownLatch(1);
+    CountDownLatch goOn = new CountDownLatch(1);
+    ChronicleMapCache<String, String> old = build(def());
+    RegistrationHandle handle = bind(old);
+    CompletableFuture<String> loading =
+        CompletableFuture.supplyAsync(
+            () -> {
+              try {
+                return old.get(
+                    "a",
+                    () -> {
+                      loads.countDown();
+                      assertThat(goOn.await(30, TimeUnit.SECONDS)).isTrue();
+                      return "old";
+                    });
+              } catch (ExecutionException e) {
+                throw new CompletionException(e);
+              }
+            });
+    loads.await();
+    ChronicleMapCache<String, String> fresh = build(def());
+    handle.remove();
+    bind(fresh);
+    sayReloaded();
+    fresh.invalidate("a");
+    site.factory().onStop("plugin");
+    assertThat(fresh.get("a", () -> "new")).isEqualTo("new");
+    goOn.countDown();
+    assertThat(loading.get(30, TimeUnit.SECONDS)).isEqualTo("old");
+    assertThat(fresh.getIfPresent("a")).isEqualTo("new");
+    site.restart();
+    assertThat(build(def()).getIfPresent("a")).isEqualTo("new");
   }
 
   /** A new release of a plugin may want another limit or age for the same values. */

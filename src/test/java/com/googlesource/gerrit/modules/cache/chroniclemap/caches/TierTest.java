@@ -170,8 +170,7 @@ class TierTest extends SiteTest {
                   : String.valueOf(n + Integer.parseInt(cache.get(String.valueOf(n - 1))));
             }
           };
-      // Caffeine refuses a load within a load where both keys share a bin of its table.
-      int depth = memoryLimit == 0 ? 40 : 1;
+      int depth = 40;
       LoadingCache<String, String> cache =
           site.loading(new TestCacheDef("sum" + memoryLimit).loader(sum));
       self[0] = cache;
@@ -179,27 +178,6 @@ class TierTest extends SiteTest {
           .isEqualTo(String.valueOf(depth * (depth + 1) / 2));
       assertThat(sum.loads).hasSize(depth + 1);
     }
-  }
-
-  /** With the heap off nothing but the loader itself bounds such a recursion. */
-  @Test
-  void aLoaderThatAsksForItsOwnKeyDoesNotWaitForItself() throws Exception {
-    site.config().setInt("cache", "cache", "memoryLimit", 0);
-    LoadingCache<?, ?>[] self = new LoadingCache<?, ?>[1];
-    CountingLoader recursive =
-        new CountingLoader() {
-          @Override
-          @SuppressWarnings("unchecked")
-          public String load(String key) throws Exception {
-            super.load(key);
-            return loads.size() == 3
-                ? "bottom"
-                : "above " + ((LoadingCache<String, String>) self[0]).get(key);
-          }
-        };
-    LoadingCache<String, String> cache = site.loading(def().loader(recursive));
-    self[0] = cache;
-    assertThat(cache.get("a")).isEqualTo("above above bottom");
   }
 
   @Test

@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import static com.google.common.truth.Truth.assertThat;
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.cache.Cache;
@@ -141,14 +140,15 @@ class UpkeepOfCachesTest extends SiteTest {
   void readsAndSerializersAreTimed() {
     site.config().setInt("cache", "a", "memoryLimit", 0);
     Cache<String, String> cache = site.build(new TestCacheDef("a"));
+    DiskTier<String, String> disk = ((ChronicleMapCache<String, String>) cache).disk();
+    DiskKey key = disk.key("k");
     for (int i = 0; i < 1000; i++) {
       assertThat(cache.getIfPresent("k")).isNull();
     }
     assertThat(latency(DiskOperation.READ).count()).isEqualTo(0);
     for (int i = 0; i < 1000; i++) {
       cache.put("k", "v");
-      assertThat(((ChronicleMapCache<String, String>) cache).disk().read("k".getBytes(UTF_8)).value)
-          .isEqualTo("v");
+      assertThat(disk.read(key, disk.ticket(key)).value).isEqualTo("v");
     }
     assertThat(latency(DiskOperation.PUT).count()).isEqualTo(1000);
     for (DiskOperation sampled :

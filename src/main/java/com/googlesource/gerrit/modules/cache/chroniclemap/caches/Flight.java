@@ -1,0 +1,152 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
+
+import com.google.common.util.concurrent.Uninterruptibles;
+import com.google.gerrit.common.Nullable;
+import com.google.gerrit.server.cancellation.RequestCancelledException;
+import java.nio.channels.ClosedByInterruptException;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.ExecutionException;
+
+/**
+ * A load that is under way. The thread that makes a flight loads the value and then ends the flight
+ * with {@link #land} or {@link #fail}; all others that ask for the key meanwhile wait for it.
+ *
+ * <p>A thread may join a flight as long as the flight's ticket is current. If the key is changed
+ * afterwards, the value may still be given to those who have joined, as they asked before the
+ * change ended; but it is not kept.
+ */
+final class Flight<V> {
+  /** What each waiting thread waits for, in all caches, to find circles. */
+  private static final ConcurrentMap<Thread, Flight<?>> WAITING = new ConcurrentHashMap<>();
+
+  /** How deep a failure's causes are looked at; causes may go round in circles. */
+  private static final int MOST_CAUSES = 20;
+
+  /** How a load ended: with a value, or with a failure. */
+  private record Ending<V>(@Nullable Held<V> held, @Nullable Throwable failure) {}
+
+  /** The ticket of the key, taken before the load began. */
+  final long ticket;
+
+  /** Whether the source loads the value together with those of other keys. */
+  private final boolean isBulk;
+
+  private final Thread loader = Thread.currentThread();
+  private final CompletableFuture<Ending<V>> ending = new CompletableFuture<>();
+
+  /** Begins a flight, which this thread must end. */
+  Flight(long ticket, boolean isBulk) {
+    this.ticket = ticket;
+    this.isBulk = isBulk;
+  }
+
+  /** Ends the flight with a value. No effect if it has ended. */
+  void land(Held<V> held) {
+    ending.complete(new Ending<>(held, null));
+  }
+
+  /** Ends the flight without a value. No effect if it has ended. */
+  void fail(Throwable failure) {
+    ending.complete(new Ending<>(null, failure));
+  }
+
+  /**
+   * Whether the loader asks for the very key that it loads. A source that loads many keys at once
+   * may do so, if it then loads them one by one.
+   */
+  boolean isRecursive() {
+    return loader == Thread.currentThread() && !isBulk;
+  }
+
+  boolean hasEnded() {
+    return ending.isDone();
+  }
+
+  /**
+   * Waits until the flight has ended. An interrupt stays pending and does not end the wait, as in
+   * Guava's and Caffeine's caches.
+   *
+   * @return null if the load failed for a reason that does not concern this thread; or, if the
+   *     flight has not ended, because this thread would wait for itself
+   * @throws Throwable the failure of the load
+   */
+  @Nullable
+  Held<V> await() throws Throwable {
+    Ending<V> ended = ending.getNow(null);
+    if (ended == null) {
+      ended = awaitEnding();
+    }
+    if (ended == null) {
+      return null;
+    }
+    if (ended.failure == null) {
+      return ended.held;
+    }
+    if (isOfItsThread(ended.failure)) {
+      return null;
+    }
+    throw ended.failure;
+  }
+
+  /** Returns null if this thread would wait for itself. */
+  @Nullable
+  private Ending<V> awaitEnding() throws ExecutionException {
+    Thread self = Thread.currentThread();
+    // Before looking for a circle: of the threads that close a circle, at least the last one sees
+    // it.
+    WAITING.put(self, this);
+    try {
+      return leadsTo(self) ? null : Uninterruptibles.getUninterruptibly(ending);
+    } finally {
+      WAITING.remove(self);
+    }
+  }
+
+  /** Whether this flight waits for a thread, through any number of others. */
+  private boolean leadsTo(Thread thread) {
+    Flight<?> next = this;
+    while (next != null && !next.hasEnded()) {
+      if (next.loader == thread) {
+        return true;
+      }
+      next = WAITING.get(next.loader);
+    }
+    return false;
+  }
+
+  /**
+   * Whether a load failed because of the thread it ran in: its request was cancelled, it was
+   * interrupted, or its stack was full. Another thread may have more luck.
+   */
+  private static boolean isOfItsThread(Throwable failure) {
+    Throwable cause = failure;
+    for (int i = 0; i < MOST_CAUSES && cause != null; i++) {
+      if (cause instanceof InterruptedException
+          || cause instanceof ClosedByInterruptException
+          || cause instanceof CancellationException
+          || cause instanceof RequestCancelledException
+          || cause instanceof StackOverflowError) {
+        return true;
+      }
+      cause = cause.getCause();
+    }
+    return false;
+  }
+}

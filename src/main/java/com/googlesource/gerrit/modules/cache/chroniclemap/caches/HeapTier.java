@@ -1,0 +1,531 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
+
+import static com.google.common.util.concurrent.MoreExecutors.directExecutor;
+
+import com.google.common.cache.Cache;
+import com.google.common.cache.CacheLoader;
+import com.google.common.cache.CacheLoader.InvalidCacheLoadException;
+import com.google.common.cache.CacheLoader.UnsupportedLoadingOperationException;
+import com.google.common.cache.CacheStats;
+import com.google.common.cache.LoadingCache;
+import com.google.common.collect.Lists;
+import com.google.common.util.concurrent.ExecutionError;
+import com.google.common.util.concurrent.Futures;
+import com.google.common.util.concurrent.ListenableFuture;
+import com.google.common.util.concurrent.UncheckedExecutionException;
+import com.google.gerrit.common.Nullable;
+import com.google.gerrit.server.cache.MemoryCacheFactory;
+import com.google.gerrit.server.cache.PersistentCacheDef;
+import com.google.gerrit.server.logging.TraceContext.TraceTimer;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * The heap tier of a cache, and the loads that bring values to it: from disk, or else from the
+ * source.
+ *
+ * <p>Gerrit's own memory cache keeps the values. It does not load them, since it would lock a part
+ * of its table for as long as a load takes, and so delay threads that ask for other keys. Here each
+ * load is a {@link Flight}, and only threads that ask for the same key wait for it. Only refreshes
+ * are run by the memory cache, in its own threads and outside of its table.
+ *
+ * <p>A load that fails throws what Guava's caches throw. Safe for any thread.
+ */
+final class HeapTier<K, V> {
+  private final DiskTier<K, V> disk;
+
+  /** Computes values; null if the cache was made without a loader. */
+  @Nullable private final CacheLoader<K, V> source;
+
+  /** Whether the source computes the values of many keys at once. */
+  private final boolean isBulk;
+
+  private final Cache<K, Held<V>> heap;
+  private final ConcurrentMap<K, Flight<V>> flights = new ConcurrentHashMap<>();
+  private final LongAdder loads = new LongAdder();
+  private final LongAdder failedLoads = new LongAdder();
+  private final LongAdder loadNanos = new LongAdder();
+
+  HeapTier(
+      PersistentCacheDef<K, V> def,
+      MemoryCacheFactory memory,
+      DiskTier<K, V> disk,
+      @Nullable CacheLoader<K, V> source) {
+    this.disk = disk;
+    this.source = source;
+    this.isBulk = source != null && hasLoadAll(source);
+    HeldCacheDef<K, V> held = new HeldCacheDef<>(def);
+    this.heap = source == null ? memory.build(held) : memory.build(held, new Refresher());
+  }
+
+  private static boolean hasLoadAll(CacheLoader<?, ?> source) {
+    try {
+      return source.getClass().getMethod("loadAll", Iterable.class).getDeclaringClass()
+          != CacheLoader.class;
+    } catch (NoSuchMethodException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  // ---- reading
+
+  /** Returns a value that is on the heap or on disk; null if there is none. */
+  @Nullable
+  Held<V> getIfPresent(K key) {
+    Held<V> held = onHeap(key);
+    if (held != null) {
+      return held;
+    }
+    DiskKey diskKey = disk.key(key);
+    Held<V> found = disk.read(diskKey, disk.ticket(diskKey));
+    return found == null ? null : keep(key, found);
+  }
+
+  @Nullable
+  private Held<V> onHeap(K key) {
+    Held<V> held = heap.getIfPresent(key);
+    if (held == null || isUsable(held)) {
+      return held;
+    }
+    heap.asMap().remove(key, held);
+    return null;
+  }
+
+  private boolean isUsable(Held<V> held) {
+    return held.confirm(disk) && !disk.isExpired(held);
+  }
+
+  /** Returns a value; computes it by the cache's loader if no tier has it. */
+  Held<V> get(K key) throws ExecutionException {
+    checkHasLoader();
+    Held<V> held = onHeap(key);
+    if (held == null) {
+      held = load(key, null);
+    }
+    if (disk.needsRefresh(held)) {
+      refresh(key, held);
+    }
+    return held;
+  }
+
+  /** Returns a value; has it computed if no tier has it. */
+  Held<V> get(K key, Callable<? extends V> callable) throws ExecutionException {
+    Held<V> held = onHeap(key);
+    return held == null ? load(key, callable) : held;
+  }
+
+  /** Returns values; computes those that no tier has, at once if the loader can do so. */
+  Map<K, Held<V>> getAll(Collection<? extends K> keys) throws ExecutionException {
+    checkHasLoader();
+    Map<K, Held<V>> result = new LinkedHashMap<>();
+    List<K> absent = new ArrayList<>();
+    for (K key : keys) {
+      Held<V> held = onHeap(key);
+      result.put(key, held);
+      if (held == null) {
+        absent.add(key);
+      }
+    }
+    if (isBulk && !absent.isEmpty()) {
+      loadAll(absent, result);
+    }
+    for (Map.Entry<K, Held<V>> entry : result.entrySet()) {
+      if (entry.getValue() == null) {
+        entry.setValue(load(entry.getKey(), null));
+      }
+      if (disk.needsRefresh(entry.getValue())) {
+        refresh(entry.getKey(), entry.getValue());
+      }
+    }
+    return result;
+  }
+
+  private void checkHasLoader() {
+    if (source == null) {
+      throw new UnsupportedOperationException("the cache was made without a loader");
+    }
+  }
+
+  // ---- loading
+
+  /**
+   * Loads a value, or waits for a thread that does.
+   *
+   * @param callable computes the value; null to use the cache's loader
+   */
+  private Held<V> load(K key, @Nullable Callable<? extends V> callable) throws ExecutionException {
+    DiskKey diskKey = disk.key(key);
+    while (true) {
+      Flight<V> mine = new Flight<>(disk.ticket(diskKey), /* isBulk= */ false);
+      Flight<V> other = begin(key, mine);
+      if (other == null) {
+        return fly(mine, key, diskKey, callable);
+      }
+      if (other.isRecursive()) {
+        throw failure(new IllegalStateException("recursive load of key " + key));
+      }
+      Held<V> held = awaitLanding(other);
+      if (held != null) {
+        return held;
+      }
+      if (!other.hasEnded()) {
+        // That thread waits for this one, so this one loads the value for itself.
+        return fly(mine, key, diskKey, callable);
+      }
+    }
+  }
+
+  /**
+   * Begins a flight if there is none that may be joined. A flight that began before a change of the
+   * key is left to those who wait for it.
+   *
+   * @return the flight to join; null if the given one has begun
+   */
+  @Nullable
+  private Flight<V> begin(K key, Flight<V> mine) {
+    Flight<V> other = flights.putIfAbsent(key, mine);
+    while (other != null && !other.isRecursive() && !disk.isCurrent(other.ticket)) {
+      if (flights.replace(key, other, mine)) {
+        return null;
+      }
+      other = flights.putIfAbsent(key, mine);
+    }
+    return other;
+  }
+
+  @Nullable
+  private Held<V> awaitLanding(Flight<V> other) throws ExecutionException {
+    try {
+      return other.await();
+    } catch (Throwable e) {
+      throw failure(e);
+    }
+  }
+
+  private Held<V> fly(
+      Flight<V> flight, K key, DiskKey diskKey, @Nullable Callable<? extends V> callable)
+      throws ExecutionException {
+    long begun = System.nanoTime();
+    try {
+      Held<V> held = landedBefore(key);
+      if (held == null) {
+        held = keep(key, compute(key, diskKey, flight.ticket, callable));
+        loads.increment();
+      }
+      land(flight, key, held);
+      return held;
+    } catch (Throwable e) {
+      failedLoads.increment();
+      crash(flight, key, e);
+      throw failure(e);
+    } finally {
+      loadNanos.add(System.nanoTime() - begun);
+    }
+  }
+
+  /**
+   * Returns the value of a flight that landed after this thread had looked for the value, and
+   * before it began its own flight; null if there was none.
+   */
+  @Nullable
+  private Held<V> landedBefore(K key) {
+    Held<V> held = heap.asMap().get(key);
+    return held != null && isUsable(held) ? held : null;
+  }
+
+  private Held<V> compute(
+      K key, DiskKey diskKey, long ticket, @Nullable Callable<? extends V> callable)
+      throws Exception {
+    // Gerrit's own caches time their loaders only.
+    TraceTimer timer = callable == null ? disk.trace().loading(key) : null;
+    try (timer) {
+      Held<V> found = read(diskKey, ticket);
+      if (found != null) {
+        return found;
+      }
+      // The read may have removed a value that cannot be used, which ended the first ticket.
+      long second = disk.ticket(diskKey);
+      V value = callable == null ? source.load(key) : callable.call();
+      if (value == null) {
+        throw noValue(key);
+      }
+      return store(diskKey, value, second);
+    }
+  }
+
+  @Nullable
+  private Held<V> read(DiskKey key, long ticket) {
+    TraceTimer timer = disk.trace().reading();
+    try (timer) {
+      return disk.read(key, ticket);
+    }
+  }
+
+  private Held<V> store(DiskKey key, V value, long ticket) {
+    TraceTimer timer = disk.trace().storing();
+    try (timer) {
+      return disk.putLoaded(key, value, ticket);
+    }
+  }
+
+  /** Gives a value that is on the heap by now to all who wait for it. */
+  private void land(Flight<V> flight, K key, Held<V> held) {
+    flights.remove(key, flight);
+    flight.land(held);
+  }
+
+  private void crash(Flight<V> flight, K key, Throwable failure) {
+    flights.remove(key, flight);
+    flight.fail(failure);
+  }
+
+  /**
+   * Keeps a value on the heap unless there is one already, which is at least as new, or the key was
+   * changed meanwhile.
+   *
+   * @param held a new value that nobody else has seen; see {@link Held}
+   * @return the value to be used
+   */
+  private Held<V> keep(K key, Held<V> held) {
+    Map<K, Held<V>> values = heap.asMap();
+    Held<V> present = values.putIfAbsent(key, held);
+    if (present != null && present != held) {
+      if (isUsable(present)) {
+        return present;
+      }
+      values.replace(key, present, held);
+    }
+    if (!held.confirm(disk)) {
+      values.remove(key, held);
+    }
+    return held;
+  }
+
+  // ---- loading many
+
+  private record Begun<V>(DiskKey diskKey, Flight<V> flight) {}
+
+  private record Absent<K, V>(K key, DiskKey diskKey, Flight<V> flight, long ticket) {}
+
+  /** Loads the values of all keys that no other thread loads meanwhile. */
+  private void loadAll(List<K> keys, Map<K, Held<V>> result) throws ExecutionException {
+    long begun = System.nanoTime();
+    Map<K, Begun<V>> mine = new LinkedHashMap<>();
+    Throwable failure = null;
+    try {
+      for (K key : keys) {
+        DiskKey diskKey = disk.key(key);
+        Flight<V> flight = new Flight<>(disk.ticket(diskKey), /* isBulk= */ true);
+        if (begin(key, flight) == null) {
+          mine.put(key, new Begun<>(diskKey, flight));
+        }
+      }
+      if (!mine.isEmpty()) {
+        flyAll(mine, result);
+        loads.increment();
+      }
+    } catch (Throwable e) {
+      failedLoads.increment();
+      failure = e;
+      throw failure(e);
+    } finally {
+      // No effect on those that have landed.
+      for (Map.Entry<K, Begun<V>> entry : mine.entrySet()) {
+        crash(entry.getValue().flight(), entry.getKey(), failure);
+      }
+      loadNanos.add(System.nanoTime() - begun);
+    }
+  }
+
+  private void flyAll(Map<K, Begun<V>> flying, Map<K, Held<V>> result) throws Exception {
+    TraceTimer timer = disk.trace().loadingAll();
+    try (timer) {
+      // Those that no tier has, with the ticket that was taken after the read from disk.
+      List<Absent<K, V>> absent = new ArrayList<>();
+      for (Map.Entry<K, Begun<V>> entry : flying.entrySet()) {
+        K key = entry.getKey();
+        Begun<V> begun = entry.getValue();
+        Held<V> held = landedBefore(key);
+        if (held == null) {
+          Held<V> found = disk.read(begun.diskKey(), begun.flight().ticket);
+          held = found == null ? null : keep(key, found);
+        }
+        if (held != null) {
+          land(begun.flight(), key, held);
+          result.put(key, held);
+        } else {
+          long ticket = disk.ticket(begun.diskKey());
+          absent.add(new Absent<>(key, begun.diskKey(), begun.flight(), ticket));
+        }
+      }
+      if (!absent.isEmpty()) {
+        computeAll(absent, result);
+      }
+    }
+  }
+
+  private void computeAll(List<Absent<K, V>> absent, Map<K, Held<V>> result) throws Exception {
+    Map<K, V> values = callSource(Lists.transform(absent, Absent::key));
+    K missing = null;
+    for (Absent<K, V> one : absent) {
+      V value = values.get(one.key());
+      if (value == null) {
+        missing = one.key();
+      } else {
+        Held<V> held = keep(one.key(), disk.putLoaded(one.diskKey(), value, one.ticket()));
+        land(one.flight(), one.key(), held);
+        result.put(one.key(), held);
+      }
+    }
+    if (missing != null) {
+      throw noValue(missing);
+    }
+  }
+
+  private Map<K, V> callSource(List<K> keys) throws Exception {
+    try {
+      return source.loadAll(keys);
+    } catch (UnsupportedLoadingOperationException e) {
+      Map<K, V> values = new HashMap<>();
+      for (K key : keys) {
+        values.put(key, source.load(key));
+      }
+      return values;
+    }
+  }
+
+  private static InvalidCacheLoadException noValue(Object key) {
+    return new InvalidCacheLoadException("the loader returned no value for key " + key);
+  }
+
+  /** Returns or throws what Guava's caches throw when a load fails. */
+  private static ExecutionException failure(Throwable failure) {
+    if (failure instanceof InvalidCacheLoadException e) {
+      throw e;
+    }
+    if (failure instanceof RuntimeException) {
+      throw new UncheckedExecutionException(failure);
+    }
+    if (failure instanceof Error error) {
+      throw new ExecutionError(error);
+    }
+    if (failure instanceof InterruptedException) {
+      Thread.currentThread().interrupt();
+    }
+    return new ExecutionException(failure);
+  }
+
+  // ---- refreshing
+
+  /** Has a value computed anew, while the old one is still served. */
+  void refresh(K key) {
+    checkHasLoader();
+    // The value has to be on the heap first. Otherwise the old value would be read from disk.
+    refresh(key, getIfPresent(key));
+  }
+
+  /**
+   * Has the memory cache refresh a value.
+   *
+   * @param old the value on the heap; null if no tier has one
+   */
+  private void refresh(K key, @Nullable Held<V> old) {
+    if (old == null || old.beginRefresh()) {
+      ((LoadingCache<K, Held<V>>) heap).refresh(key);
+    }
+  }
+
+  /** Called by the memory cache when it refreshes a value. */
+  private final class Refresher extends CacheLoader<K, Held<V>> {
+    @Override
+    public Held<V> load(K key) throws ExecutionException {
+      // There is no old value, or it left the heap before the refresh began. The memory cache keeps
+      // what it is given here, so it must be a value of its own, with a ticket.
+      long ticket = disk.ticket(disk.key(key));
+      Held<V> loaded = HeapTier.this.load(key, null);
+      return new Held<>(loaded.value, loaded.created, ticket);
+    }
+
+    @Override
+    @Nullable
+    public ListenableFuture<Held<V>> reload(K key, Held<V> old) throws Exception {
+      DiskKey diskKey = disk.key(key);
+      long ticket = disk.ticket(diskKey);
+      ListenableFuture<V> reloaded;
+      try {
+        reloaded = source.reload(key, old.value);
+      } catch (Throwable e) {
+        old.endRefresh();
+        throw e;
+      }
+      reloaded.addListener(old::endRefresh, directExecutor());
+      return Futures.transform(
+          reloaded,
+          value -> value == null ? null : disk.putLoaded(diskKey, value, ticket),
+          directExecutor());
+    }
+  }
+
+  // ---- changing
+
+  void put(K key, V value) {
+    Held<V> held = disk.put(disk.key(key), value);
+    heap.put(key, held);
+    if (!held.confirm(disk)) {
+      heap.asMap().remove(key, held);
+    }
+  }
+
+  /**
+   * Removes a value from both tiers: from disk first, which ends the tickets, so that a value on
+   * its way to the heap is not kept.
+   */
+  void invalidate(K key) {
+    disk.remove(disk.key(key));
+    heap.invalidate(key);
+  }
+
+  void invalidateAll() {
+    disk.clear();
+    heap.invalidateAll();
+  }
+
+  void cleanUp() {
+    heap.cleanUp();
+  }
+
+  // ---- figures
+
+  long size() {
+    return heap.size();
+  }
+
+  /** Hits and misses of the heap; loads from disk, from the source, and refreshes. */
+  CacheStats stats() {
+    return heap.stats()
+        .plus(new CacheStats(0, 0, loads.sum(), failedLoads.sum(), loadNanos.sum(), 0));
+  }
+}
