@@ -24,8 +24,7 @@ import com.google.inject.TypeLiteral;
 import java.time.Duration;
 
 /**
- * A cache that keeps nothing on the heap, so that each get is answered from disk. Its values are
- * their own stored form: what is measured is the cache, not a serializer.
+ * A cache whose values are their own stored form: what is measured is the cache, not a serializer.
  *
  * @param <K> type of the keys
  */
@@ -47,6 +46,7 @@ final class DiskCacheDef<K> implements PersistentCacheDef<K, byte[]> {
   private final String name;
   private final int version;
   private final long diskLimit;
+  private final long heapEntries;
   private final TypeLiteral<K> keyType;
   private final CacheSerializer<K> keySerializer;
 
@@ -54,11 +54,13 @@ final class DiskCacheDef<K> implements PersistentCacheDef<K, byte[]> {
       String name,
       int version,
       long diskLimit,
+      long heapEntries,
       TypeLiteral<K> keyType,
       CacheSerializer<K> keySerializer) {
     this.name = name;
     this.version = version;
     this.diskLimit = diskLimit;
+    this.heapEntries = heapEntries;
     this.keyType = keyType;
     this.keySerializer = keySerializer;
   }
@@ -67,22 +69,29 @@ final class DiskCacheDef<K> implements PersistentCacheDef<K, byte[]> {
    * A cache of the benchmarks' own.
    *
    * @param diskLimit bytes
+   * @param heapEntries how many values are kept on the heap; 0 so that each get is answered from
+   *     disk
    */
-  static DiskCacheDef<String> withTextKeys(long diskLimit) {
+  static DiskCacheDef<String> withTextKeys(long diskLimit, long heapEntries) {
     return new DiskCacheDef<>(
-        "benchmark", 1, diskLimit, TypeLiteral.get(String.class), StringCacheSerializer.INSTANCE);
+        "benchmark",
+        1,
+        diskLimit,
+        heapEntries,
+        TypeLiteral.get(String.class),
+        StringCacheSerializer.INSTANCE);
   }
 
   /**
    * A cache of Gerrit by name, whose keys are given in their stored form, too. What is put to it is
-   * found again by the Gerrit that owns the name.
+   * found again by the Gerrit that owns the name. Nothing is kept on the heap.
    *
    * @param version must be the one of that Gerrit, or it drops what it finds
    * @param diskLimit bytes
    */
   static DiskCacheDef<byte[]> withStoredKeys(String name, int version, long diskLimit) {
     return new DiskCacheDef<>(
-        name, version, diskLimit, TypeLiteral.get(byte[].class), AsIs.INSTANCE);
+        name, version, diskLimit, 0, TypeLiteral.get(byte[].class), AsIs.INSTANCE);
   }
 
   @Override
@@ -102,7 +111,7 @@ final class DiskCacheDef<K> implements PersistentCacheDef<K, byte[]> {
 
   @Override
   public long maximumWeight() {
-    return 0;
+    return heapEntries;
   }
 
   @Override

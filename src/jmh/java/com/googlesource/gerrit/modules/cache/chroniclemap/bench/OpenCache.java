@@ -54,14 +54,16 @@ public final class OpenCache implements AutoCloseable {
    * @param diskLimit bytes
    */
   public OpenCache(Peer peer, Path site, long diskLimit) {
+    this(peer, site, DiskCacheDef.withTextKeys(diskLimit, 0), NO_SOURCE);
+  }
+
+  /** Opens a cache with a loader of its own, which may keep values on the heap. */
+  OpenCache(Peer peer, Path site, DiskCacheDef<String> def, CacheLoader<String, byte[]> source) {
     GerritEnvironment.configureLog();
     this.peer = peer;
     injector = Guice.createInjector(new GerritEnvironment(site), peer.module());
     begun = System.nanoTime();
-    cache =
-        injector
-            .getInstance(PersistentCacheFactory.class)
-            .build(DiskCacheDef.withTextKeys(diskLimit), NO_SOURCE);
+    cache = injector.getInstance(PersistentCacheFactory.class).build(def, source);
     lifecycle.add(injector);
     lifecycle.start();
     peer.awaitOpen(injector, cache);
@@ -73,9 +75,10 @@ public final class OpenCache implements AutoCloseable {
   }
 
   /**
-   * Reads a value from disk.
+   * Reads a value: from the heap if the cache keeps any there, else from disk, else from the
+   * source.
    *
-   * @throws ExecutionException if it is not there
+   * @throws ExecutionException if there is none
    */
   public byte[] get(String key) throws ExecutionException {
     return cache.get(key);
