@@ -235,7 +235,8 @@ public final class LoadsBench {
 
   /** Milliseconds until all of so many threads, which begin at once, are done. */
   private double time(int count, Task task) {
-    CyclicBarrier start = new CyclicBarrier(count + 1);
+    long[] begun = new long[1];
+    CyclicBarrier start = new CyclicBarrier(count + 1, () -> begun[0] = System.nanoTime());
     List<Future<?>> tasks = new ArrayList<>();
     for (int i = 0; i < count; i++) {
       int thread = i;
@@ -252,9 +253,8 @@ public final class LoadsBench {
     } catch (Exception e) {
       throw new IllegalStateException(e);
     }
-    long begun = System.nanoTime();
     tasks.forEach(Futures::getUnchecked);
-    return (System.nanoTime() - begun) / (double) TimeUnit.MILLISECONDS.toNanos(1);
+    return (System.nanoTime() - begun[0]) / (double) TimeUnit.MILLISECONDS.toNanos(1);
   }
 
   private static double middle(double[] figures) {

@@ -18,11 +18,12 @@ import java.util.Arrays;
 import java.util.Random;
 
 /** Draws ranks from 0 on, rank i as often as {@code 1 / (i + 1)^exponent}. */
-final class Zipf {
+public final class Zipf {
   private final double[] cumulative;
   private final Random random;
 
-  Zipf(int ranks, double exponent, long seed) {
+  /** Prepares to draw. */
+  public Zipf(int ranks, double exponent, long seed) {
     this.cumulative = new double[ranks];
     this.random = new Random(seed);
     double sum = 0;
@@ -32,7 +33,8 @@ final class Zipf {
     }
   }
 
-  int next() {
+  /** Draws one. */
+  public int next() {
     double drawn = random.nextDouble() * cumulative[cumulative.length - 1];
     int found = Arrays.binarySearch(cumulative, drawn);
     return found >= 0 ? found : Math.min(-found - 1, cumulative.length - 1);

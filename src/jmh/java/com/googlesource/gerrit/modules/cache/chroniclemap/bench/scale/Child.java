@@ -28,6 +28,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -40,6 +41,10 @@ final class Child implements AutoCloseable {
 
   private static final int SECONDS_TO_END = 20;
   private static final int LINES_SHOWN = 30;
+  private static final String SMALL_HEAP = "256m";
+
+  /** What such a process takes besides its heap and the page cache, about. */
+  static final long SMALL_PROCESS_BYTES = (256 + 150) << 20;
 
   /** Time to answer, whatever the size, and for each GB: far more than anything should take. */
   private static final int MIN_SECONDS_TO_ANSWER = 180;
@@ -61,13 +66,18 @@ final class Child implements AutoCloseable {
    * Starts it.
    *
    * @param folder of the cache, which is not opened yet
+   * @param limit of its memory, if there is to be one; its heap is small then
    */
-  Child(Peer peer, Path folder, long maxBytes, int count) throws IOException {
+  Child(Peer peer, Path folder, long maxBytes, int count, Optional<MemoryLimit> limit)
+      throws IOException {
     secondsToAnswer =
         MIN_SECONDS_TO_ANSWER + (int) ((maxBytes >> 20) * SECONDS_TO_ANSWER_PER_GIGABYTE / 1024);
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     Splitter.on(' ').split(System.getProperty("bench.flags")).forEach(command::add);
+    if (limit.isPresent()) {
+      command.addAll(List.of("-Xms" + SMALL_HEAP, "-Xmx" + SMALL_HEAP));
+    }
     command.addAll(
         List.of(
             "-cp",
@@ -78,7 +88,8 @@ final class Child implements AutoCloseable {
             Long.toString(maxBytes),
             Integer.toString(count)));
     linesBefore = logLines().size();
-    process = new ProcessBuilder(command).redirectError(Redirect.appendTo(LOG.toFile())).start();
+    List<String> limited = limit.map(group -> group.around(command)).orElse(command);
+    process = new ProcessBuilder(limited).redirectError(Redirect.appendTo(LOG.toFile())).start();
     requests = new BufferedWriter(new OutputStreamWriter(process.getOutputStream(), UTF_8));
     answers = new BufferedReader(new InputStreamReader(process.getInputStream(), UTF_8));
     try {

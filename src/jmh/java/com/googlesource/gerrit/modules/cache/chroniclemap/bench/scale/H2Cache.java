@@ -72,6 +72,12 @@ final class H2Cache implements ScaledCache {
     return cache.entriesOnDisk();
   }
 
+  /** It keeps all that it cannot write yet on the heap. */
+  @Override
+  public long lost() {
+    return 0;
+  }
+
   @Override
   public String found() {
     return "OPEN";

@@ -21,6 +21,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 
 /** A cache of one size, what is done to it, and where the figures go. */
 final class MeasuredCache {
@@ -85,7 +86,7 @@ final class MeasuredCache {
 
   Child child() throws IOException {
     Files.createDirectories(folder.getParent());
-    return new Child(peer, folder, maxBytes, count);
+    return new Child(peer, folder, maxBytes, count, Optional.empty());
   }
 
   String name(String what) {

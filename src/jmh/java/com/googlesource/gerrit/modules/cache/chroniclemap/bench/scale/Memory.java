@@ -46,6 +46,11 @@ final class Memory {
     return field("/proc/self/io", "write_bytes");
   }
 
+  /** Bytes that this process has had read from the device; -1 if the system does not tell. */
+  static double readBytes() {
+    return field("/proc/self/io", "read_bytes");
+  }
+
   /** Bytes that the page cache of the system has; -1 if it does not tell. */
   static double pageCacheBytes() {
     double kilobytes = field("/proc/meminfo", "Cached");

@@ -21,6 +21,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Value;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Optional;
 
 /** A store of this module. */
@@ -29,10 +30,17 @@ final class OurCache implements ScaledCache {
   private final Store store;
   private final long begun = System.nanoTime();
 
-  /** Opens it; returns when it is open. */
-  OurCache(Path folder, long maxBytes) throws Exception {
+  /**
+   * Opens it; returns when it is open.
+   *
+   * @param maxAge after which values expire; zero for never
+   */
+  OurCache(Path folder, long maxBytes, Duration maxAge) throws Exception {
     directory = StoreDirectory.open(folder);
-    store = directory.openStore(new StoreSettings("scale", 1, maxBytes, Optional.empty()));
+    store =
+        directory.openStore(
+            new StoreSettings(
+                "scale", 1, maxBytes, Optional.of(maxAge).filter(age -> !age.isZero())));
     store.awaitOpened();
     if (store.stats().state() != StoreState.READY) {
       throw new IllegalStateException("the store did not open: " + store.stats());
@@ -66,6 +74,13 @@ final class OurCache implements ScaledCache {
     store.putIfCurrent(key, value, System.currentTimeMillis(), store.ticket(key));
   }
 
+  /** Stores a value as if it had been made some time ago. */
+  void storeOld(int number, byte[] value, Duration age) {
+    byte[] key = Values.keyBytes(number);
+    long created = System.currentTimeMillis() - age.toMillis();
+    store.putIfCurrent(key, value, created, store.ticket(key));
+  }
+
   @Override
   public void drain() {
     store.flush();
@@ -79,6 +94,11 @@ final class OurCache implements ScaledCache {
   @Override
   public long entries() {
     return store.stats().entries();
+  }
+
+  @Override
+  public long lost() {
+    return store.stats().notStored();
   }
 
   @Override

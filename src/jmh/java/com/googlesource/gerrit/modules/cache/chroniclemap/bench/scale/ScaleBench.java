@@ -35,6 +35,8 @@ import java.util.Locale;
 public final class ScaleBench {
   private static final String GIGABYTES = "--gigabytes";
   private static final String H2_GIGABYTES = "--h2-gigabytes";
+  private static final String FULL_GIGABYTES = "--full-gigabytes";
+  private static final String DEFAULT_FULL_GIGABYTES = "2";
   private static final String DEFAULT_GIGABYTES = "1,10";
   private static final String DEFAULT_H2_GIGABYTES = "1";
   private static final double GIGABYTE = 1L << 30;
@@ -71,6 +73,13 @@ public final class ScaleBench {
                   room, size * (peer == Peer.OURS ? DiskUse.ROOM_FACTOR : DiskUse.H2_ROOM_FACTOR));
         }
       }
+    }
+    double full = Double.parseDouble(session.value(FULL_GIGABYTES).orElse(DEFAULT_FULL_GIGABYTES));
+    for (Peer peer : full > 0 ? List.of(Peer.OURS, Peer.H2) : List.<Peer>of()) {
+      Path folder = session.folder().resolve(peer.name());
+      caches.add(new FullSteps(peer, folder, full, results).steps());
+      minutes += 4 + 3 * full;
+      room = Math.max(room, full * DiskUse.H2_ROOM_FACTOR);
     }
     checkRoom(session.folder(), room);
     Child.beginLog();

@@ -21,6 +21,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Folders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Peer;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Sweeps;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.io.BufferedReader;
 import java.io.FileDescriptor;
@@ -30,6 +31,7 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.SplittableRandom;
 
@@ -43,7 +45,14 @@ final class ScaleWorker {
 
   private static final long SMALL_BYTES = 16 << 20;
   private static final int SMALL_COUNT = 3000;
+
+  /** As many puts as a queue takes. */
+  private static final int FEW = 256;
+
   private static final double NANOS_PER_MILLI = 1e6;
+
+  /** No value becomes as old in a benchmark, unless it is told to be. */
+  private static final Duration MAX_AGE = Duration.ofDays(1);
 
   private final Peer peer;
   private final Path folder;
@@ -97,6 +106,11 @@ final class ScaleWorker {
       case "replace" -> begin(Load.Kind.REPLACE);
       case "again" -> begin(Load.Kind.AGAIN);
       case "grow" -> grow();
+      case "overfill" -> overfill();
+      case "mix" -> new SteadyState(cache, values, count).mix(Integer.parseInt(request.get(1)));
+      case "flood" -> new SteadyState(cache, values, count).flood(Integer.parseInt(request.get(1)));
+      case "age" -> age(Integer.parseInt(request.get(1)));
+      case "sweep" -> sweep();
       case "verify" -> verify();
       case "check" -> check();
       case "thin" -> thin();
@@ -109,7 +123,7 @@ final class ScaleWorker {
   }
 
   private ScaledCache open(Path where, long bytes) throws Exception {
-    return peer == Peer.OURS ? new OurCache(where, bytes) : new H2Cache(where, bytes);
+    return peer == Peer.OURS ? new OurCache(where, bytes, MAX_AGE) : new H2Cache(where, bytes);
   }
 
   private Answer prepare() throws Exception {
@@ -188,7 +202,11 @@ final class ScaleWorker {
   }
 
   private Answer meanwhile(Work work) throws Exception {
-    Requests requests = Requests.begin(cache, values, () -> count, /* puts= */ true);
+    return meanwhile(work, /* puts= */ true);
+  }
+
+  private Answer meanwhile(Work work, boolean puts) throws Exception {
+    Requests requests = Requests.begin(cache, values, () -> count, puts);
     Answer answer = new Answer();
     try {
       long begun = System.nanoTime();
@@ -214,6 +232,44 @@ final class ScaleWorker {
       Thread.sleep(1);
     }
     return new Answer();
+  }
+
+  /** Stores values of about 5 KB, which may be more than there is room for. */
+  private Answer overfill() {
+    long begun = System.nanoTime();
+    for (int i = 0; i < count; i++) {
+      cache.store(SteadyState.number(i), values.value(SteadyState.number(i)));
+      if (i % FEW == 0) {
+        cache.drain();
+      }
+    }
+    cache.drain();
+    return new Answer().add("took", (System.nanoTime() - begun) / NANOS_PER_MILLI);
+  }
+
+  /** Makes one of so many values too old. */
+  private Answer age(int each) {
+    for (int i = 0; i < count; i += each) {
+      int number = SteadyState.number(i);
+      ours().storeOld(number, values.value(number), MAX_AGE.multipliedBy(2));
+      if (i / each % FEW == 0) {
+        cache.drain();
+      }
+    }
+    cache.drain();
+    return new Answer();
+  }
+
+  /** Removes what is too old; what was read for that, and what the page cache has grown by. */
+  private Answer sweep() throws Exception {
+    double cached = Memory.pageCacheBytes();
+    double read = Memory.readBytes();
+    long before = cache.entries();
+    Answer answer = meanwhile(() -> Sweeps.sweep(ours().store()), /* puts= */ false);
+    return answer
+        .add("removed", before - cache.entries())
+        .add("disk.read", Memory.readBytes() - read)
+        .add("cached", Memory.pageCacheBytes() - cached);
   }
 
   private OurCache ours() {

@@ -44,6 +44,9 @@ interface ScaledCache extends AutoCloseable {
   /** Number of values. */
   long entries();
 
+  /** Number of values that were put and not stored, for lack of room in a queue. */
+  long lost();
+
   /** How its file was found, in one word. */
   String found();
 

@@ -37,6 +37,10 @@ final class Waits {
     longest = Math.max(longest, more.longest);
   }
 
+  long count() {
+    return nanos.count();
+  }
+
   /** Percentiles and the longest by name, microseconds; empty if there were no requests. */
   Map<String, Double> micros() {
     Map<String, Double> all = new LinkedHashMap<>();
