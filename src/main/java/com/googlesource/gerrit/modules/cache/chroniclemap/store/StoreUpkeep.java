@@ -22,11 +22,13 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable.VerifyCounts;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 
 /**
  * The upkeep of a store's file while requests continue: it is checked, compacted, and swept of
@@ -116,10 +118,7 @@ final class StoreUpkeep {
       throws IOException {
     context.lock.lock();
     try {
-      if (progress.isCancelled()
-          || !holder.uses(file)
-          || file.isRebuilding()
-          || file.current() != checked) {
+      if (progress.isCancelled() || !isInUse(file, checked)) {
         return false;
       }
       file.values().verifySegment(index, reader, counts);
@@ -215,30 +214,68 @@ final class StoreUpkeep {
     }
   }
 
-  /** Removes the values that are too old, segment by segment. */
+  /** Removes the values that are too old. Reads only the segments that may hold such values. */
   void sweepExpired() {
     FileInUse file = holder.file();
     if (context.maxAgeMillis == Long.MAX_VALUE || file == null) {
       return;
     }
-    for (int i = 0; i < file.segments(); i++) {
-      context.lock.giveWay();
-      context.lock.lock();
-      try {
-        // A rebuild leaves such values out itself, and a rebuilt file may have fewer segments.
-        if (!holder.uses(file) || file.isRebuilding() || i >= file.segments()) {
+    Generation swept = file.current();
+    List<Integer> segments = segmentsToSweep(file, swept);
+    if (segments.isEmpty()) {
+      return;
+    }
+    // A channel of its own, as in verifyAll.
+    try (FileChannel channel = swept.openChannel();
+        SegmentReader reader = swept.reader(channel)) {
+      for (int segment : segments) {
+        context.lock.giveWay();
+        if (!sweepSegment(file, swept, segment, reader)) {
           return;
         }
-        context.counters.expired.add(file.values().removeOld(i, context::isTooOld));
-      } catch (StoreBusyException e) {
-        // The next sweep finds what is left.
-        logger.atFine().withCause(e).log("Cache %s", context.settings.name());
-      } catch (RuntimeException | InternalError e) {
-        holder.fail(file, e);
-        return;
-      } finally {
-        context.lock.unlock();
+        reader.giveBack();
       }
+    } catch (IOException | StoreBusyException e) {
+      // The next sweep finds what is left. A file that is not in use any more may be deleted.
+      logger.atFine().withCause(e).log("Cache %s", context.settings.name());
+    }
+  }
+
+  private List<Integer> segmentsToSweep(FileInUse file, Generation swept) {
+    context.lock.lock();
+    try {
+      return isInUse(file, swept)
+          ? IntStream.range(0, file.segments())
+              .filter(segment -> file.values().mayHoldOld(segment, context::isTooOld))
+              .boxed()
+              .toList()
+          : List.of();
+    } finally {
+      context.lock.unlock();
+    }
+  }
+
+  /** Whether a file is the one that requests use; during a rebuild, it is not. */
+  private boolean isInUse(FileInUse file, Generation swept) {
+    return holder.uses(file) && !file.isRebuilding() && file.current() == swept;
+  }
+
+  private boolean sweepSegment(FileInUse file, Generation swept, int segment, SegmentReader reader)
+      throws IOException {
+    context.lock.lock();
+    try {
+      if (!isInUse(file, swept)) {
+        return false;
+      }
+      context.counters.expired.add(file.values().removeOld(segment, reader, context::isTooOld));
+      return true;
+    } catch (StoreBusyException e) {
+      throw e;
+    } catch (RuntimeException | InternalError e) {
+      holder.fail(file, e);
+      return false;
+    } finally {
+      context.lock.unlock();
     }
   }
 }

@@ -98,6 +98,18 @@ public final class TestStores {
     }
   }
 
+  /** Has the stores of a folder, which were closed, know as little as those of earlier versions. */
+  static void forgetAges(Path folder) throws IOException {
+    try (Stream<Path> files = Files.list(folder)) {
+      for (Path file : files.filter(f -> f.toString().endsWith(".state")).toList()) {
+        ByteBuffer state = Disk.REAL.map(file).order(ByteOrder.LITTLE_ENDIAN);
+        for (int at = 512 + 12; at < state.capacity(); at += 16) {
+          state.putInt(at, 0);
+        }
+      }
+    }
+  }
+
   /** The disk of this machine after another start of it. */
   static Disk anotherBoot() {
     return new ForwardingDisk(Disk.REAL) {

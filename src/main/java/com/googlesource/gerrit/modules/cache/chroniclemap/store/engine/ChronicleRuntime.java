@@ -18,6 +18,7 @@ import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
+import net.openhft.chronicle.core.OS;
 import net.openhft.posix.MAdviseFlag;
 import net.openhft.posix.PosixAPI;
 import net.openhft.posix.internal.PosixAPIHolder;
@@ -133,6 +134,18 @@ public final class ChronicleRuntime {
   static void expectRandomAccess(long address, long bytes) {
     if (allocatesDisk()) {
       int unused = PosixAPI.posix().madvise(address, bytes, MAdviseFlag.MADV_RANDOM);
+    }
+  }
+
+  /**
+   * Has the system read mapped memory that is about to be read, in few large reads. Does nothing
+   * without the native code.
+   */
+  static void expectRead(long address, long bytes) {
+    if (allocatesDisk()) {
+      long start = address - address % OS.pageSize();
+      int unused =
+          PosixAPI.posix().madvise(start, bytes + address - start, MAdviseFlag.MADV_WILLNEED);
     }
   }
 

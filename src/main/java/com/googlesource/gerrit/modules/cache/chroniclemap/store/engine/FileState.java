@@ -32,6 +32,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongPredicate;
 import java.util.zip.CRC32C;
 
 /**
@@ -63,8 +64,12 @@ import java.util.zip.CRC32C;
  *    192  boot and device when the file was opened, see {@link Disk#boot} (64, text)
  *    256  key of the file, see {@link Disk#fileKey} (64, text)
  *    320  numbers of the segments written last, plus 1 (16 of 4)
- *    512  for each segment: records (4), values (4), bytes (4), unchecked (4)
+ *    512  for each segment: records (4), values (4), bytes (4), flags (4)
  * </pre>
+ *
+ * <p>The lowest bit of the flags is 1 if the segment is unchecked. The bits above are the minute,
+ * since the epoch, before which no value of the segment was made: 0 if that is not known, all ones
+ * if the segment is empty. Earlier versions wrote zeros there.
  *
  * <p>A segment of 1 MB or more takes 16 bytes here. Unless they say otherwise, methods may be
  * called by any thread.
@@ -97,7 +102,11 @@ public final class FileState {
   private static final int RECORDS = 0;
   private static final int VALUES = 4;
   private static final int BYTES = 8;
-  private static final int UNCHECKED = 12;
+  private static final int FLAGS = 12;
+  private static final int UNCHECKED = 1;
+  private static final int EMPTY = 0xFFFF_FFFE;
+  private static final int MAX_MINUTE = (EMPTY >>> 1) - 1;
+  private static final long MINUTE_MILLIS = 60_000;
 
   private static final VarHandle INT =
       MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
@@ -157,7 +166,7 @@ public final class FileState {
       records.addAndGet(get(i, RECORDS));
       values.addAndGet(get(i, VALUES));
       bytes.addAndGet(get(i, BYTES));
-      unchecked.addAndGet(get(i, UNCHECKED) == 0 ? 0 : 1);
+      unchecked.addAndGet(get(i, FLAGS) & UNCHECKED);
     }
   }
 
@@ -173,11 +182,15 @@ public final class FileState {
   /** Creates the state of an empty file, in place of any other state file. */
   static FileState create(Disk disk, Path path, int segments) throws IOException {
     byte[] zeros = new byte[TABLE_AT + ROW_BYTES * segments];
-    ByteBuffer.wrap(zeros).order(ByteOrder.LITTLE_ENDIAN).putInt(SEGMENTS_AT, segments);
+    ByteBuffer content = ByteBuffer.wrap(zeros).order(ByteOrder.LITTLE_ENDIAN);
+    content.putInt(SEGMENTS_AT, segments);
+    for (int i = 0; i < segments; i++) {
+      content.putInt(TABLE_AT + ROW_BYTES * i + FLAGS, EMPTY);
+    }
     disk.delete(path);
     disk.create(path);
     // All bytes are written, so that all disk is allocated.
-    disk.write(path, zeros);
+    disk.write(path, content.array());
     return new FileState(disk, path, disk.map(path));
   }
 
@@ -336,10 +349,10 @@ public final class FileState {
 
   /** Requires a segment to be checked before it is used. */
   void mark(int segment) {
-    if (get(segment, UNCHECKED) == 0) {
-      put(segment, UNCHECKED, 1);
+    if ((get(segment, FLAGS) & UNCHECKED) == 0) {
       unchecked.incrementAndGet();
     }
+    put(segment, FLAGS, UNCHECKED);
   }
 
   /** To be called before each write to the store's file. */
@@ -541,7 +554,7 @@ public final class FileState {
   /** Whether a segment must be checked before it is used. */
   boolean isUnchecked(int segment) {
     return unchecked.get() != 0
-        && (int) INT.getAcquire(buffer, TABLE_AT + ROW_BYTES * segment + UNCHECKED) != 0;
+        && ((int) INT.getAcquire(buffer, TABLE_AT + ROW_BYTES * segment + FLAGS) & UNCHECKED) != 0;
   }
 
   /** The number of segments that are not checked yet. */
@@ -556,8 +569,41 @@ public final class FileState {
         newRecords - get(segment, RECORDS),
         newValues - get(segment, VALUES),
         newBytes - get(segment, BYTES));
-    INT.setRelease(buffer, TABLE_AT + ROW_BYTES * segment + UNCHECKED, 0);
+    INT.setRelease(buffer, TABLE_AT + ROW_BYTES * segment + FLAGS, 0);
     unchecked.decrementAndGet();
+  }
+
+  /** Notes when a value was made that is about to be stored in a segment; for the writer. */
+  void noteCreated(int segment, long created) {
+    int flags = get(segment, FLAGS);
+    int minute = minuteOf(created);
+    if (minute < flags >>> 1) {
+      put(segment, FLAGS, minute << 1 | (flags & UNCHECKED));
+    }
+  }
+
+  /**
+   * Notes when the oldest value of a segment was made; for the writer.
+   *
+   * @param created milliseconds since the epoch; {@link Long#MAX_VALUE} if there is no value
+   */
+  public void noteOldest(int segment, long created) {
+    int flags = created == Long.MAX_VALUE ? EMPTY : minuteOf(created) << 1;
+    put(segment, FLAGS, flags | (get(segment, FLAGS) & UNCHECKED));
+  }
+
+  private static int minuteOf(long created) {
+    return Math.clamp(Math.floorDiv(created, MINUTE_MILLIS), 1, MAX_MINUTE);
+  }
+
+  /**
+   * Whether a segment may hold a value that is too old; for the writer.
+   *
+   * @param isTooOld tells it of a time in milliseconds since the epoch
+   */
+  public boolean mayHoldOld(int segment, LongPredicate isTooOld) {
+    int flags = get(segment, FLAGS) & ~UNCHECKED;
+    return flags != EMPTY && (flags == 0 || isTooOld.test((flags >>> 1) * MINUTE_MILLIS));
   }
 
   public int segments() {

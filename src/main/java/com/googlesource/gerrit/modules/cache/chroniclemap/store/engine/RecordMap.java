@@ -320,6 +320,7 @@ public final class RecordMap {
       int segment = query.segmentIndex();
       SegmentLocks.lockForWrite(query);
       begin(segment);
+      state.noteCreated(segment, Envelope.createdOf(record));
       if (entry != null && record.length <= before) {
         query.replaceValue(entry, query.wrapValueAsData(record));
         state.add(segment, 0, 0, (int) (record.length - before));
@@ -464,6 +465,11 @@ public final class RecordMap {
   public void scanSegment(int index, Scan scan) {
     // Chronicle-Map does not check the index, and memory beyond the last segment is not mapped.
     check(index);
+    if (channel != null) {
+      // Otherwise the pages would be read one by one.
+      long offset = layout.segmentsOffset() + (long) index * layout.segmentBytes();
+      ChronicleRuntime.expectRead(address + offset, layout.segmentBytes());
+    }
     try (MapSegmentContext<byte[], byte[], ?> segment = map.segmentContext(index)) {
       segment.forEachSegmentEntry(
           entry -> {

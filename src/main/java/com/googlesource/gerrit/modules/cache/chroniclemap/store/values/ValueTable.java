@@ -282,17 +282,30 @@ public final class ValueTable {
     removeParts(key, oldParts);
   }
 
+  /** Whether {@link #removeOld} may find something in a segment; reads nothing of the file. */
+  public boolean mayHoldOld(int segment, LongPredicate isTooOld) {
+    return state.mayHoldOld(segment, isTooOld);
+  }
+
   /** Removes the values of a segment whose creation time is too long ago; returns how many. */
-  public int removeOld(int segment, LongPredicate isTooOld) {
+  public int removeOld(int segment, SegmentReader reader, LongPredicate isTooOld)
+      throws IOException {
+    map.check(segment);
     List<byte[]> old = new ArrayList<>();
-    map.scanSegment(
-        segment,
-        (storedKey, created, bytes) -> {
-          if (isTooOld.test(created) && !StoredKey.isPart(storedKey)) {
-            old.add(storedKey.clone());
-          }
-        });
+    long[] oldest = {Long.MAX_VALUE};
+    var unused =
+        reader.read(
+            segment,
+            record -> {
+              if (!isTooOld.test(record.created())) {
+                oldest[0] = Math.min(oldest[0], record.created());
+              } else if (!record.isPart()) {
+                // A part goes with the head of its value, which may be in another segment.
+                old.add(record.storedKey());
+              }
+            });
     old.forEach(storedKey -> remove(StoredKey.keyOf(storedKey)));
+    state.noteOldest(segment, oldest[0]);
     return old.size();
   }
 

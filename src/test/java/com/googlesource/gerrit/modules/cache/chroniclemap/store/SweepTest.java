@@ -1,0 +1,221 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.OpenOption;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a sweep removes, and that it reads nothing where nothing is old. */
+class SweepTest {
+  private static final int KEYS = 3000;
+  private static final int VALUE_BYTES = 2000;
+  private static final Duration MAX_AGE = Duration.ofHours(1);
+
+  @TempDir Path temp;
+
+  private final AtomicLong clock = new AtomicLong(1_700_000_000_000L);
+
+  /** How often the file of a store was opened to be read. */
+  private final AtomicInteger opened = new AtomicInteger();
+
+  private StoreDirectory directory;
+  private Store store;
+
+  /** Counts the openings. */
+  private final class CountingDisk extends ForwardingDisk {
+    CountingDisk(Disk disk) {
+      super(disk);
+    }
+
+    @Override
+    public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
+      if (file.toString().endsWith(".chm")) {
+        opened.incrementAndGet();
+      }
+      return super.open(file, options);
+    }
+  }
+
+  @BeforeEach
+  void open() throws Exception {
+    open(Disk.REAL);
+  }
+
+  private void open(Disk disk) throws Exception {
+    directory = StoreDirectory.open(stores(), new CountingDisk(disk), clock::get);
+    store =
+        TestStores.open(directory, new StoreSettings("cache", 1, 64 << 20, Optional.of(MAX_AGE)));
+  }
+
+  private Path stores() {
+    return temp.resolve("stores");
+  }
+
+  @AfterEach
+  void close() {
+    directory.close();
+  }
+
+  private void put(int number) {
+    store.putIfCurrent(key(number), new byte[VALUE_BYTES], clock.get(), store.ticket(key(number)));
+    if (number % 100 == 0) {
+      store.flush();
+    }
+  }
+
+  private void fill() throws Exception {
+    for (int i = 0; i < KEYS; i++) {
+      put(i);
+    }
+    store.flush();
+    TestStores.awaitRebuilt(store);
+  }
+
+  private void advance(Duration duration) {
+    clock.addAndGet(duration.toMillis());
+  }
+
+  /** Sweeps; returns whether anything of the file was read for that. */
+  private boolean sweepReads() {
+    int before = opened.get();
+    store.sweepExpired();
+    return opened.get() > before;
+  }
+
+  @Test
+  void aSweepOfAnEmptyFileReadsNothing() {
+    advance(MAX_AGE.multipliedBy(2));
+    assertThat(sweepReads()).isFalse();
+  }
+
+  @Test
+  void aSweepReadsNothingWhereNothingIsOld() throws Exception {
+    fill();
+    advance(MAX_AGE.minusMinutes(1));
+    assertThat(sweepReads()).isFalse();
+    assertThat(store.stats().entries()).isEqualTo(KEYS);
+    advance(Duration.ofMinutes(2));
+    assertThat(sweepReads()).isTrue();
+    assertThat(store.stats().entries()).isEqualTo(0);
+    assertThat(store.stats().expired()).isEqualTo(KEYS);
+    assertThat(sweepReads()).isFalse();
+  }
+
+  @Test
+  void aSweepRemovesWhatIsOldAndLearnsWhatIsLeft() throws Exception {
+    for (int i = 0; i < 10; i++) {
+      put(i);
+    }
+    advance(Duration.ofMinutes(30));
+    fill();
+    advance(Duration.ofMinutes(31));
+    // The first ten were put again, in place of the old ones, half an hour ago.
+    store.sweepExpired();
+    assertThat(store.stats().entries()).isEqualTo(KEYS);
+    assertThat(sweepReads()).isFalse();
+    advance(Duration.ofMinutes(30));
+    assertThat(sweepReads()).isTrue();
+    assertThat(store.stats().entries()).isEqualTo(0);
+  }
+
+  @Test
+  void aLargeValueGoesWithItsParts() throws Exception {
+    store.put(key(1), new byte[1_000_000], clock.get());
+    advance(Duration.ofMinutes(30));
+    store.put(key(2), new byte[1_000_000], clock.get());
+    store.flush();
+    advance(Duration.ofMinutes(31));
+    store.sweepExpired();
+    assertThat(store.read(key(1))).isNull();
+    assertThat(store.read(key(2)).bytes()).hasLength(1_000_000);
+    assertThat(store.stats().liveBytes()).isLessThan(1_100_000L);
+    advance(Duration.ofMinutes(30));
+    store.sweepExpired();
+    assertThat(store.stats().liveBytes()).isEqualTo(0);
+  }
+
+  @Test
+  void aRestartKnowsWhatIsOld() throws Exception {
+    fill();
+    directory.close();
+    open();
+    assertThat(sweepReads()).isFalse();
+    advance(MAX_AGE.plusMinutes(1));
+    assertThat(sweepReads()).isTrue();
+    assertThat(store.stats().entries()).isEqualTo(0);
+  }
+
+  @Test
+  void afterAKillNothingOldIsMissed() throws Exception {
+    fill();
+    directory.close();
+    TestStores.leaveOpen(stores());
+    open();
+    assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.RECOVERED);
+    advance(MAX_AGE.plusMinutes(1));
+    store.sweepExpired();
+    assertThat(store.stats().entries()).isEqualTo(0);
+  }
+
+  /** Pages of the state file may then be older than those of the store's. */
+  @Test
+  void afterACrashOfTheMachineNothingOldIsMissed() throws Exception {
+    fill();
+    directory.close();
+    TestStores.leaveToCrash(stores());
+    open(TestStores.anotherBoot());
+    for (int i = 0; i < KEYS; i++) {
+      assertWithMessage("key %s", i).that(store.read(key(i))).isNotNull();
+    }
+    assertThat(sweepReads()).isTrue();
+    assertThat(store.stats().entries()).isEqualTo(KEYS);
+    assertThat(sweepReads()).isFalse();
+    advance(MAX_AGE.plusMinutes(1));
+    store.sweepExpired();
+    assertThat(store.stats().entries()).isEqualTo(0);
+  }
+
+  /** Files of earlier versions say nothing of it. */
+  @Test
+  void aFileThatDoesNotTellIsReadOnce() throws Exception {
+    fill();
+    directory.close();
+    TestStores.forgetAges(stores());
+    open();
+    assertThat(store.stats().entries()).isEqualTo(KEYS);
+    assertThat(sweepReads()).isTrue();
+    assertThat(sweepReads()).isFalse();
+    advance(MAX_AGE.plusMinutes(1));
+    store.sweepExpired();
+    assertThat(store.stats().entries()).isEqualTo(0);
+  }
+}
