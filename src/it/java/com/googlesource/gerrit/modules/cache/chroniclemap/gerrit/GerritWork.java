@@ -58,6 +58,13 @@ final class GerritWork {
           "diff_summary",
           "comment_context");
 
+  /** The caches that are empty on a server that has never shown these changes. */
+  private static final ImmutableList<String> COLD_CACHES =
+      ImmutableList.<String>builder()
+          .addAll(CACHES)
+          .add("diff_intraline", "changeid_project", "change_kind", "conflicts", "mergeability")
+          .build();
+
   private static final String SMALL_MEMORY = "256k";
 
   private static final String NEVER = "[core]\n\ttrustStat = never\n";
@@ -84,6 +91,7 @@ final class GerritWork {
 
   /** What can be measured by itself, in this order. */
   private enum Part {
+    COLD("cold caches"),
     DEFAULT_MEMORY("default memoryLimit"),
     RESTART("after a restart"),
     TRUST_NEVER("trustStat never, with PackedRefsModule"),
@@ -103,6 +111,10 @@ final class GerritWork {
   private final BenchRun run;
   private final int changes;
   private final int users;
+
+  /** Whether only {@link Part#COLD} is measured, or all but that. */
+  private final boolean isCold;
+
   private final int importGigabytes;
   private final int rounds;
   private final int warmUpSlices;
@@ -122,7 +134,8 @@ final class GerritWork {
     this.run = run;
     boolean quick = run.isQuick();
     changes = run.number("--changes", quick ? 300 : 3000);
-    users = run.number("--users", 10);
+    isCold = run.has("--cold");
+    users = run.number("--users", isCold ? 16 : 10);
     time = Duration.ofSeconds(run.number("--seconds", quick ? 3 : 15));
     rounds = quick ? 1 : run.number("--rounds", 3);
     warmUpSlices = quick ? 2 : WARM_UP_SLICES;
@@ -140,7 +153,7 @@ final class GerritWork {
     try {
       prepare(root);
       for (Part part : Part.values()) {
-        if (run.isWanted(part.title)) {
+        if (run.isWanted(part.title) && (part == Part.COLD) == isCold) {
           measure(part, root);
         }
       }
@@ -156,6 +169,7 @@ final class GerritWork {
     List<Spread> spreads = List.of(Spread.values());
     GerritSite ours = sites.get(Kind.OURS);
     switch (part) {
+      case COLD -> cold(root);
       case DEFAULT_MEMORY -> {
         measureAll(part, REQUESTS, spreads);
         tellFootprint();
@@ -321,6 +335,44 @@ final class GerritWork {
         tell(what(request, spread, part));
       }
     }
+  }
+
+  /** The first requests once the caches are empty, in servers that are warm otherwise. */
+  private void cold(Path root) throws Exception {
+    warmUp(0);
+    List<Request> requests = List.of(Request.DIFF, Request.DETAIL);
+    List<Kind> order = new ArrayList<>(List.of(Kind.values()));
+    Map<Line, BlockedThreads.Figures> blocked = new LinkedHashMap<>();
+    for (int round = 0; round < rounds; round++) {
+      for (Request request : requests) {
+        for (Kind kind : order) {
+          Gerrit gerrit = new Gerrit(sites.get(kind));
+          for (String cache : COLD_CACHES) {
+            var unused = gerrit.ssh().run("gerrit flush-caches --cache " + cache);
+          }
+          Line line = new Line(coldTitle(request), kind);
+          BlockedThreads threads = BlockedThreads.begin(daemons.get(kind), root);
+          results.merge(
+              line,
+              ask(kind, request, Spread.UNIFORM, round, Duration.ofMinutes(10), FIRST_REQUESTS),
+              RequestFigures::plus);
+          blocked.merge(line, threads.end(), BlockedThreads.Figures::plus);
+        }
+      }
+      Collections.reverse(order);
+    }
+    for (Request request : requests) {
+      tell(coldTitle(request));
+      for (Kind kind : Kind.values()) {
+        say(
+            "%s: %s: %s",
+            coldTitle(request), kind.title, blocked.get(new Line(coldTitle(request), kind)));
+      }
+    }
+  }
+
+  private static String coldTitle(Request request) {
+    return "first %d of %s, %s".formatted(FIRST_REQUESTS, request.title, Part.COLD.title);
   }
 
   private static String what(Request request, Spread spread, Part part) {

@@ -39,9 +39,6 @@ final class Flight<V> {
   /** How deep a failure's causes are looked at; causes may go round in circles. */
   private static final int MOST_CAUSES = 20;
 
-  /** How a load ended: with a value, or with a failure. */
-  private record Ending<V>(@Nullable Held<V> held, @Nullable Throwable failure) {}
-
   /** The ticket of the key, taken before the load began. */
   final long ticket;
 
@@ -49,7 +46,7 @@ final class Flight<V> {
   private final boolean isBulk;
 
   private final Thread loader = Thread.currentThread();
-  private final CompletableFuture<Ending<V>> ending = new CompletableFuture<>();
+  private final CompletableFuture<Held<V>> ending = new CompletableFuture<>();
 
   /** Begins a flight, which this thread must end. */
   Flight(long ticket, boolean isBulk) {
@@ -59,12 +56,12 @@ final class Flight<V> {
 
   /** Ends the flight with a value. No effect if it has ended. */
   void land(Held<V> held) {
-    ending.complete(new Ending<>(held, null));
+    ending.complete(held);
   }
 
   /** Ends the flight without a value. No effect if it has ended. */
   void fail(Throwable failure) {
-    ending.complete(new Ending<>(null, failure));
+    ending.completeExceptionally(failure);
   }
 
   /**
@@ -89,31 +86,19 @@ final class Flight<V> {
    */
   @Nullable
   Held<V> await() throws Throwable {
-    Ending<V> ended = ending.getNow(null);
-    if (ended == null) {
-      ended = awaitEnding();
-    }
-    if (ended == null) {
-      return null;
-    }
-    if (ended.failure == null) {
-      return ended.held;
-    }
-    if (isOfItsThread(ended.failure)) {
-      return null;
-    }
-    throw ended.failure;
-  }
-
-  /** Returns null if this thread would wait for itself. */
-  @Nullable
-  private Ending<V> awaitEnding() throws ExecutionException {
     Thread self = Thread.currentThread();
     // Before looking for a circle: of the threads that close a circle, at least the last one sees
     // it.
     WAITING.put(self, this);
     try {
       return leadsTo(self) ? null : Uninterruptibles.getUninterruptibly(ending);
+    } catch (CancellationException e) {
+      return null;
+    } catch (ExecutionException e) {
+      if (isOfItsThread(e.getCause())) {
+        return null;
+      }
+      throw e.getCause();
     } finally {
       WAITING.remove(self);
     }

@@ -30,6 +30,7 @@ import com.google.common.util.concurrent.UncheckedExecutionException;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cache.MemoryCacheFactory;
 import com.google.gerrit.server.cache.PersistentCacheDef;
+import com.google.gerrit.server.cache.mem.PassthroughLoadingCache;
 import com.google.gerrit.server.logging.TraceContext.TraceTimer;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -64,6 +65,10 @@ final class HeapTier<K, V> {
   private final boolean isBulk;
 
   private final Cache<K, Held<V>> heap;
+
+  /** Whether the memory cache keeps anything, which it does not with {@code memoryLimit = 0}. */
+  private final boolean isKept;
+
   private final ConcurrentMap<K, Flight<V>> flights = new ConcurrentHashMap<>();
   private final LongAdder loads = new LongAdder();
   private final LongAdder failedLoads = new LongAdder();
@@ -79,6 +84,7 @@ final class HeapTier<K, V> {
     this.isBulk = source != null && hasLoadAll(source);
     HeldCacheDef<K, V> held = new HeldCacheDef<>(def);
     this.heap = source == null ? memory.build(held) : memory.build(held, new Refresher());
+    this.isKept = !(heap instanceof PassthroughLoadingCache);
   }
 
   private static boolean hasLoadAll(CacheLoader<?, ?> source) {
@@ -252,7 +258,7 @@ final class HeapTier<K, V> {
    */
   @Nullable
   private Held<V> landedBefore(K key) {
-    Held<V> held = heap.asMap().get(key);
+    Held<V> held = isKept ? heap.asMap().get(key) : null;
     return held != null && isUsable(held) ? held : null;
   }
 
@@ -310,6 +316,9 @@ final class HeapTier<K, V> {
    * @return the value to be used
    */
   private Held<V> keep(K key, Held<V> held) {
+    if (!isKept) {
+      return held;
+    }
     Map<K, Held<V>> values = heap.asMap();
     Held<V> present = values.putIfAbsent(key, held);
     if (present != null && present != held) {
@@ -332,9 +341,8 @@ final class HeapTier<K, V> {
 
   /** Loads the values of all keys that no other thread loads meanwhile. */
   private void loadAll(List<K> keys, Map<K, Held<V>> result) throws ExecutionException {
-    long begun = System.nanoTime();
+    long start = System.nanoTime();
     Map<K, Begun<V>> mine = new LinkedHashMap<>();
-    Throwable failure = null;
     try {
       for (K key : keys) {
         DiskKey diskKey = disk.key(key);
@@ -349,14 +357,11 @@ final class HeapTier<K, V> {
       }
     } catch (Throwable e) {
       failedLoads.increment();
-      failure = e;
+      // No effect on those that have landed.
+      mine.forEach((key, begun) -> crash(begun.flight(), key, e));
       throw failure(e);
     } finally {
-      // No effect on those that have landed.
-      for (Map.Entry<K, Begun<V>> entry : mine.entrySet()) {
-        crash(entry.getValue().flight(), entry.getKey(), failure);
-      }
-      loadNanos.add(System.nanoTime() - begun);
+      loadNanos.add(System.nanoTime() - start);
     }
   }
 

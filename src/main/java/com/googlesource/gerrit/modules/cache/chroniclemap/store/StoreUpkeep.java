@@ -28,6 +28,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 
 /**
@@ -42,6 +43,8 @@ final class StoreUpkeep {
   private static final long MIN_SWEEP_MILLIS = TimeUnit.MINUTES.toMillis(1);
   private static final long SAVE_MILLIS = TimeUnit.MINUTES.toMillis(10);
   private static final long MAX_SWEEP_MILLIS = TimeUnit.HOURS.toMillis(1);
+
+  private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
   /** How full a compacted file may be, so that it does not grow at once. */
   private static final double COMPACT_FILL = 0.6;
@@ -230,10 +233,13 @@ final class StoreUpkeep {
         SegmentReader reader = swept.reader(channel)) {
       for (int segment : segments) {
         context.lock.giveWay();
+        long begun = System.nanoTime();
         if (!sweepSegment(file, swept, segment, reader)) {
           return;
         }
         reader.giveBack();
+        // Leaves the disk to requests for as long, as nobody waits for a sweep.
+        LockSupport.parkNanos(Math.min(System.nanoTime() - begun, LONGEST_PAUSE_NANOS));
       }
     } catch (IOException | StoreBusyException e) {
       // The next sweep finds what is left. A file that is not in use any more may be deleted.

@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.values;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.LongBuffer;
@@ -54,9 +56,12 @@ final class Frequencies {
   /** The requests at which a slice is halved: 12 for each value that it is meant for. */
   private static final int REQUESTS_PER_SLICE = 12 * SLICE_BYTES / BYTES_PER_ENTRY;
 
+  private static final VarHandle LONG =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+
   private static final long HALF_OF_EACH = 0x7777_7777_7777_7777L;
 
-  private static final int MAGIC = 0x3153_5543;
+  private static final int MAGIC = 0x3253_5543;
   private static final int SAVED_HEADER_BYTES = 20;
 
   /** The largest size of saved frequencies, in bytes. */
@@ -240,18 +245,31 @@ final class Frequencies {
   }
 
   /**
-   * Hashes a key.
+   * Hashes a key, eight bytes at a time. Saved counters depend on this: whoever changes it must
+   * change {@link #MAGIC} too.
    *
    * @param length the length of the key, which is at the beginning of {@code bytes}
    */
   static long hash(byte[] bytes, int length) {
     long hash = length;
-    for (int i = 0; i < length; i++) {
-      hash = hash * 0x100000001B3L + bytes[i];
+    int at = 0;
+    for (; at + Long.BYTES <= length; at += Long.BYTES) {
+      hash = step(hash, (long) LONG.get(bytes, at));
     }
+    long rest = 0;
+    for (; at < length; at++) {
+      rest = rest << Byte.SIZE | (bytes[at] & 0xff);
+    }
+    hash = step(hash, rest);
     // The finalizer of MurmurHash3 by Austin Appleby, which is in the public domain.
     hash = (hash ^ (hash >>> 33)) * 0xff51afd7ed558ccdL;
     hash = (hash ^ (hash >>> 33)) * 0xc4ceb9fe1a85ec53L;
     return hash ^ (hash >>> 33);
+  }
+
+  /** Multiplies by an odd number, so that no step forgets anything, and mixes high bits down. */
+  private static long step(long hash, long word) {
+    long mixed = (hash ^ word) * 0x9E3779B97F4A7C15L;
+    return mixed ^ (mixed >>> 32);
   }
 }

@@ -1,0 +1,86 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.values;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** The hash by which the frequencies of keys are counted. */
+class FrequenciesTest {
+  private static long hash(byte[] key) {
+    return Frequencies.hash(key, key.length);
+  }
+
+  @Test
+  void eachByteAndTheLengthCount() {
+    for (int length = 1; length <= 40; length++) {
+      byte[] key = new byte[length];
+      Set<Long> hashes = new HashSet<>();
+      hashes.add(hash(key));
+      for (int i = 0; i < length; i++) {
+        for (int value : new int[] {1, 2, 0x80, 0xff}) {
+          key[i] = (byte) value;
+          hashes.add(hash(key));
+          key[i] = 0;
+        }
+      }
+      assertWithMessage("hashes of length %s", length).that(hashes).hasSize(1 + 4 * length);
+      assertThat(hash(Arrays.copyOf(key, length + 1))).isNotEqualTo(hash(key));
+    }
+  }
+
+  @Test
+  void whatComesAfterTheKeyDoesNotCount() {
+    byte[] key = "a key of the cache".getBytes(UTF_8);
+    byte[] stored = Arrays.copyOf(key, key.length + 13);
+    Arrays.fill(stored, key.length, stored.length, (byte) 7);
+    assertThat(Frequencies.hash(stored, key.length)).isEqualTo(hash(key));
+  }
+
+  /** Keys that differ in a number only, as most of Gerrit's do, must not share their counters. */
+  @Test
+  void similarKeysSpread() {
+    int keys = 100_000;
+    int[] byUpperBits = new int[1024];
+    int[] byLowerBits = new int[1024];
+    for (int i = 0; i < keys; i++) {
+      long hash = hash(("project/refs/changes/" + i).getBytes(UTF_8));
+      byUpperBits[(int) (hash >>> 54)]++;
+      byLowerBits[(int) (hash & 1023)]++;
+    }
+    for (int[] counts : new int[][] {byUpperBits, byLowerBits}) {
+      // 98 each on average, give or take 10; six times that is never seen by chance.
+      assertThat(Arrays.stream(counts).min().getAsInt()).isAtLeast(38);
+      assertThat(Arrays.stream(counts).max().getAsInt()).isAtMost(158);
+    }
+  }
+
+  @Test
+  void whatIsAskedForOftenLooksSo() {
+    Frequencies frequencies = Frequencies.forEntries(1000);
+    long often = hash("often".getBytes(UTF_8));
+    for (int i = 0; i < 10; i++) {
+      frequencies.increment(often);
+    }
+    assertThat(frequencies.of(often)).isEqualTo(10);
+    assertThat(frequencies.of(hash("never".getBytes(UTF_8)))).isEqualTo(0);
+  }
+}
