@@ -14,12 +14,12 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
+import com.google.common.util.concurrent.SettableFuture;
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cancellation.RequestCancelledException;
 import java.nio.channels.ClosedByInterruptException;
 import java.util.concurrent.CancellationException;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.ExecutionException;
@@ -31,6 +31,9 @@ import java.util.concurrent.ExecutionException;
  * <p>A thread may join a flight as long as the flight's ticket is current. If the key is changed
  * afterwards, the value may still be given to those who have joined, as they asked before the
  * change ended; but it is not kept.
+ *
+ * <p>Threads that wait for each other are found by the threads that load. A loader that waits for a
+ * helper thread, which asks for a key that the loader has begun to load, waits for ever.
  */
 final class Flight<V> {
   /** What each waiting thread waits for, in all caches, to find circles. */
@@ -46,7 +49,7 @@ final class Flight<V> {
   private final boolean isBulk;
 
   private final Thread loader = Thread.currentThread();
-  private final CompletableFuture<Held<V>> ending = new CompletableFuture<>();
+  private final SettableFuture<Held<V>> ending = SettableFuture.create();
 
   /** Begins a flight, which this thread must end. */
   Flight(long ticket, boolean isBulk) {
@@ -56,12 +59,12 @@ final class Flight<V> {
 
   /** Ends the flight with a value. No effect if it has ended. */
   void land(Held<V> held) {
-    ending.complete(held);
+    ending.set(held);
   }
 
   /** Ends the flight without a value. No effect if it has ended. */
   void fail(Throwable failure) {
-    ending.completeExceptionally(failure);
+    ending.setException(failure);
   }
 
   /**
@@ -87,15 +90,14 @@ final class Flight<V> {
   @Nullable
   Held<V> await() throws Throwable {
     Thread self = Thread.currentThread();
-    // Before looking for a circle: of the threads that close a circle, at least the last one sees
-    // it.
-    WAITING.put(self, this);
     try {
+      // Before looking for a circle: of the threads that close a circle, at least the last one sees
+      // it.
+      WAITING.put(self, this);
       return leadsTo(self) ? null : Uninterruptibles.getUninterruptibly(ending);
-    } catch (CancellationException e) {
-      return null;
     } catch (ExecutionException e) {
-      if (isOfItsThread(e.getCause())) {
+      // A load of many keys may have failed because of another one.
+      if (isBulk || isOfItsThread(e.getCause())) {
         return null;
       }
       throw e.getCause();

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import static com.google.common.util.concurrent.MoreExecutors.directExecutor;
+import static java.util.Objects.requireNonNull;
 
 import com.google.common.cache.Cache;
 import com.google.common.cache.CacheLoader;
@@ -23,7 +24,9 @@ import com.google.common.cache.CacheLoader.UnsupportedLoadingOperationException;
 import com.google.common.cache.CacheStats;
 import com.google.common.cache.LoadingCache;
 import com.google.common.collect.Lists;
+import com.google.common.flogger.FluentLogger;
 import com.google.common.util.concurrent.ExecutionError;
+import com.google.common.util.concurrent.FutureCallback;
 import com.google.common.util.concurrent.Futures;
 import com.google.common.util.concurrent.ListenableFuture;
 import com.google.common.util.concurrent.UncheckedExecutionException;
@@ -33,15 +36,16 @@ import com.google.gerrit.server.cache.PersistentCacheDef;
 import com.google.gerrit.server.cache.mem.PassthroughLoadingCache;
 import com.google.gerrit.server.logging.TraceContext.TraceTimer;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
@@ -56,6 +60,9 @@ import java.util.concurrent.atomic.LongAdder;
  * <p>A load that fails throws what Guava's caches throw. Safe for any thread.
  */
 final class HeapTier<K, V> {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  private final String name;
   private final DiskTier<K, V> disk;
 
   /** Computes values; null if the cache was made without a loader. */
@@ -79,6 +86,7 @@ final class HeapTier<K, V> {
       MemoryCacheFactory memory,
       DiskTier<K, V> disk,
       @Nullable CacheLoader<K, V> source) {
+    this.name = def.name();
     this.disk = disk;
     this.source = source;
     this.isBulk = source != null && hasLoadAll(source);
@@ -144,7 +152,7 @@ final class HeapTier<K, V> {
   }
 
   /** Returns values; computes those that no tier has, at once if the loader can do so. */
-  Map<K, Held<V>> getAll(Collection<? extends K> keys) throws ExecutionException {
+  Map<K, Held<V>> getAll(Set<? extends K> keys) throws ExecutionException {
     checkHasLoader();
     Map<K, Held<V>> result = new LinkedHashMap<>();
     List<K> absent = new ArrayList<>();
@@ -186,7 +194,12 @@ final class HeapTier<K, V> {
     DiskKey diskKey = disk.key(key);
     while (true) {
       Flight<V> mine = new Flight<>(disk.ticket(diskKey), /* isBulk= */ false);
-      Flight<V> other = begin(key, mine);
+      Flight<V> other;
+      try {
+        other = begin(key, mine);
+      } catch (Throwable e) {
+        throw crash(mine, key, e);
+      }
       if (other == null) {
         return fly(mine, key, diskKey, callable);
       }
@@ -213,7 +226,9 @@ final class HeapTier<K, V> {
   @Nullable
   private Flight<V> begin(K key, Flight<V> mine) {
     Flight<V> other = flights.putIfAbsent(key, mine);
-    while (other != null && !other.isRecursive() && !disk.isCurrent(other.ticket)) {
+    while (other != null
+        && !other.isRecursive()
+        && (other.hasEnded() || !disk.isCurrent(other.ticket))) {
       if (flights.replace(key, other, mine)) {
         return null;
       }
@@ -234,21 +249,21 @@ final class HeapTier<K, V> {
   private Held<V> fly(
       Flight<V> flight, K key, DiskKey diskKey, @Nullable Callable<? extends V> callable)
       throws ExecutionException {
-    long begun = System.nanoTime();
     try {
       Held<V> held = landedBefore(key);
       if (held == null) {
-        held = keep(key, compute(key, diskKey, flight.ticket, callable));
+        long start = System.nanoTime();
+        try {
+          held = keep(key, compute(key, diskKey, flight.ticket, callable));
+        } finally {
+          loadNanos.add(System.nanoTime() - start);
+        }
         loads.increment();
       }
       land(flight, key, held);
       return held;
     } catch (Throwable e) {
-      failedLoads.increment();
-      crash(flight, key, e);
-      throw failure(e);
-    } finally {
-      loadNanos.add(System.nanoTime() - begun);
+      throw crash(flight, key, e);
     }
   }
 
@@ -299,13 +314,16 @@ final class HeapTier<K, V> {
 
   /** Gives a value that is on the heap by now to all who wait for it. */
   private void land(Flight<V> flight, K key, Held<V> held) {
-    flights.remove(key, flight);
     flight.land(held);
+    flights.remove(key, flight);
   }
 
-  private void crash(Flight<V> flight, K key, Throwable failure) {
-    flights.remove(key, flight);
+  /** Ends a flight, if it has not landed, with a failure; returns what to throw. */
+  private ExecutionException crash(Flight<V> flight, K key, Throwable failure) {
     flight.fail(failure);
+    flights.remove(key, flight);
+    failedLoads.increment();
+    return failure(failure);
   }
 
   /**
@@ -321,7 +339,7 @@ final class HeapTier<K, V> {
     }
     Map<K, Held<V>> values = heap.asMap();
     Held<V> present = values.putIfAbsent(key, held);
-    if (present != null && present != held) {
+    if (present != null) {
       if (isUsable(present)) {
         return present;
       }
@@ -341,14 +359,16 @@ final class HeapTier<K, V> {
 
   /** Loads the values of all keys that no other thread loads meanwhile. */
   private void loadAll(List<K> keys, Map<K, Held<V>> result) throws ExecutionException {
-    long start = System.nanoTime();
     Map<K, Begun<V>> mine = new LinkedHashMap<>();
+    long start = System.nanoTime();
     try {
       for (K key : keys) {
         DiskKey diskKey = disk.key(key);
         Flight<V> flight = new Flight<>(disk.ticket(diskKey), /* isBulk= */ true);
-        if (begin(key, flight) == null) {
-          mine.put(key, new Begun<>(diskKey, flight));
+        // Noted first, so that no failure leaves a flight behind that has begun.
+        mine.put(key, new Begun<>(diskKey, flight));
+        if (begin(key, flight) != null) {
+          mine.remove(key);
         }
       }
       if (!mine.isEmpty()) {
@@ -356,9 +376,12 @@ final class HeapTier<K, V> {
         loads.increment();
       }
     } catch (Throwable e) {
-      failedLoads.increment();
       // No effect on those that have landed.
-      mine.forEach((key, begun) -> crash(begun.flight(), key, e));
+      for (Begun<V> begun : mine.values()) {
+        begun.flight().fail(e);
+      }
+      mine.forEach((key, begun) -> flights.remove(key, begun.flight()));
+      failedLoads.increment();
       throw failure(e);
     } finally {
       loadNanos.add(System.nanoTime() - start);
@@ -394,6 +417,9 @@ final class HeapTier<K, V> {
 
   private void computeAll(List<Absent<K, V>> absent, Map<K, Held<V>> result) throws Exception {
     Map<K, V> values = callSource(Lists.transform(absent, Absent::key));
+    if (values == null) {
+      throw noValue(absent.get(0).key());
+    }
     K missing = null;
     for (Absent<K, V> one : absent) {
       V value = values.get(one.key());
@@ -410,6 +436,7 @@ final class HeapTier<K, V> {
     }
   }
 
+  @Nullable
   private Map<K, V> callSource(List<K> keys) throws Exception {
     try {
       return source.loadAll(keys);
@@ -449,21 +476,35 @@ final class HeapTier<K, V> {
   void refresh(K key) {
     checkHasLoader();
     // The value has to be on the heap first. Otherwise the old value would be read from disk.
-    refresh(key, getIfPresent(key));
+    Held<V> old = getIfPresent(requireNonNull(key));
+    while (old != null && !old.confirm(disk)) {
+      old = getIfPresent(key);
+    }
+    refresh(key, old);
   }
 
   /**
-   * Has the memory cache refresh a value.
+   * Has the memory cache refresh a value. A request that has the old value never fails because of
+   * that.
    *
    * @param old the value on the heap; null if no tier has one
    */
   private void refresh(K key, @Nullable Held<V> old) {
-    if (old == null || old.beginRefresh()) {
+    if (old != null && !old.beginRefresh()) {
+      return;
+    }
+    try {
       ((LoadingCache<K, Held<V>>) heap).refresh(key);
+    } catch (RuntimeException | Error e) {
+      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.MINUTES).log(
+          "Cache %s: an old value cannot be computed anew", name);
+      if (old != null) {
+        old.endRefresh();
+      }
     }
   }
 
-  /** Called by the memory cache when it refreshes a value. */
+  /** Called by the memory cache when it refreshes a value, because it was told to or by itself. */
   private final class Refresher extends CacheLoader<K, Held<V>> {
     @Override
     public Held<V> load(K key) throws ExecutionException {
@@ -477,20 +518,45 @@ final class HeapTier<K, V> {
     @Override
     @Nullable
     public ListenableFuture<Held<V>> reload(K key, Held<V> old) throws Exception {
-      DiskKey diskKey = disk.key(key);
-      long ticket = disk.ticket(diskKey);
-      ListenableFuture<V> reloaded;
+      if (!isUsable(old)) {
+        // An invalidation overtook it. The source must not derive a value from it.
+        return Futures.immediateFuture(load(key));
+      }
       try {
-        reloaded = source.reload(key, old.value);
+        DiskKey diskKey = disk.key(key);
+        long ticket = disk.ticket(diskKey);
+        ListenableFuture<Held<V>> reloaded =
+            Futures.transform(
+                source.reload(key, old.value),
+                value -> value == null ? null : disk.putLoaded(diskKey, value, ticket),
+                directExecutor());
+        Futures.addCallback(reloaded, new EndRefresh(old), directExecutor());
+        return reloaded;
       } catch (Throwable e) {
         old.endRefresh();
         throw e;
       }
-      reloaded.addListener(old::endRefresh, directExecutor());
-      return Futures.transform(
-          reloaded,
-          value -> value == null ? null : disk.putLoaded(diskKey, value, ticket),
-          directExecutor());
+    }
+  }
+
+  /** Ends the refresh of a value that was not replaced. */
+  private final class EndRefresh implements FutureCallback<Held<V>> {
+    private final Held<V> old;
+
+    EndRefresh(Held<V> old) {
+      this.old = old;
+    }
+
+    @Override
+    public void onSuccess(@Nullable Held<V> replacement) {
+      if (replacement == null) {
+        old.endRefresh();
+      }
+    }
+
+    @Override
+    public void onFailure(Throwable failure) {
+      old.endRefresh();
     }
   }
 

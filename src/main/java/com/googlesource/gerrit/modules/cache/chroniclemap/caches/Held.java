@@ -73,8 +73,8 @@ final class Held<V> {
     return TICKET.compareAndSet(this, CONFIRMED, REFRESHING);
   }
 
-  /** Ends a refresh that has not replaced the value. */
+  /** Ends a refresh that failed, so that another one may begin. No effect if there is none. */
   void endRefresh() {
-    ticket = CONFIRMED;
+    TICKET.compareAndSet(this, REFRESHING, CONFIRMED);
   }
 }

@@ -241,9 +241,11 @@ final class StoreUpkeep {
         // Leaves the disk to requests for as long, as nobody waits for a sweep.
         LockSupport.parkNanos(Math.min(System.nanoTime() - begun, LONGEST_PAUSE_NANOS));
       }
-    } catch (IOException | StoreBusyException e) {
-      // The next sweep finds what is left. A file that is not in use any more may be deleted.
-      logger.atFine().withCause(e).log("Cache %s", context.settings.name());
+    } catch (IOException e) {
+      // A file that is not in use any more may have been deleted.
+      if (holder.stillUses(file) && file.current() == swept) {
+        context.faults.warn(e, "old values stay: cannot read");
+      }
     }
   }
 
@@ -256,14 +258,17 @@ final class StoreUpkeep {
               .boxed()
               .toList()
           : List.of();
+    } catch (RuntimeException | InternalError e) {
+      holder.fail(file, e);
+      return List.of();
     } finally {
       context.lock.unlock();
     }
   }
 
-  /** Whether a file is the one that requests use; during a rebuild, it is not. */
-  private boolean isInUse(FileInUse file, Generation swept) {
-    return holder.uses(file) && !file.isRebuilding() && file.current() == swept;
+  /** Whether a generation is still the file of the store, and is not being rebuilt. */
+  private boolean isInUse(FileInUse file, Generation generation) {
+    return holder.uses(file) && !file.isRebuilding() && file.current() == generation;
   }
 
   private boolean sweepSegment(FileInUse file, Generation swept, int segment, SegmentReader reader)
@@ -276,7 +281,9 @@ final class StoreUpkeep {
       context.counters.expired.add(file.values().removeOld(segment, reader, context::isTooOld));
       return true;
     } catch (StoreBusyException e) {
-      throw e;
+      // The next sweep finds what is left.
+      logger.atFine().withCause(e).log("Cache %s", context.settings.name());
+      return true;
     } catch (RuntimeException | InternalError e) {
       holder.fail(file, e);
       return false;

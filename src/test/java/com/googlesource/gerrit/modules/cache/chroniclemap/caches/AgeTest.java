@@ -27,7 +27,10 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 /** {@code maxAge} and {@code refreshAfterWrite}, for values that were made long ago. */
@@ -90,8 +93,8 @@ class AgeTest extends SiteTest {
   void aValueFromDiskDoesNotBecomeYoungOnTheHeap() throws Exception {
     site.config().setString("cache", "cache", "maxAge", "20 s");
     LoadingCache<String, String> cache = site.loading(def());
-    long made = System.currentTimeMillis();
     age(cache, "a", "disk", Duration.ofSeconds(19));
+    long made = System.currentTimeMillis();
     long expires = made + 1000;
     while (System.currentTimeMillis() <= expires) {
       // As long as it is found it is on the heap, whose own clock would keep it until made + 20 s.
@@ -217,6 +220,42 @@ class AgeTest extends SiteTest {
     assertThat(cache.get("a")).isEqualTo("after");
     site.restart();
     assertThat(site.loading(def().loader(slow)).get("a")).isEqualTo("after");
+  }
+
+  /** The refresh that the old value caused must not have the new one taken for valid. */
+  @Test
+  void aRefreshThatWasOvertakenIsNotConfirmedByTheNextOne() throws Exception {
+    AtomicReference<LoadingCache<String, String>> self = new AtomicReference<>();
+    AtomicBoolean overtaken = new AtomicBoolean();
+    AtomicBoolean fails = new AtomicBoolean();
+    CountingLoader source =
+        new CountingLoader() {
+          @Override
+          public String load(String key) throws Exception {
+            String value = super.load(key);
+            if (loads.size() == 2) {
+              this.source.put("a", "new");
+              self.get().invalidate("a");
+              overtaken.set(true);
+            } else if (fails.get()) {
+              throw new IOException("source is down");
+            }
+            return value;
+          }
+        };
+    self.set(site.loading(def().loader(source).refreshAfterWrite(Duration.ofNanos(1))));
+    source.source.put("a", "old");
+    assertThat(self.get().get("a")).isEqualTo("old");
+    // This read computes the value anew, which an invalidation overtakes.
+    var unused = self.get().get("a");
+    assertThat(overtaken.get()).isTrue();
+    fails.set(true);
+    try {
+      assertThat(self.get().get("a")).isEqualTo("new");
+    } catch (ExecutionException e) {
+      // There is no value, as its source is down.
+      assertThat(e).hasCauseThat().hasMessageThat().isEqualTo("source is down");
+    }
   }
 
   @Test

@@ -21,6 +21,7 @@ import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicIntegerArray;
@@ -42,21 +43,31 @@ public class LoadsLincheckTest {
   private static final int SCENARIOS = Integer.getInteger("lincheck.scenarios", 20);
   private static final int KEYS = 3;
 
-  /** The version of each key's value in the source; only grows. */
+  /** The version of each key's value in the source of {@link #cache}; only grows. */
   private static final AtomicIntegerArray source = new AtomicIntegerArray(KEYS);
+
+  /** The same for {@link #aging}. */
+  private static final AtomicIntegerArray agingSource = new AtomicIntegerArray(KEYS);
 
   private static Path folder;
   private static TestSite site;
   private static LoadingCache<String, String> cache;
 
+  /** A cache each value of which is too old at its next read. */
+  private static LoadingCache<String, String> aging;
+
   /** The versions at the beginning of a run, from which its versions are counted. */
   private final int[] first = new int[KEYS];
+
+  private final int[] agingFirst = new int[KEYS];
 
   /** Begins a run. */
   public LoadsLincheckTest() {
     for (int key = 0; key < KEYS && cache != null; key++) {
       first[key] = source.get(key);
+      agingFirst[key] = agingSource.get(key);
       cache.invalidate(String.valueOf(key));
+      aging.invalidate(String.valueOf(key));
     }
   }
 
@@ -64,7 +75,12 @@ public class LoadsLincheckTest {
   static void open() throws Exception {
     folder = Files.createTempDirectory("lincheck-loads");
     site = new TestSite(folder, TestSite.Backend.CHRONICLE);
-    cache = site.loading(new TestCacheDef("cache").loader(new SourceLoader()));
+    cache = site.loading(new TestCacheDef("cache").loader(new SourceLoader(source)));
+    aging =
+        site.loading(
+            new TestCacheDef("aging")
+                .loader(new SourceLoader(agingSource))
+                .refreshAfterWrite(Duration.ofNanos(1)));
   }
 
   @AfterAll
@@ -74,6 +90,12 @@ public class LoadsLincheckTest {
   }
 
   private static final class SourceLoader extends CacheLoader<String, String> {
+    private final AtomicIntegerArray source;
+
+    SourceLoader(AtomicIntegerArray source) {
+      this.source = source;
+    }
+
     @Override
     @SuppressWarnings("ThreadPriorityCheck") // Only to make more orders likely.
     public String load(String key) {
@@ -105,7 +127,7 @@ public class LoadsLincheckTest {
   @Operation
   public int getWith(@Param(name = "key") int key) throws Exception {
     String name = String.valueOf(key);
-    return versionOf(key, cache.get(name, () -> new SourceLoader().load(name)));
+    return versionOf(key, cache.get(name, () -> new SourceLoader(source).load(name)));
   }
 
   /** Like {@link #get}, together with another key. */
@@ -114,6 +136,19 @@ public class LoadsLincheckTest {
     String name = String.valueOf(key);
     String other = String.valueOf((key + 1) % KEYS);
     return versionOf(key, cache.getAll(ImmutableList.of(other, name)).get(name));
+  }
+
+  /** Like {@link #get}, from a cache that computes the value anew at each read. */
+  @Operation
+  public int getAging(@Param(name = "key") int key) throws Exception {
+    return Integer.parseInt(aging.get(String.valueOf(key))) - agingFirst[key];
+  }
+
+  /** Changes a key's value in the source of the aging cache, then tells that cache. */
+  @Operation
+  public void changeAging(@Param(name = "key") int key) {
+    agingSource.incrementAndGet(key);
+    aging.invalidate(String.valueOf(key));
   }
 
   /** Changes a key's value in the source, then tells the cache. */
@@ -132,6 +167,7 @@ public class LoadsLincheckTest {
   /** What the operations do one after another. */
   public static final class Model {
     private final int[] versions = new int[KEYS];
+    private final int[] agingVersions = new int[KEYS];
 
     public int get(int key) {
       return versions[key];
@@ -143,6 +179,14 @@ public class LoadsLincheckTest {
 
     public int getAll(int key) {
       return versions[key];
+    }
+
+    public int getAging(int key) {
+      return agingVersions[key];
+    }
+
+    public void changeAging(int key) {
+      agingVersions[key]++;
     }
 
     public void change(int key) {

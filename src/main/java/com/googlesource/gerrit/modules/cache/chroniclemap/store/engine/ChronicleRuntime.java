@@ -28,6 +28,9 @@ import net.openhft.posix.internal.PosixAPIHolder;
  * Therefore {@link #prepare} has to be called before any Chronicle class is used.
  */
 public final class ChronicleRuntime {
+  /** Bytes to be read at a time: the system leaves out the end of requests that are much larger. */
+  private static final int READ_BYTES = 128 << 10;
+
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   static {
@@ -142,10 +145,13 @@ public final class ChronicleRuntime {
    * without the native code.
    */
   static void expectRead(long address, long bytes) {
-    if (allocatesDisk()) {
-      long start = address - address % OS.pageSize();
-      int unused =
-          PosixAPI.posix().madvise(start, bytes + address - start, MAdviseFlag.MADV_WILLNEED);
+    if (!allocatesDisk()) {
+      return;
+    }
+    long end = address + bytes;
+    for (long at = address - address % OS.pageSize(); at < end; at += READ_BYTES) {
+      long length = Math.min(READ_BYTES, end - at);
+      int unused = PosixAPI.posix().madvise(at, length, MAdviseFlag.MADV_WILLNEED);
     }
   }
 

@@ -181,8 +181,8 @@ public final class FileState {
 
   /** Creates the state of an empty file, in place of any other state file. */
   static FileState create(Disk disk, Path path, int segments) throws IOException {
-    byte[] zeros = new byte[TABLE_AT + ROW_BYTES * segments];
-    ByteBuffer content = ByteBuffer.wrap(zeros).order(ByteOrder.LITTLE_ENDIAN);
+    byte[] bytes = new byte[TABLE_AT + ROW_BYTES * segments];
+    ByteBuffer content = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
     content.putInt(SEGMENTS_AT, segments);
     for (int i = 0; i < segments; i++) {
       content.putInt(TABLE_AT + ROW_BYTES * i + FLAGS, EMPTY);
@@ -190,7 +190,7 @@ public final class FileState {
     disk.delete(path);
     disk.create(path);
     // All bytes are written, so that all disk is allocated.
-    disk.write(path, content.array());
+    disk.write(path, bytes);
     return new FileState(disk, path, disk.map(path));
   }
 
@@ -347,7 +347,7 @@ public final class FileState {
     buffer.putInt(CLOSED_AT, 0);
   }
 
-  /** Requires a segment to be checked before it is used. */
+  /** Requires a segment to be checked before it is used; forgets the age of its values. */
   void mark(int segment) {
     if ((get(segment, FLAGS) & UNCHECKED) == 0) {
       unchecked.incrementAndGet();

@@ -446,6 +446,13 @@ public final class RecordMap {
     }
   }
 
+  /** Has the system read a segment at once that is about to be scanned, not page by page. */
+  public void expectScan(int index) {
+    checkIndex(index, segments());
+    long offset = layout.segmentsOffset() + (long) index * layout.segmentBytes();
+    ChronicleRuntime.expectRead(address + offset, layout.segmentBytes());
+  }
+
   /** The callback of {@link #scanSegment}. */
   public interface Scan {
     /**
@@ -465,11 +472,6 @@ public final class RecordMap {
   public void scanSegment(int index, Scan scan) {
     // Chronicle-Map does not check the index, and memory beyond the last segment is not mapped.
     check(index);
-    if (channel != null) {
-      // Otherwise the pages would be read one by one.
-      long offset = layout.segmentsOffset() + (long) index * layout.segmentBytes();
-      ChronicleRuntime.expectRead(address + offset, layout.segmentBytes());
-    }
     try (MapSegmentContext<byte[], byte[], ?> segment = map.segmentContext(index)) {
       segment.forEachSegmentEntry(
           entry -> {
