@@ -130,13 +130,24 @@ final class DiskTier<K, V> {
    */
   @Nullable
   Held<V> read(DiskKey key, long ticket) {
+    return read(key, ticket, /* counts= */ true);
+  }
+
+  /** Like {@link #read}, for a caller whose read of a moment ago was counted. */
+  @Nullable
+  Held<V> readAgain(DiskKey key, long ticket) {
+    return read(key, ticket, /* counts= */ false);
+  }
+
+  @Nullable
+  private Held<V> read(DiskKey key, long ticket, boolean counts) {
     if (!key.isStored()) {
       return null;
     }
     boolean timed = DiskTimes.isTimed();
     long begun = timed ? System.nanoTime() : 0;
     boolean mayCome = missesStay && store.isImporting() && !readOnly.get();
-    Value stored = store.read(key.bytes());
+    Value stored = counts ? store.read(key.bytes()) : store.readAgain(key.bytes());
     if (stored == null && mayCome) {
       stored = store.readForGood(key.bytes());
     }

@@ -192,6 +192,13 @@ final class HeapTier<K, V> {
    */
   private Held<V> load(K key, @Nullable Callable<? extends V> callable) throws ExecutionException {
     DiskKey diskKey = disk.key(key);
+    if (!isKept) {
+      // All reads come here, and a read from disk costs less than to wait for that of another one.
+      Held<V> found = disk.read(diskKey, disk.ticket(diskKey));
+      if (found != null) {
+        return found;
+      }
+    }
     while (true) {
       Flight<V> mine = new Flight<>(disk.ticket(diskKey), /* isBulk= */ false);
       Flight<V> other;
@@ -301,7 +308,7 @@ final class HeapTier<K, V> {
   private Held<V> read(DiskKey key, long ticket) {
     TraceTimer timer = disk.trace().reading();
     try (timer) {
-      return disk.read(key, ticket);
+      return isKept ? disk.read(key, ticket) : disk.readAgain(key, ticket);
     }
   }
 
