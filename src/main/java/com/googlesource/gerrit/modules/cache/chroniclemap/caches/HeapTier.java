@@ -194,7 +194,7 @@ final class HeapTier<K, V> {
     DiskKey diskKey = disk.key(key);
     if (!isKept) {
       // All reads come here, and a read from disk costs less than to wait for that of another one.
-      Held<V> found = disk.read(diskKey, disk.ticket(diskKey));
+      Held<V> found = readAlone(key, diskKey, callable);
       if (found != null) {
         return found;
       }
@@ -309,6 +309,20 @@ final class HeapTier<K, V> {
     TraceTimer timer = disk.trace().reading();
     try (timer) {
       return isKept ? disk.read(key, ticket) : disk.readAgain(key, ticket);
+    }
+  }
+
+  @Nullable
+  private Held<V> readAlone(K key, DiskKey diskKey, @Nullable Callable<? extends V> callable)
+      throws ExecutionException {
+    try {
+      TraceTimer timer = callable == null ? disk.trace().loading(key) : null;
+      try (timer) {
+        return disk.read(diskKey, disk.ticket(diskKey));
+      }
+    } catch (RuntimeException e) {
+      // The request was cancelled.
+      throw failure(e);
     }
   }
 
