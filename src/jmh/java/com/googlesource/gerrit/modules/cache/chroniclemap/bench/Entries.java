@@ -32,7 +32,7 @@ final class Entries {
   /** Puts after which {@link #putAllTo} waits: less than what a cache may keep in a queue. */
   private static final int BATCH = 256;
 
-  private static final int ROUNDS = 3;
+  private static final int ROUNDS = 10;
 
   private final int valueBytes;
   private final String[] keys = new String[COUNT];
