@@ -72,7 +72,7 @@ final class Flight<V> {
    * may do so, if it then loads them one by one.
    */
   boolean isRecursive() {
-    return loader == Thread.currentThread() && !isBulk;
+    return loader == Thread.currentThread() && !isBulk && !hasEnded();
   }
 
   boolean hasEnded() {

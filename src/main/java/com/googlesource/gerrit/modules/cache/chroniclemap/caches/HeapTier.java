@@ -47,6 +47,7 @@ import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * The heap tier of a cache, and the loads that bring values to it: from disk, or else from the
@@ -61,6 +62,9 @@ import java.util.concurrent.atomic.LongAdder;
  */
 final class HeapTier<K, V> {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /** A change of a key takes about as long. */
+  private static final long CHANGE_NANOS = 100_000;
 
   private final String name;
   private final DiskTier<K, V> disk;
@@ -281,7 +285,8 @@ final class HeapTier<K, V> {
   @Nullable
   private Held<V> landedBefore(K key) {
     Held<V> held = isKept ? heap.asMap().get(key) : null;
-    return held != null && isUsable(held) ? held : null;
+    // Threads that come later may join this flight, so a change must not have begun before it.
+    return held != null && isUsable(held) && held.isSurelyValid(disk) ? held : null;
   }
 
   private Held<V> compute(
@@ -320,7 +325,7 @@ final class HeapTier<K, V> {
       try (timer) {
         return disk.read(diskKey, disk.ticket(diskKey));
       }
-    } catch (RuntimeException e) {
+    } catch (Throwable e) {
       // The request was cancelled.
       throw failure(e);
     }
@@ -341,10 +346,17 @@ final class HeapTier<K, V> {
 
   /** Ends a flight, if it has not landed, with a failure; returns what to throw. */
   private ExecutionException crash(Flight<V> flight, K key, Throwable failure) {
-    flight.fail(failure);
-    flights.remove(key, flight);
+    fail(flight, key, failure);
     failedLoads.increment();
     return failure(failure);
+  }
+
+  private void fail(Flight<V> flight, K key, Throwable failure) {
+    try {
+      flight.fail(failure);
+    } finally {
+      flights.remove(key, flight);
+    }
   }
 
   /**
@@ -398,10 +410,7 @@ final class HeapTier<K, V> {
       }
     } catch (Throwable e) {
       // No effect on those that have landed.
-      for (Begun<V> begun : mine.values()) {
-        begun.flight().fail(e);
-      }
-      mine.forEach((key, begun) -> flights.remove(key, begun.flight()));
+      mine.forEach((key, begun) -> fail(begun.flight(), key, e));
       failedLoads.increment();
       throw failure(e);
     } finally {
@@ -499,6 +508,8 @@ final class HeapTier<K, V> {
     // The value has to be on the heap first. Otherwise the old value would be read from disk.
     Held<V> old = getIfPresent(requireNonNull(key));
     while (old != null && !old.confirm(disk)) {
+      // It is being changed, or a key with the same tickets is.
+      LockSupport.parkNanos(CHANGE_NANOS);
       old = getIfPresent(key);
     }
     refresh(key, old);
@@ -530,26 +541,31 @@ final class HeapTier<K, V> {
     @Override
     public Held<V> load(K key) throws ExecutionException {
       // There is no old value, or it left the heap before the refresh began. The memory cache keeps
-      // what it is given here, so it must be a value of its own, with a ticket.
-      long ticket = disk.ticket(disk.key(key));
-      Held<V> loaded = HeapTier.this.load(key, null);
-      return new Held<>(loaded.value, loaded.created, ticket);
+      // what it is given here, so it must be a value of its own, which no change has overtaken.
+      DiskKey diskKey = disk.key(key);
+      try {
+        return compute(key, diskKey, disk.ticket(diskKey), null);
+      } catch (Exception e) {
+        throw failure(e);
+      }
     }
 
     @Override
     @Nullable
     public ListenableFuture<Held<V>> reload(K key, Held<V> old) throws Exception {
-      if (!isUsable(old)) {
-        // An invalidation overtook it. The source must not derive a value from it.
-        return Futures.immediateFuture(load(key));
-      }
       try {
         DiskKey diskKey = disk.key(key);
         long ticket = disk.ticket(diskKey);
+        // After the ticket was taken. The source may derive a value from the old one only if no
+        // change has overtaken that.
+        ListenableFuture<V> value =
+            old.isSurelyValid(disk)
+                ? source.reload(key, old.value)
+                : Futures.immediateFuture(source.load(key));
         ListenableFuture<Held<V>> reloaded =
             Futures.transform(
-                source.reload(key, old.value),
-                value -> value == null ? null : disk.putLoaded(diskKey, value, ticket),
+                value,
+                found -> found == null ? null : disk.putLoaded(diskKey, found, ticket),
                 directExecutor());
         Futures.addCallback(reloaded, new EndRefresh(old), directExecutor());
         return reloaded;

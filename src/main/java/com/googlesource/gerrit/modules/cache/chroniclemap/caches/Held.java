@@ -14,7 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
-import java.util.concurrent.atomic.AtomicLongFieldUpdater;
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 
 /**
  * A value in the heap tier, with the ticket that tells whether the value may be used.
@@ -28,22 +28,23 @@ import java.util.concurrent.atomic.AtomicLongFieldUpdater;
  * confirm it.
  */
 final class Held<V> {
-  private static final long CONFIRMED = -1;
+  private static final int NEW = 0;
+  private static final int CONFIRMED = 1;
 
   /** Confirmed, and being computed anew. */
-  private static final long REFRESHING = -2;
+  private static final int REFRESHING = 2;
 
   @SuppressWarnings("rawtypes")
-  private static final AtomicLongFieldUpdater<Held> TICKET =
-      AtomicLongFieldUpdater.newUpdater(Held.class, "ticket");
+  private static final AtomicIntegerFieldUpdater<Held> STATE =
+      AtomicIntegerFieldUpdater.newUpdater(Held.class, "state");
 
   final V value;
 
   /** When the value was made, not when it reached the heap, in milliseconds since the epoch. */
   final long created;
 
-  /** The ticket, which is not negative; or {@link #CONFIRMED} or {@link #REFRESHING}. */
-  private volatile long ticket;
+  private final long ticket;
+  private volatile int state = NEW;
 
   Held(V value, long created, long ticket) {
     this.value = value;
@@ -53,28 +54,37 @@ final class Held<V> {
 
   /** Whether a thread that found the value on the heap may use it. */
   boolean confirm(DiskTier<?, V> disk) {
-    long mine = ticket;
-    if (mine < 0) {
+    if (state != NEW) {
       return true;
     }
-    if (!disk.isCurrent(mine)) {
+    if (!isSurelyValid(disk)) {
       return false;
     }
-    TICKET.compareAndSet(this, mine, CONFIRMED);
+    STATE.compareAndSet(this, NEW, CONFIRMED);
     return true;
   }
 
   /**
-   * Begins to compute the value anew, which is done once however many threads find it old.
+   * Whether no change of the key has begun since the value was made or read, and none of another
+   * key with the same tickets. A value on the heap may be used without that, by a thread that came
+   * before the change ended. But what is made of a value for those who come later must not be older
+   * than the ticket that it is given.
+   */
+  boolean isSurelyValid(DiskTier<?, V> disk) {
+    return disk.isCurrent(ticket);
+  }
+
+  /**
+   * Begins to compute the value anew.
    *
    * @return false if that is under way, or if the value was not confirmed
    */
   boolean beginRefresh() {
-    return TICKET.compareAndSet(this, CONFIRMED, REFRESHING);
+    return STATE.compareAndSet(this, CONFIRMED, REFRESHING);
   }
 
   /** Ends a refresh that failed, so that another one may begin. No effect if there is none. */
   void endRefresh() {
-    TICKET.compareAndSet(this, REFRESHING, CONFIRMED);
+    STATE.compareAndSet(this, REFRESHING, CONFIRMED);
   }
 }

@@ -21,6 +21,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable.VerifyCounts;
 import java.io.IOException;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
 import java.util.List;
 import java.util.Optional;
@@ -283,6 +284,11 @@ final class StoreUpkeep {
     } catch (StoreBusyException e) {
       // The next sweep finds what is left.
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());
+      return true;
+    } catch (ClosedChannelException e) {
+      throw e;
+    } catch (IOException e) {
+      context.faults.warn(e, "old values stay: cannot read");
       return true;
     } catch (RuntimeException | InternalError e) {
       holder.fail(file, e);
