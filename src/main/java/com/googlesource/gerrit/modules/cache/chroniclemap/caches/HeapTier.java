@@ -386,22 +386,26 @@ final class HeapTier<K, V> {
 
   // ---- loading many
 
-  private record Begun<V>(DiskKey diskKey, Flight<V> flight) {}
-
-  private record Absent<K, V>(K key, DiskKey diskKey, Flight<V> flight, long ticket) {}
+  /**
+   * A key whose value this thread loads.
+   *
+   * @param ticket that of the flight; once the value was not found on disk, one taken after that
+   */
+  private record Begun<K, V>(K key, DiskKey diskKey, Flight<V> flight, long ticket) {}
 
   /** Loads the values of all keys that no other thread loads meanwhile. */
   private void loadAll(List<K> keys, Map<K, Held<V>> result) throws ExecutionException {
-    Map<K, Begun<V>> mine = new LinkedHashMap<>();
+    List<Begun<K, V>> mine = new ArrayList<>();
     long start = System.nanoTime();
     try {
       for (K key : keys) {
         DiskKey diskKey = disk.key(key);
-        Flight<V> flight = new Flight<>(disk.ticket(diskKey), /* isBulk= */ true);
-        // Noted first, so that no failure leaves a flight behind that has begun.
-        mine.put(key, new Begun<>(diskKey, flight));
+        long ticket = disk.ticket(diskKey);
+        Flight<V> flight = new Flight<>(ticket, /* isBulk= */ true);
+        // Listed first, so that no failure leaves a flight in the map.
+        mine.add(new Begun<>(key, diskKey, flight, ticket));
         if (begin(key, flight) != null) {
-          mine.remove(key);
+          mine.removeLast();
         }
       }
       if (!mine.isEmpty()) {
@@ -410,7 +414,7 @@ final class HeapTier<K, V> {
       }
     } catch (Throwable e) {
       // No effect on those that have landed.
-      mine.forEach((key, begun) -> fail(begun.flight(), key, e));
+      mine.forEach(begun -> fail(begun.flight(), begun.key(), e));
       failedLoads.increment();
       throw failure(e);
     } finally {
@@ -418,17 +422,15 @@ final class HeapTier<K, V> {
     }
   }
 
-  private void flyAll(Map<K, Begun<V>> flying, Map<K, Held<V>> result) throws Exception {
+  private void flyAll(List<Begun<K, V>> flying, Map<K, Held<V>> result) throws Exception {
     TraceTimer timer = disk.trace().loadingAll();
     try (timer) {
-      // Those that no tier has, with the ticket that was taken after the read from disk.
-      List<Absent<K, V>> absent = new ArrayList<>();
-      for (Map.Entry<K, Begun<V>> entry : flying.entrySet()) {
-        K key = entry.getKey();
-        Begun<V> begun = entry.getValue();
+      List<Begun<K, V>> absent = new ArrayList<>();
+      for (Begun<K, V> begun : flying) {
+        K key = begun.key();
         Held<V> held = landedBefore(key);
         if (held == null) {
-          Held<V> found = disk.read(begun.diskKey(), begun.flight().ticket);
+          Held<V> found = disk.read(begun.diskKey(), begun.ticket());
           held = found == null ? null : keep(key, found);
         }
         if (held != null) {
@@ -436,7 +438,7 @@ final class HeapTier<K, V> {
           result.put(key, held);
         } else {
           long ticket = disk.ticket(begun.diskKey());
-          absent.add(new Absent<>(key, begun.diskKey(), begun.flight(), ticket));
+          absent.add(new Begun<>(key, begun.diskKey(), begun.flight(), ticket));
         }
       }
       if (!absent.isEmpty()) {
@@ -445,13 +447,13 @@ final class HeapTier<K, V> {
     }
   }
 
-  private void computeAll(List<Absent<K, V>> absent, Map<K, Held<V>> result) throws Exception {
-    Map<K, V> values = callSource(Lists.transform(absent, Absent::key));
+  private void computeAll(List<Begun<K, V>> absent, Map<K, Held<V>> result) throws Exception {
+    Map<K, V> values = callSource(Lists.transform(absent, Begun::key));
     if (values == null) {
       throw noValue(absent.get(0).key());
     }
     K missing = null;
-    for (Absent<K, V> one : absent) {
+    for (Begun<K, V> one : absent) {
       V value = values.get(one.key());
       if (value == null) {
         missing = one.key();

@@ -65,10 +65,9 @@ final class Held<V> {
   }
 
   /**
-   * Whether no change of the key has begun since the value was made or read, and none of another
-   * key with the same tickets. A value on the heap may be used without that, by a thread that came
-   * before the change ended. But what is made of a value for those who come later must not be older
-   * than the ticket that it is given.
+   * Whether no change of the key, or of another key with the same tickets, has begun since the
+   * value was read or computed. A confirmed value stays on the heap for a moment after a change has
+   * ended its ticket. In that moment it may still be used, but it must not get a newer ticket.
    */
   boolean isSurelyValid(DiskTier<?, V> disk) {
     return disk.isCurrent(ticket);

@@ -28,7 +28,10 @@ import net.openhft.posix.internal.PosixAPIHolder;
  * Therefore {@link #prepare} has to be called before any Chronicle class is used.
  */
 public final class ChronicleRuntime {
-  /** Bytes to be read at a time: the system leaves out the end of requests that are much larger. */
+  /**
+   * Bytes requested at a time. Linux reads no more than {@code read_ahead_kb}, or the largest
+   * request of the disk, for each call (force_page_cache_ra in mm/readahead.c).
+   */
   private static final int READ_BYTES = 128 << 10;
 
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
