@@ -19,6 +19,8 @@ enum GitOperation {
   NEW_CHANGE("push of a new change"),
   PATCH_SET("push of a patch set"),
   TEN_CHANGES("push of ten changes"),
+  /** Gerrit moves master and puts {@code git_tags} of the whole project into its cache. */
+  SUBMIT("push of a change, submitted at once"),
   NEW_BRANCH("push of a new branch"),
   DELETE_BRANCH("deletion of a branch"),
   FETCH_CHANGE("fetch of a change by ref"),
@@ -29,6 +31,8 @@ enum GitOperation {
   FETCH_ID_V0("fetch of an id, protocol 0"),
   FETCH_BRANCH("fetch of a branch"),
   LIST_ALL("ls-remote of all"),
+  /** For an ordinary user, Gerrit puts {@code changes_by_project} of the whole project. */
+  LIST_ALL_AFTER("ls-remote of all after a new change"),
   LIST_SOME("ls-remote --heads of master*"),
   CLONE("shallow clone of master");
 

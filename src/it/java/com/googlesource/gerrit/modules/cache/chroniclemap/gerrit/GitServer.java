@@ -94,7 +94,9 @@ final class GitServer implements AutoCloseable {
               {"add": {"refs/heads/*": {"permissions": {
                 "push": {"rules": {"global:Registered-Users": {"action": "ALLOW"}}},
                 "create": {"rules": {"global:Registered-Users": {"action": "ALLOW"}}},
-                "delete": {"rules": {"global:Registered-Users": {"action": "ALLOW"}}}}}}}
+                "delete": {"rules": {"global:Registered-Users": {"action": "ALLOW"}}}}},
+                "refs/for/refs/heads/*": {"permissions": {
+                "submit": {"rules": {"global:Registered-Users": {"action": "ALLOW"}}}}}}}
               """);
       for (Project project : projects) {
         gerrit.createProject(project.name);

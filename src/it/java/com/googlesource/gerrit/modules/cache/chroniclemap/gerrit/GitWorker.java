@@ -76,6 +76,7 @@ final class GitWorker {
         }
         yield push(commit.id() + FOR_MASTER);
       }
+      case SUBMIT -> push(commit(client, BASE).id() + FOR_MASTER + "%submit");
       case NEW_BRANCH ->
           push(commit(client, BASE).id() + ":refs/heads/new-%s-%d".formatted(name, count));
       case DELETE_BRANCH -> push(":" + GitContents.oldBranch(nextOld.getAndIncrement()));
@@ -97,6 +98,10 @@ final class GitWorker {
         yield fetch(WORK);
       }
       case LIST_ALL -> List.of("ls-remote", "--quiet", "origin");
+      case LIST_ALL_AFTER -> {
+        var unused = pushedByAuthor();
+        yield prepare(GitOperation.LIST_ALL);
+      }
       case LIST_SOME -> List.of("ls-remote", "--quiet", "--heads", "origin", "master*");
       case CLONE ->
           List.of(
