@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 import com.google.common.cache.Cache;
 import com.google.common.cache.CacheLoader;
 import com.google.common.cache.LoadingCache;
+import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.gerrit.extensions.registration.DynamicMap;
@@ -50,6 +51,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
 
@@ -68,6 +71,9 @@ final class ChronicleMapCacheFactory
   private final DynamicMap<Cache<?, ?>> bound;
   private final AtomicBoolean readOnly;
   private final Optional<StoreDirectory> directory;
+
+  /** Has no thread until a value is put whose write is delayed. */
+  private final ScheduledExecutorService timer = newTimer();
 
   /** Empty if all caches are in memory only, or if imports cannot be recorded. */
   private Optional<H2Imports> imports = Optional.empty();
@@ -97,6 +103,18 @@ final class ChronicleMapCacheFactory
     this.settings = settings;
     this.bound = bound;
     this.directory = openDirectory();
+  }
+
+  private static ScheduledExecutorService newTimer() {
+    ScheduledThreadPoolExecutor timer =
+        new ScheduledThreadPoolExecutor(
+            1,
+            new ThreadFactoryBuilder()
+                .setNameFormat("cache-chroniclemap-delayed-%d")
+                .setDaemon(true)
+                .build());
+    timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+    return timer;
   }
 
   /**
@@ -341,7 +359,8 @@ final class ChronicleMapCacheFactory
               readOnly,
               settings.maxAge(def),
               settings.refreshAfterWrite(def),
-              /* missesStay= */ mode != ImportMode.NONE && H2Imports.isSecret(def.name())));
+              /* missesStay= */ mode != ImportMode.NONE && H2Imports.isSecret(def.name()),
+              timer));
     } catch (StoreUnavailableException e) {
       log.warn("Cache " + def.name() + " is kept in memory only: " + e.getMessage());
       return Optional.empty();
@@ -438,6 +457,8 @@ final class ChronicleMapCacheFactory
   @Override
   public void stop() {
     imports.ifPresent(H2Imports::stop);
+    timer.shutdown();
+    caches.forEach(cache -> cache.disk().write());
     if (isDistrustUnrecorded) {
       distrust();
     }

@@ -20,13 +20,16 @@ import com.google.common.primitives.Ints;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cache.PersistentCacheDef;
 import com.google.gerrit.server.cache.serialize.CacheSerializer;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.DelayedWrites.Waiting;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Value;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.ToLongFunction;
 
 /**
  * The disk tier of a cache: its store, behind the serializers of keys and values. A key or value
@@ -45,6 +48,10 @@ final class DiskTier<K, V> {
   private final long refreshAfterMillis;
   private final AtomicBoolean readOnly;
   private final boolean missesStay;
+
+  /** Null if each value is written when it is put. */
+  @Nullable private final DelayedWrites<V> delayed;
+
   private final LongAdder serializerErrors = new LongAdder();
   private final DiskTimes times = new DiskTimes();
 
@@ -55,6 +62,7 @@ final class DiskTier<K, V> {
    * @param missesStay whether a key that was reported as missing must not be imported afterwards. A
    *     sign-out from a session that is not found invalidates nothing, so the miss is the only
    *     trace of that sign-out
+   * @param timer for caches with {@link DelayedWrites}
    */
   DiskTier(
       PersistentCacheDef<K, V> def,
@@ -62,7 +70,8 @@ final class DiskTier<K, V> {
       AtomicBoolean readOnly,
       Optional<Duration> maxAge,
       Optional<Duration> refreshAfterWrite,
-      boolean missesStay) {
+      boolean missesStay,
+      ScheduledExecutorService timer) {
     this.name = def.name();
     this.readOnly = readOnly;
     this.missesStay = missesStay;
@@ -72,6 +81,10 @@ final class DiskTier<K, V> {
     this.valueSerializer = def.valueSerializer();
     this.maxAgeMillis = maxAge.map(Duration::toMillis).orElse(Long.MAX_VALUE);
     this.refreshAfterMillis = refreshAfterWrite.map(Duration::toMillis).orElse(Long.MAX_VALUE);
+    this.delayed =
+        DelayedWrites.CACHES.contains(name)
+            ? new DelayedWrites<>(store, value -> readOnly.get() ? null : serialize(value), timer)
+            : null;
   }
 
   Store store() {
@@ -144,6 +157,10 @@ final class DiskTier<K, V> {
     if (!key.isStored()) {
       return null;
     }
+    Waiting<V> waiting = delayed == null ? null : delayed.get(key.bytes());
+    if (waiting != null) {
+      return new Held<>(waiting.value, waiting.created, ticket);
+    }
     boolean timed = DiskTimes.isTimed();
     long begun = timed ? System.nanoTime() : 0;
     boolean mayCome = missesStay && store.isImporting() && !readOnly.get();
@@ -175,13 +192,16 @@ final class DiskTier<K, V> {
 
   /** Like {@link #remove}; returns a ticket that is current until the key is changed again. */
   private long change(DiskKey key) {
-    return key.isStored() && !readOnly.get()
-        ? store.remove(key.bytes())
-        : store.endTickets(key.bytes());
+    ToLongFunction<byte[]> change =
+        key.isStored() && !readOnly.get() ? store::remove : store::endTickets;
+    return delayed == null ? change.applyAsLong(key.bytes()) : delayed.remove(key.bytes(), change);
   }
 
   /** Removes all values, and ends all tickets. */
   void clear() {
+    if (delayed != null) {
+      delayed.clear();
+    }
     if (readOnly.get()) {
       store.endAllTickets();
     } else {
@@ -206,9 +226,12 @@ final class DiskTier<K, V> {
    */
   Held<V> put(DiskKey key, V value) {
     long now = System.currentTimeMillis();
+    if (isDelayed(key)) {
+      return new Held<>(value, now, delayed.put(key.bytes(), value, now));
+    }
     if (key.isStored() && !readOnly.get()) {
       long begun = System.nanoTime();
-      byte[] bytes = serialize(value, begun);
+      byte[] bytes = serialize(value);
       if (bytes != null) {
         long ticket = store.put(key.bytes(), bytes, now);
         times.add(DiskOperation.PUT, begun, System.nanoTime());
@@ -226,9 +249,11 @@ final class DiskTier<K, V> {
    */
   Held<V> putLoaded(DiskKey key, V value, long ticket) {
     long now = System.currentTimeMillis();
-    if (key.isStored() && !readOnly.get()) {
+    if (isDelayed(key)) {
+      delayed.putIfCurrent(key.bytes(), value, now, ticket);
+    } else if (key.isStored() && !readOnly.get()) {
       long computed = System.nanoTime();
-      byte[] bytes = serialize(value, computed);
+      byte[] bytes = serialize(value);
       if (bytes != null) {
         store.putIfCurrent(key.bytes(), bytes, now, ticket);
         times.add(DiskOperation.PUT, computed, System.nanoTime());
@@ -237,8 +262,20 @@ final class DiskTier<K, V> {
     return new Held<>(value, now, ticket);
   }
 
+  private boolean isDelayed(DiskKey key) {
+    return delayed != null && key.isStored() && !readOnly.get();
+  }
+
+  /** Writes the values that were put and are not on disk yet. */
+  void write() {
+    if (delayed != null) {
+      delayed.writeAll();
+    }
+  }
+
   @Nullable
-  private byte[] serialize(V value, long begun) {
+  private byte[] serialize(V value) {
+    long begun = System.nanoTime();
     try {
       byte[] bytes = valueSerializer.serialize(value);
       if (DiskTimes.isTimed()) {

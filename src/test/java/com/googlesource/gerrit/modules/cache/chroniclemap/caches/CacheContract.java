@@ -521,7 +521,7 @@ abstract class CacheContract extends SiteTest {
 
   @Test
   void diskLimitOfZeroKeepsTheCacheInMemory() throws Exception {
-    site.config().setString("cache", "cache", "diskLimit", "0");
+    site.config().setString("cache", def().name(), "diskLimit", "0");
     LoadingCache<String, String> cache = loading();
     assertThat(cache).isNotInstanceOf(PersistentCache.class);
     assertThat(cache.get("a")).isEqualTo("loaded a");
@@ -539,7 +539,7 @@ abstract class CacheContract extends SiteTest {
 
   @Test
   void diskLimitOfTheConfigurationWins() {
-    site.config().setString("cache", "cache", "diskLimit", "1m");
+    site.config().setString("cache", def().name(), "diskLimit", "1m");
     assertThat(site.build(def().diskLimit(0))).isInstanceOf(PersistentCache.class);
   }
 
@@ -567,7 +567,7 @@ abstract class CacheContract extends SiteTest {
     site.settle();
     cache.invalidate("a");
     cache.cleanUp();
-    assertThat(heard).containsExactly("gerrit cache a");
+    assertThat(heard).containsExactly("gerrit " + def().name() + " a");
   }
 
   @SuppressWarnings({"unchecked", "rawtypes"})

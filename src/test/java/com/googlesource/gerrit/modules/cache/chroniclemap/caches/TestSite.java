@@ -36,6 +36,8 @@ import com.google.inject.Injector;
 import com.google.inject.Key;
 import com.google.inject.TypeLiteral;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import org.eclipse.jgit.lib.Config;
@@ -56,6 +58,7 @@ final class TestSite implements AutoCloseable {
   private final GerritRuntime runtime;
   private Injector injector;
   private LifecycleManager lifecycle;
+  private final List<ChronicleMapCache<?, ?>> caches = new ArrayList<>();
 
   TestSite(Path folder, Backend backend) {
     this(folder, backend, new Config());
@@ -130,6 +133,7 @@ final class TestSite implements AutoCloseable {
     settle();
     if (cache instanceof ChronicleMapCache<String, String> ours) {
       awaitOpened(ours);
+      caches.add(ours);
     }
     return cache;
   }
@@ -146,9 +150,10 @@ final class TestSite implements AutoCloseable {
     }
   }
 
-  /** Returns when H2, which opens and writes in the background, has done so. */
+  /** Returns when what is opened and written in the background has been. */
   void settle() {
     if (backend != Backend.H2) {
+      caches.forEach(cache -> cache.disk().write());
       return;
     }
     ((LifecycleListener) factory()).start();
@@ -168,6 +173,7 @@ final class TestSite implements AutoCloseable {
 
   void stop() {
     lifecycle.stop();
+    caches.clear();
   }
 
   /** Stops and starts as a server would; caches have to be built again. */

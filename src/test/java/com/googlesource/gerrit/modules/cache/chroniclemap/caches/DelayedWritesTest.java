@@ -1,0 +1,243 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
+
+import static com.google.common.truth.Truth.assertThat;
+
+import com.google.common.cache.Cache;
+import com.google.common.cache.LoadingCache;
+import com.google.gerrit.server.cache.serialize.CacheSerializer;
+import com.google.gerrit.server.cache.serialize.StringCacheSerializer;
+import com.google.inject.Key;
+import com.google.inject.name.Names;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+
+/** A cache whose values are written a while after they were put is a cache like the others. */
+class DelayedWritesTest extends CacheContract {
+  private static final Key<AtomicBoolean> READ_ONLY =
+      Key.get(AtomicBoolean.class, Names.named(ChronicleMapCacheFactory.READ_ONLY));
+
+  private final CountingSerializer serializer = new CountingSerializer();
+
+  /** Notes what it serializes. */
+  private static class CountingSerializer implements CacheSerializer<String> {
+    final List<String> serialized = new CopyOnWriteArrayList<>();
+    int deserialized;
+
+    @Override
+    public byte[] serialize(String value) {
+      serialized.add(value);
+      return StringCacheSerializer.INSTANCE.serialize(value);
+    }
+
+    @Override
+    public String deserialize(byte[] in) {
+      deserialized++;
+      return StringCacheSerializer.INSTANCE.deserialize(in);
+    }
+  }
+
+  @Override
+  TestSite open(Path folder) {
+    return new TestSite(folder, TestSite.Backend.CHRONICLE);
+  }
+
+  @Override
+  TestCacheDef def() {
+    return new TestCacheDef("git_tags").valueSerializer(serializer);
+  }
+
+  @Test
+  void onlyTheLastOfManyIsWritten() {
+    Cache<String, String> cache = plain();
+    for (int i = 0; i < 100; i++) {
+      cache.put("a", "v" + i);
+    }
+    assertThat(serializer.serialized).isEmpty();
+    site.restart();
+    assertThat(serializer.serialized).containsExactly("v99");
+    assertThat(plain().getIfPresent("a")).isEqualTo("v99");
+  }
+
+  @Test
+  void aValueThatLeftTheHeapIsFoundBeforeItIsWritten() throws Exception {
+    site.config().setInt("cache", "git_tags", "memoryLimit", 0);
+    LoadingCache<String, String> cache = loading();
+    cache.put("a", "v");
+    assertThat(cache.get("a")).isEqualTo("v");
+    assertThat(cache.get("b")).isEqualTo("loaded b");
+    assertThat(cache.get("b")).isEqualTo("loaded b");
+    assertThat(serializer.deserialized).isEqualTo(0);
+    assertThat(loader.loads).containsExactly("b");
+  }
+
+  @Test
+  void anInvalidationIsForGoodBeforeAndAfterTheWrite() {
+    for (int memoryLimit : new int[] {0, 10}) {
+      site.config().setInt("cache", "git_tags", "memoryLimit", memoryLimit);
+      Cache<String, String> cache = plain();
+      cache.put("a", "old");
+      cache.put("b", "old");
+      site.settle();
+      cache.put("a", "v");
+      cache.invalidate("a");
+      assertThat(cache.getIfPresent("a")).isNull();
+      cache.put("b", "v");
+      cache.invalidateAll();
+      assertThat(cache.getIfPresent("b")).isNull();
+      site.settle();
+      assertThat(cache.getIfPresent("a")).isNull();
+      assertThat(cache.getIfPresent("b")).isNull();
+      site.restart();
+      assertThat(plain().getIfPresent("a")).isNull();
+      assertThat(plain().getIfPresent("b")).isNull();
+      site.restart();
+    }
+  }
+
+  @Test
+  void aPutDuringALoadWins() throws Exception {
+    Cache<String, String> cache = plain();
+    assertThat(
+            cache.get(
+                "a",
+                () -> {
+                  cache.put("a", "put");
+                  return "loaded";
+                }))
+        .isEqualTo("put");
+    assertThat(cache.getIfPresent("a")).isEqualTo("put");
+    site.restart();
+    assertThat(plain().getIfPresent("a")).isEqualTo("put");
+  }
+
+  @Test
+  void aPutDuringTheWriteIsWrittenNext() throws Exception {
+    CountDownLatch writing = new CountDownLatch(1);
+    CountDownLatch put = new CountDownLatch(1);
+    CacheSerializer<String> slow =
+        new CountingSerializer() {
+          @Override
+          public byte[] serialize(String value) {
+            if (value.equals("first")) {
+              writing.countDown();
+              awaitQuietly(put);
+            }
+            return super.serialize(value);
+          }
+        };
+    Cache<String, String> cache = site.build(new TestCacheDef("git_tags").valueSerializer(slow));
+    cache.put("a", "first");
+    Thread writer = new Thread(site::settle);
+    writer.start();
+    writing.await();
+    cache.put("a", "second");
+    put.countDown();
+    writer.join();
+    assertThat(cache.getIfPresent("a")).isEqualTo("second");
+    site.restart();
+    assertThat(plain().getIfPresent("a")).isEqualTo("second");
+  }
+
+  private static void awaitQuietly(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  @Test
+  void nothingIsWrittenToAReadOnlyDisk() {
+    Cache<String, String> cache = plain();
+    cache.put("a", "old");
+    site.settle();
+    cache.put("a", "v");
+    site.get(READ_ONLY).set(true);
+    site.restart();
+    // As after a kill.
+    assertThat(plain().getIfPresent("a")).isEqualTo("old");
+    assertThat(serializer.serialized).containsExactly("old");
+  }
+
+  @Test
+  void fewValuesWait() {
+    Cache<String, String> cache = plain();
+    for (int i = 0; i <= DelayedWrites.MOST; i++) {
+      cache.put("key" + i, "v" + i);
+    }
+    assertThat(serializer.serialized).hasSize(1);
+    site.restart();
+    for (int i = 0; i <= DelayedWrites.MOST; i++) {
+      assertThat(plain().getIfPresent("key" + i)).isEqualTo("v" + i);
+    }
+  }
+
+  @Test
+  void aPutAfterTheStopIsWrittenAtOnce() {
+    Cache<String, String> cache = plain();
+    site.stop();
+    cache.put("a", "late");
+    assertThat(serializer.serialized).containsExactly("late");
+    site.restart();
+  }
+
+  /** Keeps what it is to run later. */
+  private static final class HeldTimer extends ScheduledThreadPoolExecutor {
+    final List<Runnable> tasks = new ArrayList<>();
+    final List<Long> seconds = new ArrayList<>();
+
+    HeldTimer() {
+      super(0);
+    }
+
+    @Override
+    public ScheduledFuture<?> schedule(Runnable command, long delay, TimeUnit unit) {
+      tasks.add(command);
+      seconds.add(unit.toSeconds(delay));
+      return null;
+    }
+  }
+
+  @Test
+  void valuesAreWrittenOnceTheDelayIsOver() {
+    Store store = storeOf(plain());
+    HeldTimer timer = new HeldTimer();
+    DelayedWrites<String> writes = new DelayedWrites<>(store, serializer::serialize, timer);
+    byte[] key = {1};
+    writes.put(key, "a", 1);
+    writes.put(key, "b", 2);
+    writes.put(new byte[] {2}, "c", 3);
+    assertThat(timer.seconds).containsExactly(DelayedWrites.DELAY_SECONDS);
+    assertThat(store.read(key)).isNull();
+    timer.tasks.removeFirst().run();
+    assertThat(serializer.serialized).containsExactly("b", "c");
+    assertThat(store.read(key).created()).isEqualTo(2);
+    assertThat(writes.get(key)).isNull();
+    writes.put(key, "d", 4);
+    assertThat(timer.tasks).hasSize(1);
+    timer.shutdown();
+  }
+}
