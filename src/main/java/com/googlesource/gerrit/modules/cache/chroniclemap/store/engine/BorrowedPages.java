@@ -18,8 +18,6 @@ import com.google.common.flogger.FluentLogger;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.BitSet;
-import jnr.ffi.LibraryLoader;
-import jnr.ffi.annotations.Out;
 import net.openhft.chronicle.core.OS;
 import net.openhft.posix.MAdviseFlag;
 import net.openhft.posix.OpenFlag;
@@ -44,8 +42,9 @@ final class BorrowedPages {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** Smaller files cannot push out much, and the first call has to load native code. */
-  private static final long LEAST_BYTES = 64 << 20;
+  static final long LEAST_BYTES = 64 << 20;
 
+  private static final int PAGE_BYTES = OS.pageSize();
   private static final int WINDOW_BYTES = 32 << 20;
 
   /** Bytes that are given back at a time; more than the system reads ahead. */
@@ -54,16 +53,6 @@ final class BorrowedPages {
   /** Shorter runs of pages are not worth the calls. */
   private static final int FEW_PAGES = 8;
 
-  /** POSIX_FADV_DONTNEED on Linux, except on s390x. */
-  private static final int DONT_NEED = 4;
-
-  /** Functions of the C library, see their man pages. */
-  public interface LibC {
-    int mincore(long address, long length, @Out byte[] pages);
-
-    int posix_fadvise(int file, long offset, long length, int advice);
-  }
-
   /** A mapping of the file, which another thread may unmap. */
   interface Mapped {
     /** Runs the action unless the file is unmapped. An unmapping waits for the action. */
@@ -71,27 +60,6 @@ final class BorrowedPages {
 
     /** Whether a thread is waiting to unmap the file. */
     boolean isEnding();
-  }
-
-  /** Loaded on first use. */
-  private static final class Loaded {
-    static final int PAGE_BYTES = OS.pageSize();
-    static final LibC LIB_C = load();
-
-    private static LibC load() {
-      try {
-        boolean possible =
-            System.getProperty("os.name").equals("Linux")
-                && !System.getProperty("os.arch").startsWith("s390")
-                && ChronicleRuntime.allocatesDisk();
-        return possible ? LibraryLoader.create(LibC.class).failImmediately().load("c") : null;
-      } catch (RuntimeException | Error e) {
-        // Errors are caught too, for example for lack of memory: thrown from here, they would make
-        // this class unusable for good.
-        logger.atFine().withCause(e).log("pages that were read cannot be given back");
-        return null;
-      }
-    }
   }
 
   private final Path path;
@@ -138,7 +106,7 @@ final class BorrowedPages {
   static void prepareFor(long fileBytes) {
     if (fileBytes >= LEAST_BYTES) {
       try {
-        var unused = Loaded.LIB_C;
+        var unused = LibC.get();
       } catch (RuntimeException | LinkageError e) {
         logger.atFine().withCause(e).log("pages that are read cannot be given back");
       }
@@ -199,7 +167,7 @@ final class BorrowedPages {
   }
 
   private void open() {
-    if (Loaded.LIB_C != null && address % Loaded.PAGE_BYTES == 0) {
+    if (LibC.get() != null && address % PAGE_BYTES == 0) {
       file = PosixAPI.posix().open(path.toString(), OpenFlag.O_RDONLY, 0);
     }
     if (file < 0) {
@@ -208,18 +176,18 @@ final class BorrowedPages {
   }
 
   private void askForWindow() {
-    long from = (long) asked * Loaded.PAGE_BYTES;
+    long from = (long) asked * PAGE_BYTES;
     int length = (int) Math.min(WINDOW_BYTES, bytes - from);
     int count = pages(length);
     if (window == null) {
       window = new byte[pages(WINDOW_BYTES)];
     }
-    if (Loaded.LIB_C.mincore(address + from, length, window) != 0) {
+    if (LibC.get().mincore(address + from, length, window) != 0) {
       // If the call fails, all pages count as resident and stay.
       Arrays.fill(window, (byte) 1);
     }
     for (int i = 0; i < count; i++) {
-      resident.set(asked + i, (window[i] & 1) != 0);
+      resident.set(asked + i, (window[i] & LibC.RESIDENT) != 0);
     }
     asked += count;
   }
@@ -227,22 +195,22 @@ final class BorrowedPages {
   private void giveBackRuns() {
     // Begins one step earlier. The system drops pages that it read together only together, and the
     // last of them were not all read by then.
-    int page = resident.nextClearBit((int) (Math.max(0, given - STEP_BYTES) / Loaded.PAGE_BYTES));
+    int page = resident.nextClearBit((int) (Math.max(0, given - STEP_BYTES) / PAGE_BYTES));
     int end = Math.min(asked, pages(Math.min(bytes, read)));
     while (page < end && !off && !mapped.isEnding()) {
       int next = resident.nextSetBit(page);
       int last = next < 0 ? end : Math.min(end, next);
       if (last - page >= FEW_PAGES) {
-        long from = (long) page * Loaded.PAGE_BYTES;
-        long length = (long) (last - page) * Loaded.PAGE_BYTES;
+        long from = (long) page * PAGE_BYTES;
+        long length = (long) (last - page) * PAGE_BYTES;
         int unused = PosixAPI.posix().madvise(address + from, length, MAdviseFlag.MADV_DONTNEED);
-        unused = Loaded.LIB_C.posix_fadvise(file, from, length, DONT_NEED);
+        unused = LibC.get().posix_fadvise(file, from, length, LibC.DONT_NEED);
       }
       page = resident.nextClearBit(last);
     }
   }
 
   private static int pages(long bytes) {
-    return Math.toIntExact((bytes + Loaded.PAGE_BYTES - 1) / Loaded.PAGE_BYTES);
+    return Math.toIntExact((bytes + PAGE_BYTES - 1) / PAGE_BYTES);
   }
 }

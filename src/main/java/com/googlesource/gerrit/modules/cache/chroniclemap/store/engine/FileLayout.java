@@ -94,6 +94,11 @@ record FileLayout(
         Envelope.HEADER_LENGTH + maxPayload);
   }
 
+  /** Offset of a segment in the file, bytes. */
+  long offsetOf(int segment) {
+    return segmentsOffset + (long) segment * segmentBytes;
+  }
+
   /** Returns the slot at an offset within a segment. */
   long slot(ByteBuffer segment, int offset) {
     return slotBytes == Integer.BYTES

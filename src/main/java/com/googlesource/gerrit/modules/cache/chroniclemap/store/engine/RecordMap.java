@@ -83,6 +83,7 @@ public final class RecordMap {
   /** Made while the file is surely mapped, as Chronicle-Map reads a part of it from the file. */
   private final FileLayout layout;
 
+  private final FullPages full;
   private final Geometry geometry;
   private final long fileBytes;
   private final Disk disk;
@@ -124,6 +125,7 @@ public final class RecordMap {
     this.mappedBytes = hash.dataStoreSize();
     this.state = state;
     this.layout = FileLayout.of(hash, geometry.maxPayload());
+    this.full = new FullPages(address, mappedBytes, layout);
     this.headers = SegmentHeaders.takeOver(hash);
     if (SegmentHeaders.isLocked(hash)) {
       state.beforeWrite();
@@ -339,6 +341,11 @@ public final class RecordMap {
         return Put.of(false, head);
       }
       count(segment, storedKey, 1, record.length);
+      Data<byte[]> put = query.entry().value();
+      full.wasPut(
+          segment,
+          put.bytes().addressForRead(put.offset()) + put.size(),
+          storedKey.length + put.size());
       return Put.of(true, head);
     }
   }
@@ -446,11 +453,15 @@ public final class RecordMap {
     }
   }
 
-  /** Has the system read a segment at once that is about to be scanned, not page by page. */
-  public void expectScan(int index) {
-    checkIndex(index, segments());
-    long offset = layout.segmentsOffset() + (long) index * layout.segmentBytes();
-    ChronicleRuntime.expectRead(address + offset, layout.segmentBytes());
+  /** To be called by the writer before it scans a segment for records to evict. */
+  public void evicting(int segment) {
+    checkIndex(segment, segments());
+    full.evicting(segment);
+  }
+
+  /** To be called by the writer when it has evicted records from a segment. */
+  public void evicted(int segment) {
+    full.evicted(segment);
   }
 
   /** The callback of {@link #scanSegment}. */
@@ -526,7 +537,7 @@ public final class RecordMap {
     if (bytes < FEW_BYTES || state.isUnchecked(segment)) {
       return;
     }
-    long start = layout.segmentsOffset() + (long) segment * layout.segmentBytes();
+    long start = layout.offsetOf(segment);
     try (FileChannel own =
         disk.open(path, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE))) {
       long free = layout.startOf(endOfUsed(own, start));
@@ -557,6 +568,8 @@ public final class RecordMap {
   public void expectRandomAccess() {
     if (advised.compareAndSet(false, true)) {
       ChronicleRuntime.expectRandomAccess(address, mappedBytes);
+      // Evictions need it, too, and should not wait for it.
+      prepareToBeRead();
     }
   }
 

@@ -51,7 +51,6 @@ public final class RecordMapBuilder {
               () -> writeIndexes(disk, path, geometry),
               () -> map(disk, path, geometry, state, new LongAdder()));
       file.expectRandomAccess();
-      BorrowedPages.prepareFor(file.fileBytes());
       if (!allocated) {
         Holes.rewrite(disk, path);
       }

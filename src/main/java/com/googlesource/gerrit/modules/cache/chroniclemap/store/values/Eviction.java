@@ -84,7 +84,7 @@ final class Eviction {
     usage.count(records);
     long now = usage.now();
     count = 0;
-    map.expectScan(segment);
+    map.evicting(segment);
     map.scanSegment(
         segment,
         (storedKey, created, bytes) ->

@@ -418,6 +418,7 @@ public final class ValueTable {
         remove(StoredKey.keyOf(victim));
       }
     }
+    map.evicted(segment);
     // A record whose key belongs to another segment cannot be removed. Without the second
     // condition, a segment full of such records would be evicted forever.
     return !victims.isEmpty() && (share < 1 || state.records() < before);

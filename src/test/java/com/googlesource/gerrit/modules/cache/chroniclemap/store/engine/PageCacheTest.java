@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
 import static com.google.common.truth.Truth.assertThat;
 
+import com.google.common.primitives.Bytes;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
@@ -25,25 +26,29 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
 import java.util.Random;
+import java.util.TreeMap;
 import java.util.concurrent.atomic.LongAdder;
-import jnr.ffi.LibraryLoader;
 import net.openhft.chronicle.core.OS;
 import net.openhft.posix.OpenFlag;
 import net.openhft.posix.PosixAPI;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
-/** What a reading of a whole file leaves in the page cache. */
-class BorrowedPagesTest {
+/** What the reading of a whole file and evictions leave in the page cache. */
+class PageCacheTest {
   private static final int FILE_BYTES = 96 << 20;
-  private static final int RECORD_BYTES = 8000;
-  private static final int RECORDS = 6000;
+  private static final int RECORD_BYTES = 3000;
+  private static final int RECORDS = 16_000;
   private static final int PAGE_BYTES = OS.pageSize();
   private static final int WARM_BYTES = 20 << 20;
-  private static final int DONT_NEED = 4;
 
   private final Geometry geometry = Geometry.forFileOf(FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
   private Path folder;
@@ -72,6 +77,15 @@ class BorrowedPagesTest {
     Files.delete(folder);
   }
 
+  private RecordMap open() throws IOException {
+    FileState state =
+        FileState.open(Disk.REAL, FileState.pathOf(path), geometry.segments()).orElseThrow();
+    state.takeOver(path, FileState.Verdict.CLEAN);
+    RecordMap file = RecordMapBuilder.open(Disk.REAL, path, geometry, state, new LongAdder());
+    file.expectRandomAccess();
+    return file;
+  }
+
   private static byte[] key(int number) {
     return StoredKey.ofValue(new byte[] {(byte) number, (byte) (number >> 8)});
   }
@@ -95,13 +109,98 @@ class BorrowedPagesTest {
     assertThat(after.cardinality()).isAtMost(RECORDS * RECORD_BYTES / PAGE_BYTES / 20);
   }
 
+  @Test
+  void anEvictionLeavesTheRoomThatItMadeAndWhatWasThere() throws Exception {
+    RecordMap file = open();
+    try {
+      int segment = 3;
+      List<byte[]> keys = new ArrayList<>();
+      file.scanSegment(segment, (key, created, bytes) -> keys.add(key.clone()));
+      FileLayout layout = file.layout();
+      long chunks = layout.offsetOf(segment) + layout.chunksOffset();
+      // The pages of records; behind them is room that was never used.
+      int from = Math.toIntExact(chunks / PAGE_BYTES) + 1;
+      int to = Math.toIntExact((chunks + (long) keys.size() * RECORD_BYTES) / PAGE_BYTES) - 1;
+      file.close();
+      makeCold();
+      file = open();
+      readAt((long) from * PAGE_BYTES, 20 * PAGE_BYTES);
+      BitSet before = resident().get(from, to);
+      assertThat(before.cardinality()).isAtLeast(20);
+      assertThat(before.cardinality()).isLessThan((to - from) / 2);
+
+      file.evicting(segment);
+      file.scanSegment(segment, (key, created, bytes) -> {});
+      List<byte[]> victims = keys.subList(0, keys.size() / 8);
+      victims.forEach(file::remove);
+      file.evicted(segment);
+
+      BitSet after = resident().get(from, to);
+      BitSet lost = (BitSet) before.clone();
+      lost.andNot(after);
+      assertThat(lost.cardinality()).isEqualTo(0);
+      after.andNot(before);
+      int pagesOfRecord = RECORD_BYTES / PAGE_BYTES + 2;
+      assertThat(after.cardinality()).isAtMost(victims.size() * pagesOfRecord);
+      assertThat(after.cardinality()).isAtLeast(victims.size() / 2);
+    } finally {
+      file.close();
+    }
+  }
+
+  @Test
+  @Timeout(60)
+  void theRoomOfTheNextRecordIsReadAhead() throws Exception {
+    Map<Long, byte[]> keyAt = new TreeMap<>();
+    RecordMap file = open();
+    try {
+      List<byte[]> keys = new ArrayList<>();
+      file.scanSegment(3, (key, created, bytes) -> keys.add(key.clone()));
+      for (byte[] key : List.of(keys.get(0), keys.get(keys.size() / 2))) {
+        keyAt.put(offsetOf(file.read(key).payload(), file.layout().offsetOf(3)), key);
+        file.remove(key);
+      }
+    } finally {
+      file.close();
+    }
+    makeCold();
+    file = open();
+    try {
+      file.evicting(5);
+      file.evicted(5);
+      Iterator<Map.Entry<Long, byte[]>> rooms = keyAt.entrySet().iterator();
+      put(file, rooms.next().getValue());
+      long next = rooms.next().getKey();
+      int first = Math.toIntExact(next / PAGE_BYTES);
+      int last = Math.toIntExact((next + RECORD_BYTES - 1) / PAGE_BYTES);
+      // It is read in the background.
+      while (resident().get(first, last + 1).cardinality() <= last - first) {
+        Thread.onSpinWait();
+      }
+    } finally {
+      file.close();
+    }
+  }
+
+  private long offsetOf(byte[] payload, long from) throws IOException {
+    try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
+      ByteBuffer bytes = ByteBuffer.allocate(4 << 20);
+      assertThat(SegmentReader.readFully(channel, from, bytes)).isTrue();
+      int at = Bytes.indexOf(bytes.array(), payload);
+      assertThat(at).isAtLeast(0);
+      return from + at;
+    }
+  }
+
+  private static void put(RecordMap file, byte[] key) {
+    byte[] value = new byte[RECORD_BYTES];
+    byte[] record = Envelope.wrap(key, Envelope.WHOLE, 1, value, 0, value.length);
+    assertThat(file.put(key, record, true).fitted()).isTrue();
+  }
+
   /** As a growth does: reads each segment past the mapping, and looks each record up in it. */
   private int readAllAndLookUp() throws IOException {
-    FileState state =
-        FileState.open(Disk.REAL, FileState.pathOf(path), geometry.segments()).orElseThrow();
-    state.takeOver(path, FileState.Verdict.CLEAN);
-    RecordMap file = RecordMapBuilder.open(Disk.REAL, path, geometry, state, new LongAdder());
-    file.expectRandomAccess();
+    RecordMap file = open();
     int[] found = {0};
     // As a file that was made larger is.
     Path renamed = folder.resolve("renamed.chm");
@@ -122,19 +221,25 @@ class BorrowedPagesTest {
 
   private void makeCold() throws IOException {
     Disk.REAL.force(path);
-    assertThat(ChronicleRuntime.allocatesDisk()).isTrue();
-    int fd = PosixAPI.posix().open(path.toString(), OpenFlag.O_RDONLY, 0);
-    BorrowedPages.LibC libC = LibraryLoader.create(BorrowedPages.LibC.class).load("c");
-    assertThat(libC.posix_fadvise(fd, 0, 0, DONT_NEED)).isEqualTo(0);
-    int unused = PosixAPI.posix().close(fd);
+    dropPages();
     assertThat(resident().cardinality()).isLessThan(100);
   }
 
+  private void dropPages() throws IOException {
+    assertThat(ChronicleRuntime.allocatesDisk()).isTrue();
+    int fd = PosixAPI.posix().open(path.toString(), OpenFlag.O_RDONLY, 0);
+    assertThat(LibC.get().posix_fadvise(fd, 0, 0, LibC.DONT_NEED)).isEqualTo(0);
+    int unused = PosixAPI.posix().close(fd);
+  }
+
   private void readSomeOfIt() throws IOException {
+    // From the end: the system reads ahead.
+    readAt(Files.size(path) - WARM_BYTES, WARM_BYTES);
+  }
+
+  private void readAt(long offset, int length) throws IOException {
     try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
-      // From the end: the system reads ahead.
-      ByteBuffer some = ByteBuffer.allocate(WARM_BYTES);
-      assertThat(SegmentReader.readFully(channel, channel.size() - WARM_BYTES, some)).isTrue();
+      assertThat(SegmentReader.readFully(channel, offset, ByteBuffer.allocate(length))).isTrue();
     }
   }
 
