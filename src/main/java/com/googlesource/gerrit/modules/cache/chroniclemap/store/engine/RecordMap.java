@@ -213,7 +213,7 @@ public final class RecordMap {
 
   /** Begins to look up a key, after its segment was repaired where needed. */
   private ExternalMapQueryContext<byte[], byte[], ?> query(byte[] storedKey) {
-    ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey);
+    ExternalMapQueryContext<byte[], byte[], ?> query = QueryKey.query(map, storedKey);
     int segment = query.segmentIndex();
     if (state.isUnchecked(segment)) {
       try {
@@ -268,7 +268,7 @@ public final class RecordMap {
 
   /** The segment to which a key belongs. */
   public int segmentOf(byte[] storedKey) {
-    try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(storedKey)) {
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = QueryKey.query(map, storedKey)) {
       return query.segmentIndex();
     }
   }
