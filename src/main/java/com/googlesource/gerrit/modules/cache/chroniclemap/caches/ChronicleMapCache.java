@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 import static java.util.Objects.requireNonNull;
 
 import com.google.common.cache.AbstractLoadingCache;
+import com.google.common.cache.Cache;
 import com.google.common.cache.CacheLoader;
 import com.google.common.cache.CacheStats;
 import com.google.common.collect.ImmutableMap;
@@ -30,12 +31,18 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 
 /**
- * A persistent cache of Gerrit: a {@link HeapTier} in front of a {@link DiskTier}.
+ * A persistent cache of Gerrit: a heap tier, to which {@link Loads} bring values, in front of a
+ * {@link DiskTier}.
  *
  * <p>How it works: a read asks the heap tier. If the value is not there, it is read from disk. If
  * it is not on disk either, it is computed, only once if several threads ask for the key. Values
@@ -47,10 +54,14 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * the cache has no map view.
  */
 final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implements PersistentCache {
+  /** A change of a key takes about as long. */
+  private static final long CHANGE_NANOS = 100_000;
+
   private final String name;
   private final Class<?> keyType;
   private final DiskTier<K, V> disk;
-  private final HeapTier<K, V> heap;
+  private final Loads<K, V> loads;
+  private final Cache<K, Held<V>> heap;
 
   /** Whether a command is checking or compacting the store. Only one may do so at a time. */
   private final AtomicBoolean upkeep = new AtomicBoolean();
@@ -68,7 +79,8 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
     this.name = def.name();
     this.keyType = def.keyType().getRawType();
     this.disk = disk;
-    this.heap = new HeapTier<>(def, memory, disk, loader);
+    this.loads = new Loads<>(def, memory, disk, loader);
+    this.heap = loads.heap();
   }
 
   String name() {
@@ -79,48 +91,121 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
     return disk;
   }
 
+  // ---- reading
+
   @Override
   public V get(K key) throws ExecutionException {
-    return heap.get(requireNonNull(key)).value;
+    loads.checkHasLoader();
+    Held<V> held = onHeap(requireNonNull(key));
+    if (held == null) {
+      held = loads.load(key, null);
+    }
+    if (disk.needsRefresh(held)) {
+      loads.refresh(key, held);
+    }
+    return held.value;
   }
 
   @Override
   public V get(K key, Callable<? extends V> source) throws ExecutionException {
-    return heap.get(requireNonNull(key), requireNonNull(source)).value;
+    requireNonNull(source);
+    Held<V> held = onHeap(requireNonNull(key));
+    return (held == null ? loads.load(key, source) : held).value;
   }
 
   @Override
   public ImmutableMap<K, V> getAll(Iterable<? extends K> keys) throws ExecutionException {
-    return ImmutableMap.copyOf(
-        Maps.transformValues(heap.getAll(ImmutableSet.copyOf(keys)), held -> held.value));
+    loads.checkHasLoader();
+    Map<K, Held<V>> found = new LinkedHashMap<>();
+    List<K> absent = new ArrayList<>();
+    for (K key : ImmutableSet.copyOf(keys)) {
+      Held<V> held = onHeap(key);
+      found.put(key, held);
+      if (held == null) {
+        absent.add(key);
+      }
+    }
+    loads.loadAll(absent, found);
+    for (Map.Entry<K, Held<V>> entry : found.entrySet()) {
+      if (entry.getValue() == null) {
+        entry.setValue(loads.load(entry.getKey(), null));
+      }
+      if (disk.needsRefresh(entry.getValue())) {
+        loads.refresh(entry.getKey(), entry.getValue());
+      }
+    }
+    return ImmutableMap.copyOf(Maps.transformValues(found, held -> held.value));
   }
 
   @Override
   @Nullable
   public V getIfPresent(Object key) {
-    Held<V> held = isKey(key) ? heap.getIfPresent(asKey(key)) : null;
+    Held<V> held = isKey(key) ? find(asKey(key)) : null;
     return held == null ? null : held.value;
   }
 
-  @Override
-  public void put(K key, V value) {
-    heap.put(requireNonNull(key), requireNonNull(value));
+  /** Returns a value that is on the heap or on disk; null if there is none. */
+  @Nullable
+  private Held<V> find(K key) {
+    Held<V> held = onHeap(key);
+    if (held != null) {
+      return held;
+    }
+    DiskKey diskKey = disk.key(key);
+    Held<V> found = disk.read(diskKey, disk.ticket(diskKey));
+    return found == null ? null : loads.keep(key, found);
   }
 
+  @Nullable
+  private Held<V> onHeap(K key) {
+    Held<V> held = heap.getIfPresent(key);
+    if (held == null || held.isUsable(disk)) {
+      return held;
+    }
+    heap.asMap().remove(key, held);
+    return null;
+  }
+
+  /** Has a value computed anew, while the old one is still served. */
   @Override
   public void refresh(K key) {
-    heap.refresh(key);
+    loads.checkHasLoader();
+    // The value has to be on the heap first. Otherwise the old value would be read from disk.
+    Held<V> old = find(requireNonNull(key));
+    while (old != null && !old.confirm(disk)) {
+      // It is being changed, or a key with the same tickets is.
+      LockSupport.parkNanos(CHANGE_NANOS);
+      old = find(key);
+    }
+    loads.refresh(key, old);
   }
 
+  // ---- changing
+
+  @Override
+  public void put(K key, V value) {
+    Held<V> held = disk.put(disk.key(requireNonNull(key)), requireNonNull(value));
+    heap.put(key, held);
+    if (!held.confirm(disk)) {
+      heap.asMap().remove(key, held);
+    }
+  }
+
+  /**
+   * Removes a value from both tiers: from disk first, which ends the tickets, so that a value on
+   * its way to the heap is not kept.
+   */
   @Override
   public void invalidate(Object key) {
     if (isKey(key)) {
-      heap.invalidate(asKey(key));
+      disk.remove(disk.key(asKey(key)));
+      heap.invalidate(key);
     }
   }
 
   @Override
   public void invalidateAll() {
+    disk.clear();
     heap.invalidateAll();
   }
 
@@ -138,6 +223,8 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
     heap.cleanUp();
   }
 
+  // ---- figures and upkeep
+
   /** Returns the number of entries of the heap tier, as Gerrit expects. */
   @Override
   public long size() {
@@ -147,14 +234,14 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   /** Returns the figures of the heap tier, as Gerrit expects. */
   @Override
   public CacheStats stats() {
-    return heap.stats();
+    return loads.stats();
   }
 
   CacheReport report() {
     return new CacheReport(
         name,
         heap.size(),
-        heap.stats(),
+        loads.stats(),
         disk.store().stats(),
         disk.serializerErrors(),
         disk.latencies());

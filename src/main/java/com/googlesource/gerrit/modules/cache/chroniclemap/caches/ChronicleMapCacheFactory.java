@@ -457,11 +457,11 @@ final class ChronicleMapCacheFactory
   @Override
   public void stop() {
     imports.ifPresent(H2Imports::stop);
-    timer.shutdown();
-    caches.forEach(cache -> cache.disk().write());
     if (isDistrustUnrecorded) {
       distrust();
     }
+    timer.shutdown();
+    caches.forEach(cache -> cache.disk().write());
     directory.ifPresent(StoreDirectory::close);
   }
 }

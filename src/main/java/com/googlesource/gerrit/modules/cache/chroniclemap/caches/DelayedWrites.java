@@ -15,12 +15,12 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import com.google.common.collect.ImmutableSet;
+import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.common.Nullable;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import java.nio.ByteBuffer;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -36,30 +36,33 @@ import java.util.function.ToLongFunction;
  * change. To serialize it takes 180 ms for 500,000 tags, and would do so in the request.
  *
  * <p>Gerrit compares the values of these caches with the refs whenever it uses them. So if the
- * process is killed before a value is written, the older one is good enough.
+ * process is killed before a value is written, the older one on disk is good enough. In this
+ * process, nobody finds that one.
  *
  * <p>Safe for any thread.
  */
 final class DelayedWrites<V> {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
   /** The names of the caches whose values are written later. */
   static final ImmutableSet<String> CACHES = ImmutableSet.of("changes_by_project", "git_tags");
 
   /** How long a value waits, so that those that are put meanwhile are not written. */
   static final long DELAY_SECONDS = 30;
 
-  /** So many values wait at most, as all of them are kept on the heap. */
+  /** About so many values wait at most, as all of them are kept on the heap. */
   static final int MOST = 64;
 
-  /** A value that is not written yet. Each put makes a new one, even of the same object. */
-  static final class Waiting<V> {
-    final V value;
+  /** In so many bins, a write of one key seldom delays the put of another. */
+  private static final int ROOM = 512;
 
-    /** Milliseconds since the epoch at which it was put. */
+  /** A value that is not written yet. Each put makes a new one, even of the same object. */
+  private static final class Waiting<V> {
+    final byte[] key;
+    final V value;
     final long created;
 
-    private final byte[] key;
-
-    private Waiting(byte[] key, V value, long created) {
+    Waiting(byte[] key, V value, long created) {
       this.key = key;
       this.value = value;
       this.created = created;
@@ -68,44 +71,46 @@ final class DelayedWrites<V> {
 
   private final Store store;
   private final Function<V, byte[]> serializer;
+  private final AtomicBoolean readOnly;
   private final ScheduledExecutorService timer;
-
-  /** By key. Each change of a key is made in here and in the store as one step. */
-  private final ConcurrentMap<ByteBuffer, Waiting<V>> waiting = new ConcurrentHashMap<>();
-
+  private final ConcurrentMap<ByteBuffer, Waiting<V>> waiting = new ConcurrentHashMap<>(ROOM);
   private final AtomicBoolean isScheduled = new AtomicBoolean();
 
   /**
    * Makes the delayed writes of a store.
    *
    * @param serializer returns null for a value that cannot be stored
-   * @param timer runs the writes; once it is shut down, values are written at once
+   * @param readOnly while it is true, values wait
+   * @param timer runs the writes; once it is shut down, values are written when they are put
    */
-  DelayedWrites(Store store, Function<V, byte[]> serializer, ScheduledExecutorService timer) {
+  DelayedWrites(
+      Store store,
+      Function<V, byte[]> serializer,
+      AtomicBoolean readOnly,
+      ScheduledExecutorService timer) {
     this.store = store;
     this.serializer = serializer;
+    this.readOnly = readOnly;
     this.timer = timer;
   }
 
-  /** Returns the last value of a key if it is not written yet; otherwise null. */
+  /**
+   * Returns the last value of a key if it is not written yet; otherwise null.
+   *
+   * @param ticket one that was taken before
+   */
   @Nullable
-  Waiting<V> get(byte[] key) {
-    return waiting.isEmpty() ? null : waiting.get(ByteBuffer.wrap(key));
+  Held<V> get(byte[] key, long ticket) {
+    Waiting<V> last = waiting.get(ByteBuffer.wrap(key));
+    return last == null ? null : new Held<>(last.value, last.created, ticket);
   }
 
   /** Like {@link Store#put}, but the older value may be found again after a kill. */
   long put(byte[] key, V value, long created) {
-    long[] ticket = new long[1];
     Waiting<V> put = new Waiting<>(key, value, created);
-    var unused =
-        waiting.compute(
-            ByteBuffer.wrap(key),
-            (k, before) -> {
-              ticket[0] = store.endTickets(key);
-              return put;
-            });
+    long ticket = change(key, put, unused -> 0);
     writeLater();
-    return ticket[0];
+    return ticket;
   }
 
   /** Like {@link Store#putIfCurrent}. */
@@ -118,26 +123,48 @@ final class DelayedWrites<V> {
   }
 
   /**
-   * Forgets the value of a key that is not written yet.
+   * Removes the value of a key, here and on disk.
    *
-   * @param change changes the key in the store; returns a ticket
-   * @return that ticket
+   * @param inStore removes it in the store; returns a ticket
+   * @return a ticket that is current until the key is changed again
    */
-  long remove(byte[] key, ToLongFunction<byte[]> change) {
-    long[] ticket = new long[1];
-    var unused =
-        waiting.compute(
-            ByteBuffer.wrap(key),
-            (k, before) -> {
-              ticket[0] = change.applyAsLong(key);
-              return null;
-            });
-    return ticket[0];
+  long remove(byte[] key, ToLongFunction<byte[]> inStore) {
+    return change(key, null, inStore);
   }
 
-  /** Forgets all values that are not written yet; to be called before the store is cleared. */
+  /**
+   * Changes the value that waits, after the one in the store. Both is one step: otherwise a read in
+   * between would find an older value in the store, or {@link #write} would bring one back. No
+   * ticket is current meanwhile, so that what is read then is not kept.
+   */
+  private long change(byte[] key, @Nullable Waiting<V> after, ToLongFunction<byte[]> inStore) {
+    long[] begun = new long[1];
+    long[] changed = new long[1];
+    try {
+      var unused =
+          waiting.compute(
+              ByteBuffer.wrap(key),
+              (k, before) -> {
+                begun[0] = store.beginChange(key);
+                changed[0] = inStore.applyAsLong(key);
+                return after;
+              });
+    } finally {
+      if (begun[0] != 0) {
+        store.endChange(begun[0]);
+      }
+    }
+    return Math.max(begun[0], changed[0]);
+  }
+
+  /** Removes all values, here and on disk. */
   void clear() {
-    waiting.clear();
+    // First, so that no value that was computed before is put after this.
+    store.endAllTickets();
+    for (Waiting<V> last : waiting.values()) {
+      long unused = remove(last.key, store::remove);
+    }
+    store.clear();
   }
 
   private void writeLater() {
@@ -148,7 +175,8 @@ final class DelayedWrites<V> {
     if (isScheduled.compareAndSet(false, true)) {
       try {
         var unused = timer.schedule(this::writeAll, DELAY_SECONDS, TimeUnit.SECONDS);
-      } catch (RejectedExecutionException e) {
+      } catch (RuntimeException | Error e) {
+        logger.atFine().withCause(e).log("Cache %s: values are written at once", store.name());
         writeAll();
       }
     }
@@ -160,19 +188,32 @@ final class DelayedWrites<V> {
     waiting.values().forEach(this::write);
   }
 
+  /** Never throws: the value of one project must not keep those of others from the disk. */
   private void write(Waiting<V> last) {
-    byte[] bytes = serializer.apply(last.value);
-    var unused =
-        waiting.computeIfPresent(
-            ByteBuffer.wrap(last.key),
-            (k, present) -> {
-              if (present != last) {
-                return present;
-              }
-              if (bytes != null) {
-                store.putIfCurrent(last.key, bytes, last.created, store.ticket(last.key));
-              }
-              return null;
-            });
+    if (readOnly.get()) {
+      return;
+    }
+    try {
+      byte[] bytes = serializer.apply(last.value);
+      var unused =
+          waiting.computeIfPresent(
+              ByteBuffer.wrap(last.key),
+              (k, present) -> {
+                if (present != last) {
+                  // A value that was put meanwhile stays, or one that was removed.
+                  return present;
+                }
+                // Without a condition, so that the older value is gone even if this one has no
+                // room.
+                long unusedTicket =
+                    bytes == null
+                        ? store.remove(last.key)
+                        : store.put(last.key, bytes, last.created);
+                return null;
+              });
+    } catch (RuntimeException | Error e) {
+      logger.atWarning().withCause(e).atMostEvery(10, TimeUnit.MINUTES).log(
+          "Cache %s: a value cannot be written yet", store.name());
+    }
   }
 }

@@ -20,7 +20,6 @@ import com.google.common.primitives.Ints;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cache.PersistentCacheDef;
 import com.google.gerrit.server.cache.serialize.CacheSerializer;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.DelayedWrites.Waiting;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Value;
 import java.time.Duration;
@@ -83,7 +82,7 @@ final class DiskTier<K, V> {
     this.refreshAfterMillis = refreshAfterWrite.map(Duration::toMillis).orElse(Long.MAX_VALUE);
     this.delayed =
         DelayedWrites.CACHES.contains(name)
-            ? new DelayedWrites<>(store, value -> readOnly.get() ? null : serialize(value), timer)
+            ? new DelayedWrites<>(store, this::serialize, readOnly, timer)
             : null;
   }
 
@@ -157,9 +156,9 @@ final class DiskTier<K, V> {
     if (!key.isStored()) {
       return null;
     }
-    Waiting<V> waiting = delayed == null ? null : delayed.get(key.bytes());
-    if (waiting != null) {
-      return new Held<>(waiting.value, waiting.created, ticket);
+    Held<V> waiting = delayed == null ? null : delayed.get(key.bytes(), ticket);
+    if (waiting != null && !isExpired(waiting)) {
+      return waiting;
     }
     boolean timed = DiskTimes.isTimed();
     long begun = timed ? System.nanoTime() : 0;
@@ -194,16 +193,17 @@ final class DiskTier<K, V> {
   private long change(DiskKey key) {
     ToLongFunction<byte[]> change =
         key.isStored() && !readOnly.get() ? store::remove : store::endTickets;
-    return delayed == null ? change.applyAsLong(key.bytes()) : delayed.remove(key.bytes(), change);
+    return delayed != null && key.isStored()
+        ? delayed.remove(key.bytes(), change)
+        : change.applyAsLong(key.bytes());
   }
 
   /** Removes all values, and ends all tickets. */
   void clear() {
-    if (delayed != null) {
-      delayed.clear();
-    }
     if (readOnly.get()) {
       store.endAllTickets();
+    } else if (delayed != null) {
+      delayed.clear();
     } else {
       store.clear();
     }

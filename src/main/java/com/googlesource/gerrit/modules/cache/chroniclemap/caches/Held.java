@@ -52,6 +52,11 @@ final class Held<V> {
     this.ticket = ticket;
   }
 
+  /** Whether a thread that found the value on the heap may use it, and it is not too old. */
+  boolean isUsable(DiskTier<?, V> disk) {
+    return confirm(disk) && !disk.isExpired(this);
+  }
+
   /** Whether a thread that found the value on the heap may use it. */
   boolean confirm(DiskTier<?, V> disk) {
     if (state != NEW) {

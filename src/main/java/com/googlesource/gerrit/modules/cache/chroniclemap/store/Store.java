@@ -239,6 +239,21 @@ public final class Store {
     return context.tickets.advance(HashedKey.hashOf(key));
   }
 
+  /**
+   * Begins a change of a key that is made outside of the store. No ticket that is taken before its
+   * end is current.
+   *
+   * @return a ticket that is current until the key is changed again, for {@link #endChange}
+   */
+  public long beginChange(byte[] key) {
+    return context.tickets.begin(HashedKey.hashOf(key));
+  }
+
+  /** Ends a change; to be called once for each {@link #beginChange}. */
+  public void endChange(long ticket) {
+    context.tickets.end(ticket);
+  }
+
   /** Ends all tickets without a change of the store. */
   public void endAllTickets() {
     context.tickets.advanceAll();

@@ -170,16 +170,70 @@ class DelayedWritesTest extends CacheContract {
   }
 
   @Test
-  void nothingIsWrittenToAReadOnlyDisk() {
+  void valuesWaitWhileTheDiskIsReadOnly() {
     Cache<String, String> cache = plain();
     cache.put("a", "old");
     site.settle();
     cache.put("a", "v");
     site.get(READ_ONLY).set(true);
+    site.settle();
+    assertThat(cache.getIfPresent("a")).isEqualTo("v");
     site.restart();
     // As after a kill.
     assertThat(plain().getIfPresent("a")).isEqualTo("old");
     assertThat(serializer.serialized).containsExactly("old");
+  }
+
+  @Test
+  void aValueThatCannotBeWrittenLeavesNoOlderOne() {
+    site.config().setInt("cache", "git_tags", "memoryLimit", 0);
+    CacheSerializer<String> picky =
+        new CountingSerializer() {
+          @Override
+          public byte[] serialize(String value) {
+            if (value.equals("bad")) {
+              throw new IllegalStateException("a test");
+            }
+            return super.serialize(value);
+          }
+        };
+    Cache<String, String> cache = site.build(def().diskLimit(1 << 20).valueSerializer(picky));
+    for (String key : new String[] {"a", "b", "c"}) {
+      cache.put(key, "old");
+    }
+    site.settle();
+    cache.put("a", "bad");
+    cache.put("b", "x".repeat(1 << 20));
+    cache.put("c", "good");
+    site.settle();
+    assertThat(cache.getIfPresent("a")).isNull();
+    assertThat(cache.getIfPresent("b")).isNull();
+    assertThat(cache.getIfPresent("c")).isEqualTo("good");
+  }
+
+  @Test
+  void anErrorKeepsNoOtherValueFromTheDisk() {
+    CacheSerializer<String> failing =
+        new CountingSerializer() {
+          @Override
+          public byte[] serialize(String value) {
+            if (value.equals("bad")) {
+              throw new OutOfMemoryError("a test");
+            }
+            return super.serialize(value);
+          }
+        };
+    Cache<String, String> cache = site.build(def().valueSerializer(failing));
+    for (int i = 0; i < DelayedWrites.MOST; i++) {
+      cache.put("key" + i, i % 2 == 0 ? "bad" : "good");
+    }
+    site.settle();
+    // Not written, and so not lost yet.
+    assertThat(cache.getIfPresent("key0")).isEqualTo("bad");
+    site.restart();
+    for (int i = 1; i < DelayedWrites.MOST; i += 2) {
+      assertThat(plain().getIfPresent("key" + i)).isEqualTo("good");
+    }
   }
 
   @Test
@@ -196,7 +250,7 @@ class DelayedWritesTest extends CacheContract {
   }
 
   @Test
-  void aPutAfterTheStopIsWrittenAtOnce() {
+  void aPutAfterTheStopKeepsNothingWaiting() {
     Cache<String, String> cache = plain();
     site.stop();
     cache.put("a", "late");
@@ -225,7 +279,8 @@ class DelayedWritesTest extends CacheContract {
   void valuesAreWrittenOnceTheDelayIsOver() {
     Store store = storeOf(plain());
     HeldTimer timer = new HeldTimer();
-    DelayedWrites<String> writes = new DelayedWrites<>(store, serializer::serialize, timer);
+    DelayedWrites<String> writes =
+        new DelayedWrites<>(store, serializer::serialize, new AtomicBoolean(), timer);
     byte[] key = {1};
     writes.put(key, "a", 1);
     writes.put(key, "b", 2);
@@ -235,7 +290,7 @@ class DelayedWritesTest extends CacheContract {
     timer.tasks.removeFirst().run();
     assertThat(serializer.serialized).containsExactly("b", "c");
     assertThat(store.read(key).created()).isEqualTo(2);
-    assertThat(writes.get(key)).isNull();
+    assertThat(writes.get(key, 0)).isNull();
     writes.put(key, "d", 4);
     assertThat(timer.tasks).hasSize(1);
     timer.shutdown();

@@ -81,26 +81,30 @@ class StaleValueStressTest {
 
   @ParameterizedTest
   @CsvSource({
-    // memoryLimit, diskLimit, largest value
-    "8, 4194304, 5000",
-    "1024, 4194304, 5000",
-    "0, 4194304, 5000",
-    "8, 65536, 5000",
-    "0, 65536, 5000",
+    // name, memoryLimit, diskLimit, largest value
+    "cache, 8, 4194304, 5000",
+    "cache, 1024, 4194304, 5000",
+    "cache, 0, 4194304, 5000",
+    "cache, 8, 65536, 5000",
+    "cache, 0, 65536, 5000",
     // Grows while it is used.
-    "8, 33554432, 500000",
-    "0, 33554432, 500000"
+    "cache, 8, 33554432, 500000",
+    "cache, 0, 33554432, 500000",
+    // Its values are written later than they are put.
+    "git_tags, 8, 4194304, 5000",
+    "git_tags, 0, 4194304, 5000",
+    "git_tags, 8, 65536, 5000"
   })
-  void noReadIsOlderThanTheLastChangeBeforeIt(int memoryLimit, long diskLimit, int largest)
-      throws Exception {
+  void noReadIsOlderThanTheLastChangeBeforeIt(
+      String name, int memoryLimit, long diskLimit, int largest) throws Exception {
     maxPadding = largest;
     for (int i = 0; i < KEYS; i++) {
       locks[i] = new ReentrantLock();
     }
-    ExecutorService pool = Executors.newFixedThreadPool(WRITERS + READERS);
+    ExecutorService pool = Executors.newFixedThreadPool(WRITERS + READERS + 1);
     try (TestSite site = new TestSite(temp, TestSite.Backend.CHRONICLE)) {
-      site.config().setInt("cache", "cache", "memoryLimit", memoryLimit);
-      TestCacheDef def = new TestCacheDef("cache").diskLimit(diskLimit).loader(loader());
+      site.config().setInt("cache", name, "memoryLimit", memoryLimit);
+      TestCacheDef def = new TestCacheDef(name).diskLimit(diskLimit).loader(loader());
       cache = site.loading(def);
       deadline = System.nanoTime() + RUN_NANOS;
       List<Callable<Void>> tasks = new ArrayList<>();
@@ -112,6 +116,7 @@ class StaleValueStressTest {
         Random random = new Random(1000 + i);
         tasks.add(() -> repeat(() -> read(random)));
       }
+      tasks.add(() -> repeat(site::settle));
       for (Future<Void> done : pool.invokeAll(tasks)) {
         done.get();
       }

@@ -14,8 +14,10 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
-import java.util.HashMap;
+import com.google.common.flogger.FluentLogger;
+import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import net.openhft.chronicle.core.OS;
 
 /**
@@ -24,32 +26,56 @@ import net.openhft.chronicle.core.OS;
  * lock: for the room that an eviction freed long ago, and for the whole segment when it evicts.
  *
  * <ul>
- *   <li>After each put, the system is told where the next record of that segment will be, unless
+ *   <li>After each insert, the system is told where the next record of that segment will be, unless
  *       its length differs much. Some hundred puts to other segments come before that.
  *   <li>If there is no more room for such a record, the segment is read in one go, as the next put
  *       will evict records from it.
- *   <li>After an eviction, the pages that were not in memory before and have no room for new
- *       records are dropped. So an eviction pushes out little of what requests read.
+ *   <li>After an eviction, the pages that it touched, that were not in memory before and have no
+ *       room for new records, may leave memory first. So an eviction pushes out little of what
+ *       requests read.
  * </ul>
  *
- * <p>This costs a put two microseconds. It is not done while evictions find their segments in
- * memory, for small files, and without native code. For the writer, while the file is mapped.
+ * <p>An insert costs two microseconds more. Nothing of this is done while evictions find their
+ * segments in memory, for small files, and without native code. For the writer, while the file is
+ * mapped.
  */
 final class FullPages {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
   private static final int PAGE_BYTES = OS.pageSize();
 
   /** A segment is not in memory if more than one in so many of its pages is missing. */
   private static final int COLD_SHARE = 16;
 
+  /** For so many segments it is remembered what was in memory: half a kilobyte each. */
+  private static final int MOST_SEGMENTS = 256;
+
+  /** What was not in memory so long ago may be in use by now. */
+  private static final long MOST_NANOS = TimeUnit.MINUTES.toNanos(1);
+
   private final long address;
   private final FileLayout layout;
-  private final boolean isLarge;
+
+  /** Whether the file is large, and no call failed. */
+  private boolean isOn;
 
   /** Whether the last segment that was to be evicted from was not in memory. */
   private boolean isCold;
 
-  /** Which pages of a segment were in memory before it was read for an eviction. */
-  private final Map<Integer, byte[]> residentBefore = new HashMap<>();
+  /**
+   * What is known of a segment that was read for an eviction.
+   *
+   * @param resident a byte for each page, as {@link LibC#mincore} answered before
+   */
+  private record Before(byte[] resident, long nanos) {}
+
+  private final Map<Integer, Before> before =
+      new LinkedHashMap<>() {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<Integer, Before> eldest) {
+          return size() > MOST_SEGMENTS;
+        }
+      };
 
   /**
    * Makes it for a mapped file.
@@ -59,19 +85,23 @@ final class FullPages {
   FullPages(long address, long mappedBytes, FileLayout layout) {
     this.address = address;
     this.layout = layout;
-    this.isLarge = mappedBytes >= BorrowedPages.LEAST_BYTES && address % PAGE_BYTES == 0;
+    this.isOn = mappedBytes >= BorrowedPages.LEAST_BYTES && address % PAGE_BYTES == 0;
   }
 
   /**
-   * To be called after each put.
+   * To be called after a record was inserted.
    *
    * @param end address after the record
    * @param length bytes of key and record
    */
-  void wasPut(int segment, long end, long length) {
-    if (!isCold) {
-      return;
+  void wasPut(long end, long length) {
+    if (isCold) {
+      attempt(() -> expectNext(end, length));
     }
+  }
+
+  private void expectNext(long end, long length) {
+    int segment = layout.segmentAt(end - 1 - address);
     long data = start(segment) + layout.chunksOffset();
     int after = Math.toIntExact((end - data + layout.chunkBytes() - 1) / layout.chunkBytes());
     int chunks = Math.toIntExact(length / layout.chunkBytes()) + 1;
@@ -79,15 +109,22 @@ final class FullPages {
     if (next >= 0) {
       ChronicleRuntime.expectRead(
           data + (long) next * layout.chunkBytes(), (long) chunks * layout.chunkBytes());
-    } else if (!residentBefore.containsKey(segment)) {
+    } else if (!before.containsKey(segment)) {
       read(segment, LibC.get());
     }
   }
 
   /** To be called before records are evicted from a segment. */
   void evicting(int segment) {
-    LibC libC = isLarge ? LibC.get() : null;
-    if (libC != null && !residentBefore.containsKey(segment)) {
+    if (isOn) {
+      attempt(() -> readUnlessRead(segment));
+    }
+  }
+
+  private void readUnlessRead(int segment) {
+    LibC libC = LibC.get();
+    Before known = before.get(segment);
+    if (libC != null && (known == null || System.nanoTime() - known.nanos > MOST_NANOS)) {
       read(segment, libC);
     }
   }
@@ -104,18 +141,22 @@ final class FullPages {
       absent += (page & LibC.RESIDENT) == 0 ? 1 : 0;
     }
     isCold = absent > resident.length / COLD_SHARE;
+    before.remove(segment);
     if (isCold) {
-      residentBefore.put(segment, resident);
+      before.put(segment, new Before(resident, System.nanoTime()));
       ChronicleRuntime.expectRead(from, length);
     }
   }
 
   /** To be called after records were evicted from a segment. */
   void evicted(int segment) {
-    byte[] resident = residentBefore.remove(segment);
-    if (resident == null) {
-      return;
+    Before known = before.remove(segment);
+    if (known != null) {
+      attempt(() -> drop(segment, known.resident));
     }
+  }
+
+  private void drop(int segment, byte[] resident) {
     FreeChunks free = free(segment);
     int page = 0;
     while (page < resident.length) {
@@ -128,6 +169,17 @@ final class FullPages {
         int unused = LibC.get().madvise(from, (long) (end - page) * PAGE_BYTES, LibC.PAGE_OUT);
       }
       page = end + 1;
+    }
+  }
+
+  /** Nothing depends on these hints. */
+  private void attempt(Runnable hint) {
+    try {
+      hint.run();
+    } catch (RuntimeException | LinkageError e) {
+      logger.atFine().withCause(e).log("the page cache cannot be advised");
+      isOn = false;
+      isCold = false;
     }
   }
 

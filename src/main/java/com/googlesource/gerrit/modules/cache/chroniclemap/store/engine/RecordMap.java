@@ -84,6 +84,10 @@ public final class RecordMap {
   private final FileLayout layout;
 
   private final FullPages full;
+
+  /** Address after the record that the last put has inserted; 0 if it has not. For the writer. */
+  private long insertedEnd;
+
   private final Geometry geometry;
   private final long fileBytes;
   private final Disk disk;
@@ -311,6 +315,16 @@ public final class RecordMap {
    * @throws StoreBusyException if a lock was not free in time; then nothing has changed
    */
   public Put put(byte[] storedKey, byte[] record, boolean same) {
+    insertedEnd = 0;
+    Put put = putAlone(storedKey, record, same);
+    if (insertedEnd != 0) {
+      // Not under the lock of the segment, for which readers wait.
+      full.wasPut(insertedEnd, storedKey.length + record.length);
+    }
+    return put;
+  }
+
+  private Put putAlone(byte[] storedKey, byte[] record, boolean same) {
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
       SegmentLocks.lockForUpdate(query);
       MapEntry<byte[], byte[]> entry = query.entry();
@@ -341,11 +355,8 @@ public final class RecordMap {
         return Put.of(false, head);
       }
       count(segment, storedKey, 1, record.length);
-      Data<byte[]> put = query.entry().value();
-      full.wasPut(
-          segment,
-          put.bytes().addressForRead(put.offset()) + put.size(),
-          storedKey.length + put.size());
+      Data<byte[]> inserted = query.entry().value();
+      insertedEnd = inserted.bytes().addressForRead(inserted.offset()) + record.length;
       return Put.of(true, head);
     }
   }

@@ -141,7 +141,8 @@ class PageCacheTest {
       assertThat(lost.cardinality()).isEqualTo(0);
       after.andNot(before);
       int pagesOfRecord = RECORD_BYTES / PAGE_BYTES + 2;
-      assertThat(after.cardinality()).isAtMost(victims.size() * pagesOfRecord);
+      // A processor may be about to add some pages to the lists of the page cache.
+      assertThat(after.cardinality()).isAtMost(victims.size() * pagesOfRecord + 31);
       assertThat(after.cardinality()).isAtLeast(victims.size() / 2);
     } finally {
       file.close();

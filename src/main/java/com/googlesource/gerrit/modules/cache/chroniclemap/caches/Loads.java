@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import static com.google.common.util.concurrent.MoreExecutors.directExecutor;
-import static java.util.Objects.requireNonNull;
 
 import com.google.common.cache.Cache;
 import com.google.common.cache.CacheLoader;
@@ -37,34 +36,27 @@ import com.google.gerrit.server.cache.mem.PassthroughLoadingCache;
 import com.google.gerrit.server.logging.TraceContext.TraceTimer;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.concurrent.locks.LockSupport;
 
 /**
- * The heap tier of a cache, and the loads that bring values to it: from disk, or else from the
- * source.
+ * The loads of a cache, which bring values to its heap tier: from disk, or else from the source.
  *
- * <p>Gerrit's own memory cache keeps the values. It does not load them, since it would lock a part
- * of its table for as long as a load takes, and so delay threads that ask for other keys. Here each
- * load is a {@link Flight}, and only threads that ask for the same key wait for it. Only refreshes
- * are run by the memory cache, in its own threads and outside of its table.
+ * <p>The heap tier is Gerrit's own memory cache. It does not load values itself, since it would
+ * lock a part of its table for as long as a load takes, and so delay threads that ask for other
+ * keys. Here each load is a {@link Flight}, and only threads that ask for the same key wait for it.
+ * Only refreshes are run by the memory cache, in its own threads and outside of its table.
  *
  * <p>A load that fails throws what Guava's caches throw. Safe for any thread.
  */
-final class HeapTier<K, V> {
+final class Loads<K, V> {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
-
-  /** A change of a key takes about as long. */
-  private static final long CHANGE_NANOS = 100_000;
 
   private final String name;
   private final DiskTier<K, V> disk;
@@ -85,7 +77,7 @@ final class HeapTier<K, V> {
   private final LongAdder failedLoads = new LongAdder();
   private final LongAdder loadNanos = new LongAdder();
 
-  HeapTier(
+  Loads(
       PersistentCacheDef<K, V> def,
       MemoryCacheFactory memory,
       DiskTier<K, V> disk,
@@ -108,80 +100,12 @@ final class HeapTier<K, V> {
     }
   }
 
-  // ---- reading
-
-  /** Returns a value that is on the heap or on disk; null if there is none. */
-  @Nullable
-  Held<V> getIfPresent(K key) {
-    Held<V> held = onHeap(key);
-    if (held != null) {
-      return held;
-    }
-    DiskKey diskKey = disk.key(key);
-    Held<V> found = disk.read(diskKey, disk.ticket(diskKey));
-    return found == null ? null : keep(key, found);
+  /** The memory cache, to which the loads bring values. */
+  Cache<K, Held<V>> heap() {
+    return heap;
   }
 
-  @Nullable
-  private Held<V> onHeap(K key) {
-    Held<V> held = heap.getIfPresent(key);
-    if (held == null || isUsable(held)) {
-      return held;
-    }
-    heap.asMap().remove(key, held);
-    return null;
-  }
-
-  private boolean isUsable(Held<V> held) {
-    return held.confirm(disk) && !disk.isExpired(held);
-  }
-
-  /** Returns a value; computes it by the cache's loader if no tier has it. */
-  Held<V> get(K key) throws ExecutionException {
-    checkHasLoader();
-    Held<V> held = onHeap(key);
-    if (held == null) {
-      held = load(key, null);
-    }
-    if (disk.needsRefresh(held)) {
-      refresh(key, held);
-    }
-    return held;
-  }
-
-  /** Returns a value; has it computed if no tier has it. */
-  Held<V> get(K key, Callable<? extends V> callable) throws ExecutionException {
-    Held<V> held = onHeap(key);
-    return held == null ? load(key, callable) : held;
-  }
-
-  /** Returns values; computes those that no tier has, at once if the loader can do so. */
-  Map<K, Held<V>> getAll(Set<? extends K> keys) throws ExecutionException {
-    checkHasLoader();
-    Map<K, Held<V>> result = new LinkedHashMap<>();
-    List<K> absent = new ArrayList<>();
-    for (K key : keys) {
-      Held<V> held = onHeap(key);
-      result.put(key, held);
-      if (held == null) {
-        absent.add(key);
-      }
-    }
-    if (isBulk && !absent.isEmpty()) {
-      loadAll(absent, result);
-    }
-    for (Map.Entry<K, Held<V>> entry : result.entrySet()) {
-      if (entry.getValue() == null) {
-        entry.setValue(load(entry.getKey(), null));
-      }
-      if (disk.needsRefresh(entry.getValue())) {
-        refresh(entry.getKey(), entry.getValue());
-      }
-    }
-    return result;
-  }
-
-  private void checkHasLoader() {
+  void checkHasLoader() {
     if (source == null) {
       throw new UnsupportedOperationException("the cache was made without a loader");
     }
@@ -194,7 +118,7 @@ final class HeapTier<K, V> {
    *
    * @param callable computes the value; null to use the cache's loader
    */
-  private Held<V> load(K key, @Nullable Callable<? extends V> callable) throws ExecutionException {
+  Held<V> load(K key, @Nullable Callable<? extends V> callable) throws ExecutionException {
     DiskKey diskKey = disk.key(key);
     if (!isKept) {
       // All reads come here, and a read from disk costs less than to wait for that of another one.
@@ -286,7 +210,7 @@ final class HeapTier<K, V> {
   private Held<V> landedBefore(K key) {
     Held<V> held = isKept ? heap.asMap().get(key) : null;
     // Threads that come later may join this flight, so a change must not have begun before it.
-    return held != null && isUsable(held) && held.isSurelyValid(disk) ? held : null;
+    return held != null && held.isUsable(disk) && held.isSurelyValid(disk) ? held : null;
   }
 
   private Held<V> compute(
@@ -366,14 +290,14 @@ final class HeapTier<K, V> {
    * @param held a new value that nobody else has seen; see {@link Held}
    * @return the value to be used
    */
-  private Held<V> keep(K key, Held<V> held) {
+  Held<V> keep(K key, Held<V> held) {
     if (!isKept) {
       return held;
     }
     Map<K, Held<V>> values = heap.asMap();
     Held<V> present = values.putIfAbsent(key, held);
     if (present != null) {
-      if (isUsable(present)) {
+      if (present.isUsable(disk)) {
         return present;
       }
       values.replace(key, present, held);
@@ -393,8 +317,16 @@ final class HeapTier<K, V> {
    */
   private record Begun<K, V>(K key, DiskKey diskKey, Flight<V> flight, long ticket) {}
 
-  /** Loads the values of all keys that no other thread loads meanwhile. */
-  private void loadAll(List<K> keys, Map<K, Held<V>> result) throws ExecutionException {
+  /**
+   * Computes the values of many keys at once, if the loader can do so. Leaves out those that
+   * another thread loads meanwhile.
+   *
+   * @param result takes the values
+   */
+  void loadAll(List<K> keys, Map<K, Held<V>> result) throws ExecutionException {
+    if (!isBulk || keys.isEmpty()) {
+      return;
+    }
     List<Begun<K, V>> mine = new ArrayList<>();
     long start = System.nanoTime();
     try {
@@ -504,26 +436,13 @@ final class HeapTier<K, V> {
 
   // ---- refreshing
 
-  /** Has a value computed anew, while the old one is still served. */
-  void refresh(K key) {
-    checkHasLoader();
-    // The value has to be on the heap first. Otherwise the old value would be read from disk.
-    Held<V> old = getIfPresent(requireNonNull(key));
-    while (old != null && !old.confirm(disk)) {
-      // It is being changed, or a key with the same tickets is.
-      LockSupport.parkNanos(CHANGE_NANOS);
-      old = getIfPresent(key);
-    }
-    refresh(key, old);
-  }
-
   /**
    * Has the memory cache refresh a value. A request that has the old value never fails because of
    * that.
    *
    * @param old the value on the heap; null if no tier has one
    */
-  private void refresh(K key, @Nullable Held<V> old) {
+  void refresh(K key, @Nullable Held<V> old) {
     if (old != null && !old.beginRefresh()) {
       return;
     }
@@ -597,40 +516,6 @@ final class HeapTier<K, V> {
     public void onFailure(Throwable failure) {
       old.endRefresh();
     }
-  }
-
-  // ---- changing
-
-  void put(K key, V value) {
-    Held<V> held = disk.put(disk.key(key), value);
-    heap.put(key, held);
-    if (!held.confirm(disk)) {
-      heap.asMap().remove(key, held);
-    }
-  }
-
-  /**
-   * Removes a value from both tiers: from disk first, which ends the tickets, so that a value on
-   * its way to the heap is not kept.
-   */
-  void invalidate(K key) {
-    disk.remove(disk.key(key));
-    heap.invalidate(key);
-  }
-
-  void invalidateAll() {
-    disk.clear();
-    heap.invalidateAll();
-  }
-
-  void cleanUp() {
-    heap.cleanUp();
-  }
-
-  // ---- figures
-
-  long size() {
-    return heap.size();
   }
 
   /** Hits and misses of the heap; loads from disk, from the source, and refreshes. */
