@@ -15,7 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
 import com.google.common.flogger.FluentLogger;
-import java.util.LinkedHashMap;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import net.openhft.chronicle.core.OS;
@@ -47,8 +47,11 @@ final class FullPages {
   /** A segment is not in memory if more than one in so many of its pages is missing. */
   private static final int COLD_SHARE = 16;
 
-  /** For so many segments it is remembered what was in memory: half a kilobyte each. */
-  private static final int MOST_SEGMENTS = 256;
+  /**
+   * So many segments are read ahead of their evictions at most. For each, half a kilobyte is kept
+   * on the heap. A quarter of all segments may have no room for one more record of the last length.
+   */
+  private static final int MOST_SEGMENTS = 4096;
 
   /** What was not in memory so long ago may be in use by now. */
   private static final long MOST_NANOS = TimeUnit.MINUTES.toNanos(1);
@@ -69,13 +72,8 @@ final class FullPages {
    */
   private record Before(byte[] resident, long nanos) {}
 
-  private final Map<Integer, Before> before =
-      new LinkedHashMap<>() {
-        @Override
-        protected boolean removeEldestEntry(Map.Entry<Integer, Before> eldest) {
-          return size() > MOST_SEGMENTS;
-        }
-      };
+  /** What is known of the segments that were read and not evicted from yet. */
+  private final Map<Integer, Before> before = new HashMap<>();
 
   /**
    * Makes it for a mapped file.
@@ -109,7 +107,7 @@ final class FullPages {
     if (next >= 0) {
       ChronicleRuntime.expectRead(
           data + (long) next * layout.chunkBytes(), (long) chunks * layout.chunkBytes());
-    } else if (!before.containsKey(segment)) {
+    } else if (!before.containsKey(segment) && before.size() < MOST_SEGMENTS) {
       read(segment, LibC.get());
     }
   }
