@@ -54,7 +54,7 @@ import java.util.concurrent.locks.LockSupport;
  * the cache has no map view.
  */
 final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implements PersistentCache {
-  /** A change of a key takes about as long. */
+  /** How long a thread waits before it looks again at a key that is being changed. */
   private static final long CHANGE_NANOS = 100_000;
 
   private final String name;

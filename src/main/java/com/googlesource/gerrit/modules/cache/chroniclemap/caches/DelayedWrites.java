@@ -36,8 +36,8 @@ import java.util.function.ToLongFunction;
  * change. To serialize it takes 180 ms for 500,000 tags, and would do so in the request.
  *
  * <p>Gerrit compares the values of these caches with the refs whenever it uses them. So if the
- * process is killed before a value is written, the older one on disk is good enough. In this
- * process, nobody finds that one.
+ * process is killed before a value is written, the older one on disk is good enough. This process
+ * does not find that one.
  *
  * <p>Safe for any thread.
  */
@@ -47,7 +47,10 @@ final class DelayedWrites<V> {
   /** The names of the caches whose values are written later. */
   static final ImmutableSet<String> CACHES = ImmutableSet.of("changes_by_project", "git_tags");
 
-  /** How long a value waits, so that those that are put meanwhile are not written. */
+  /**
+   * How long the first of the values waits, so that those of its key before the last are not
+   * written.
+   */
   static final long DELAY_SECONDS = 30;
 
   /** About so many values wait at most, as all of them are kept on the heap. */
@@ -80,7 +83,7 @@ final class DelayedWrites<V> {
    * Makes the delayed writes of a store.
    *
    * @param serializer returns null for a value that cannot be stored
-   * @param readOnly while it is true, values wait
+   * @param readOnly while it is true, values wait, and none may be put or removed
    * @param timer runs the writes; once it is shut down, values are written when they are put
    */
   DelayedWrites(
@@ -97,7 +100,7 @@ final class DelayedWrites<V> {
   /**
    * Returns the last value of a key if it is not written yet; otherwise null.
    *
-   * @param ticket one that was taken before
+   * @param ticket one of the key that was taken before this call
    */
   @Nullable
   Held<V> get(byte[] key, long ticket) {
@@ -116,20 +119,18 @@ final class DelayedWrites<V> {
   /** Like {@link Store#putIfCurrent}. */
   void putIfCurrent(byte[] key, V value, long created, long ticket) {
     Waiting<V> put = new Waiting<>(key, value, created);
-    var unused =
-        waiting.compute(
-            ByteBuffer.wrap(key), (k, before) -> store.isCurrent(ticket) ? put : before);
+    // Not during a clear, which could miss a value that it should remove.
+    synchronized (this) {
+      var unused =
+          waiting.compute(
+              ByteBuffer.wrap(key), (k, before) -> store.isCurrent(ticket) ? put : before);
+    }
     writeLater();
   }
 
-  /**
-   * Removes the value of a key, here and on disk.
-   *
-   * @param inStore removes it in the store; returns a ticket
-   * @return a ticket that is current until the key is changed again
-   */
-  long remove(byte[] key, ToLongFunction<byte[]> inStore) {
-    return change(key, null, inStore);
+  /** Like {@link Store#remove}. */
+  long remove(byte[] key) {
+    return change(key, null, store::remove);
   }
 
   /**
@@ -158,11 +159,11 @@ final class DelayedWrites<V> {
   }
 
   /** Removes all values, here and on disk. */
-  void clear() {
+  synchronized void clear() {
     // First, so that no value that was computed before is put after this.
     store.endAllTickets();
     for (Waiting<V> last : waiting.values()) {
-      long unused = remove(last.key, store::remove);
+      long unused = remove(last.key);
     }
     store.clear();
   }
@@ -172,19 +173,35 @@ final class DelayedWrites<V> {
       // One for one, so that no request writes more than it puts.
       waiting.values().stream().findAny().ifPresent(this::write);
     }
-    if (isScheduled.compareAndSet(false, true)) {
-      try {
-        var unused = timer.schedule(this::writeAll, DELAY_SECONDS, TimeUnit.SECONDS);
-      } catch (RuntimeException | Error e) {
-        logger.atFine().withCause(e).log("Cache %s: values are written at once", store.name());
-        writeAll();
-      }
+    if (!schedule()) {
+      writeAll();
     }
   }
 
-  /** Writes all values that wait. */
-  void writeAll() {
+  /** Returns false if nothing can be scheduled any more. */
+  private boolean schedule() {
+    if (isScheduled.compareAndSet(false, true)) {
+      try {
+        var unused = timer.schedule(this::writeInTime, DELAY_SECONDS, TimeUnit.SECONDS);
+      } catch (RuntimeException | Error e) {
+        logger.atFine().withCause(e).log("Cache %s: values are written at once", store.name());
+        isScheduled.set(false);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private void writeInTime() {
     isScheduled.set(false);
+    writeAll();
+    if (!waiting.isEmpty()) {
+      boolean unused = schedule();
+    }
+  }
+
+  /** Writes all values that wait, unless the disk is read-only. */
+  void writeAll() {
     waiting.values().forEach(this::write);
   }
 
@@ -199,8 +216,8 @@ final class DelayedWrites<V> {
           waiting.computeIfPresent(
               ByteBuffer.wrap(last.key),
               (k, present) -> {
-                if (present != last) {
-                  // A value that was put meanwhile stays, or one that was removed.
+                if (present != last || readOnly.get()) {
+                  // A value that was put meanwhile stays.
                   return present;
                 }
                 // Without a condition, so that the older value is gone even if this one has no

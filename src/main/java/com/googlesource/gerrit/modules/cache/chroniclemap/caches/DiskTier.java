@@ -28,7 +28,6 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.ToLongFunction;
 
 /**
  * The disk tier of a cache: its store, behind the serializers of keys and values. A key or value
@@ -157,8 +156,8 @@ final class DiskTier<K, V> {
       return null;
     }
     Held<V> waiting = delayed == null ? null : delayed.get(key.bytes(), ticket);
-    if (waiting != null && !isExpired(waiting)) {
-      return waiting;
+    if (waiting != null) {
+      return isExpired(waiting) ? null : waiting;
     }
     boolean timed = DiskTimes.isTimed();
     long begun = timed ? System.nanoTime() : 0;
@@ -180,7 +179,9 @@ final class DiskTier<K, V> {
       return new Held<>(value, stored.created(), ticket);
     }
     // The value was written by a serializer that was changed without a new version.
-    var unused = change(key);
+    if (isCurrent(ticket)) {
+      var unused = change(key);
+    }
     return null;
   }
 
@@ -191,11 +192,10 @@ final class DiskTier<K, V> {
 
   /** Like {@link #remove}; returns a ticket that is current until the key is changed again. */
   private long change(DiskKey key) {
-    ToLongFunction<byte[]> change =
-        key.isStored() && !readOnly.get() ? store::remove : store::endTickets;
-    return delayed != null && key.isStored()
-        ? delayed.remove(key.bytes(), change)
-        : change.applyAsLong(key.bytes());
+    if (!key.isStored() || readOnly.get()) {
+      return store.endTickets(key.bytes());
+    }
+    return delayed != null ? delayed.remove(key.bytes()) : store.remove(key.bytes());
   }
 
   /** Removes all values, and ends all tickets. */
@@ -264,6 +264,12 @@ final class DiskTier<K, V> {
 
   private boolean isDelayed(DiskKey key) {
     return delayed != null && key.isStored() && !readOnly.get();
+  }
+
+  /** Null if each value is written when it is put. */
+  @Nullable
+  DelayedWrites<V> delayed() {
+    return delayed;
   }
 
   /** Writes the values that were put and are not on disk yet. */

@@ -318,8 +318,9 @@ final class Loads<K, V> {
   private record Begun<K, V>(K key, DiskKey diskKey, Flight<V> flight, long ticket) {}
 
   /**
-   * Computes the values of many keys at once, if the loader can do so. Leaves out those that
-   * another thread loads meanwhile.
+   * Loads the values of many keys, and computes at once those that are not on disk. Leaves out
+   * those that another thread loads meanwhile; does nothing if the loader cannot compute many at
+   * once.
    *
    * @param result takes the values
    */

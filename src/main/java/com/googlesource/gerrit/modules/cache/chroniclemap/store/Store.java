@@ -240,10 +240,10 @@ public final class Store {
   }
 
   /**
-   * Begins a change of a key that is made outside of the store. No ticket that is taken before its
-   * end is current.
+   * Begins a change of a key that is made outside of the store. What {@link #ticket} returns until
+   * its end is not current.
    *
-   * @return a ticket that is current until the key is changed again, for {@link #endChange}
+   * @return for {@link #endChange}; also a ticket that is current until the key is changed again
    */
   public long beginChange(byte[] key) {
     return context.tickets.begin(HashedKey.hashOf(key));

@@ -240,7 +240,6 @@ final class StoreGrowth {
   private boolean fillNext(FileInUse file, GenerationName name, Progress progress) {
     Generation made = null;
     try {
-      file.prepareToBeCopied();
       made = file.make(name);
     } catch (IOException | RuntimeException | Error e) {
       refuseUnlessFailed(file, e);

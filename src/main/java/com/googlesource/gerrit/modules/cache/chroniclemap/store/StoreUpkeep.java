@@ -23,6 +23,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTabl
 import java.io.IOException;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -96,7 +97,10 @@ final class StoreUpkeep {
       int segments = file.segments();
       for (int i = 0; i < segments; i++) {
         context.lock.giveWay();
-        if (!verifySegment(file, checked, reader, i, progress, counts)) {
+        int segment = i;
+        if (progress.isCancelled()
+            || !whileInUse(
+                file, checked, () -> file.values().verifySegment(segment, reader, counts))) {
           return false;
         }
         reader.giveBack();
@@ -112,20 +116,24 @@ final class StoreUpkeep {
     }
   }
 
-  private boolean verifySegment(
-      FileInUse file,
-      Generation checked,
-      SegmentReader reader,
-      int index,
-      Progress progress,
-      VerifyCounts counts)
-      throws IOException {
+  /** What is done with a segment, or with all of them, under the writer lock. */
+  private interface Step {
+    void run() throws IOException;
+  }
+
+  /**
+   * Runs a step under the writer lock while a generation is still the file of the store, and is not
+   * being rebuilt.
+   *
+   * @return false if it is not any more, or the file has failed
+   */
+  private boolean whileInUse(FileInUse file, Generation generation, Step step) throws IOException {
     context.lock.lock();
     try {
-      if (progress.isCancelled() || !isInUse(file, checked)) {
+      if (!holder.uses(file) || file.isRebuilding() || file.current() != generation) {
         return false;
       }
-      file.values().verifySegment(index, reader, counts);
+      step.run();
       return true;
     } catch (StoreBusyException e) {
       throw e;
@@ -225,10 +233,28 @@ final class StoreUpkeep {
       return;
     }
     Generation swept = file.current();
-    List<Integer> segments = segmentsToSweep(file, swept);
-    if (segments.isEmpty()) {
-      return;
+    List<Integer> segments = new ArrayList<>();
+    try {
+      boolean unused =
+          whileInUse(
+              file,
+              swept,
+              () ->
+                  IntStream.range(0, file.segments())
+                      .filter(segment -> file.values().mayHoldOld(segment, context::isTooOld))
+                      .forEach(segments::add));
+      if (!segments.isEmpty()) {
+        sweep(file, swept, segments);
+      }
+    } catch (IOException e) {
+      // A file that is not in use any more may have been deleted.
+      if (holder.stillUses(file) && file.current() == swept) {
+        context.faults.warn(e, "old values stay: cannot read");
+      }
     }
+  }
+
+  private void sweep(FileInUse file, Generation swept, List<Integer> segments) throws IOException {
     // A channel of its own, as in verifyAll.
     try (FileChannel channel = swept.openChannel();
         SegmentReader reader = swept.reader(channel)) {
@@ -242,59 +268,27 @@ final class StoreUpkeep {
         // Leaves the disk to requests for as long, as nobody waits for a sweep.
         LockSupport.parkNanos(Math.min(System.nanoTime() - begun, LONGEST_PAUSE_NANOS));
       }
-    } catch (IOException e) {
-      // A file that is not in use any more may have been deleted.
-      if (holder.stillUses(file) && file.current() == swept) {
-        context.faults.warn(e, "old values stay: cannot read");
-      }
     }
   }
 
-  private List<Integer> segmentsToSweep(FileInUse file, Generation swept) {
-    context.lock.lock();
-    try {
-      return isInUse(file, swept)
-          ? IntStream.range(0, file.segments())
-              .filter(segment -> file.values().mayHoldOld(segment, context::isTooOld))
-              .boxed()
-              .toList()
-          : List.of();
-    } catch (RuntimeException | InternalError e) {
-      holder.fail(file, e);
-      return List.of();
-    } finally {
-      context.lock.unlock();
-    }
-  }
-
-  /** Whether a generation is still the file of the store, and is not being rebuilt. */
-  private boolean isInUse(FileInUse file, Generation generation) {
-    return holder.uses(file) && !file.isRebuilding() && file.current() == generation;
-  }
-
+  /** Returns false if the sweep has to end. */
   private boolean sweepSegment(FileInUse file, Generation swept, int segment, SegmentReader reader)
       throws IOException {
-    context.lock.lock();
     try {
-      if (!isInUse(file, swept)) {
-        return false;
-      }
-      context.counters.expired.add(file.values().removeOld(segment, reader, context::isTooOld));
-      return true;
+      return whileInUse(
+          file,
+          swept,
+          () ->
+              context.counters.expired.add(
+                  file.values().removeOld(segment, reader, context::isTooOld)));
     } catch (StoreBusyException e) {
       // The next sweep finds what is left.
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());
-      return true;
     } catch (ClosedChannelException e) {
       throw e;
     } catch (IOException e) {
       context.faults.warn(e, "old values stay: cannot read");
-      return true;
-    } catch (RuntimeException | InternalError e) {
-      holder.fail(file, e);
-      return false;
-    } finally {
-      context.lock.unlock();
     }
+    return true;
   }
 }

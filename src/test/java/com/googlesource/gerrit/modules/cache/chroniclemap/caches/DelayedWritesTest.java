@@ -184,6 +184,34 @@ class DelayedWritesTest extends CacheContract {
     assertThat(serializer.serialized).containsExactly("old");
   }
 
+  /** As in a cache whose values are written at once: what is on such a disk stays there. */
+  @Test
+  void anInvalidationOfAReadOnlyDiskUncoversNoOlderValue() {
+    site.config().setInt("cache", "git_tags", "memoryLimit", 0);
+    Cache<String, String> cache = plain();
+    cache.put("a", "old");
+    site.settle();
+    cache.put("a", "v");
+    site.get(READ_ONLY).set(true);
+    cache.invalidate("a");
+    assertThat(cache.getIfPresent("a")).isEqualTo("v");
+    cache.invalidateAll();
+    assertThat(cache.getIfPresent("a")).isEqualTo("v");
+  }
+
+  /** The clock may have been set back, so that the newer value seems too old. */
+  @Test
+  void aWaitingValueThatIsTooOldUncoversNoOlderOne() throws Exception {
+    site.config().setInt("cache", "git_tags", "memoryLimit", 0);
+    site.config().setString("cache", "git_tags", "maxAge", "1 hour");
+    ChronicleMapCache<String, String> cache = (ChronicleMapCache<String, String>) plain();
+    cache.put("a", "old");
+    site.settle();
+    DiskKey key = cache.disk().key("a");
+    cache.disk().delayed().put(key.bytes(), "v", System.currentTimeMillis() + 7_200_000);
+    assertThat(cache.getIfPresent("a")).isNull();
+  }
+
   @Test
   void aValueThatCannotBeWrittenLeavesNoOlderOne() {
     site.config().setInt("cache", "git_tags", "memoryLimit", 0);
@@ -279,8 +307,9 @@ class DelayedWritesTest extends CacheContract {
   void valuesAreWrittenOnceTheDelayIsOver() {
     Store store = storeOf(plain());
     HeldTimer timer = new HeldTimer();
+    AtomicBoolean readOnly = new AtomicBoolean();
     DelayedWrites<String> writes =
-        new DelayedWrites<>(store, serializer::serialize, new AtomicBoolean(), timer);
+        new DelayedWrites<>(store, serializer::serialize, readOnly, timer);
     byte[] key = {1};
     writes.put(key, "a", 1);
     writes.put(key, "b", 2);
@@ -293,6 +322,14 @@ class DelayedWritesTest extends CacheContract {
     assertThat(writes.get(key, 0)).isNull();
     writes.put(key, "d", 4);
     assertThat(timer.tasks).hasSize(1);
+    // What cannot be written yet is tried again.
+    readOnly.set(true);
+    timer.tasks.removeFirst().run();
+    assertThat(timer.tasks).hasSize(1);
+    readOnly.set(false);
+    timer.tasks.removeFirst().run();
+    assertThat(timer.tasks).isEmpty();
+    assertThat(store.read(key).created()).isEqualTo(4);
     timer.shutdown();
   }
 }

@@ -30,9 +30,9 @@ import net.openhft.chronicle.core.OS;
  *       its length differs much. Some hundred puts to other segments come before that.
  *   <li>If there is no more room for such a record, the segment is read in one go, as the next put
  *       will evict records from it.
- *   <li>After an eviction, the pages that it touched, that were not in memory before and have no
- *       room for new records, may leave memory first. So an eviction pushes out little of what
- *       requests read.
+ *   <li>After an eviction, the pages that it touched leave memory again if they were not there
+ *       before and have no room for new records. So an eviction pushes out little of what requests
+ *       read.
  * </ul>
  *
  * <p>An insert costs two microseconds more. Nothing of this is done while evictions find their
@@ -49,7 +49,7 @@ final class FullPages {
 
   /**
    * So many segments are read ahead of their evictions at most. For each, half a kilobyte is kept
-   * on the heap. A quarter of all segments may have no room for one more record of the last length.
+   * on the heap.
    */
   private static final int MOST_SEGMENTS = 4096;
 
@@ -138,9 +138,10 @@ final class FullPages {
     for (byte page : resident) {
       absent += (page & LibC.RESIDENT) == 0 ? 1 : 0;
     }
-    isCold = absent > resident.length / COLD_SHARE;
-    before.remove(segment);
-    if (isCold) {
+    boolean isAbsent = absent > resident.length / COLD_SHARE;
+    // One that was read ahead long ago is in memory for that reason only.
+    isCold = isAbsent || before.remove(segment) != null;
+    if (isAbsent) {
       before.put(segment, new Before(resident, System.nanoTime()));
       ChronicleRuntime.expectRead(from, length);
     }

@@ -518,11 +518,6 @@ public final class RecordMap {
     return layout;
   }
 
-  /** Loads what a {@link #reader} needs; the first time takes a moment. For any thread. */
-  public void prepareToBeRead() {
-    BorrowedPages.prepareFor(mappedBytes);
-  }
-
   /**
    * Returns a reader that goes past Chronicle-Map, to be used while nothing is written.
    *
@@ -534,7 +529,6 @@ public final class RecordMap {
 
   /** The same with a channel of the caller's own, which an interrupt may close. */
   public SegmentReader reader(FileChannel own, Path now) {
-    prepareToBeRead();
     return new SegmentReader(
         own, layout, new BorrowedPages(now, new Mapping(), address, mappedBytes));
   }
@@ -579,8 +573,8 @@ public final class RecordMap {
   public void expectRandomAccess() {
     if (advised.compareAndSet(false, true)) {
       ChronicleRuntime.expectRandomAccess(address, mappedBytes);
-      // Evictions need it, too, and should not wait for it.
-      prepareToBeRead();
+      // Readers and evictions need it, and should not load it under the writer's lock.
+      BorrowedPages.prepareFor(mappedBytes);
     }
   }
 

@@ -263,11 +263,6 @@ public final class FileInUse {
             ++lastNumber, bytes, Geometry.bytesPerSlot(current.values().averageRecordBytes()));
   }
 
-  /** Loads what a copy of the current file needs: a moment the first time. Needs no lock. */
-  public void prepareToBeCopied() {
-    current.values().map().prepareToBeRead();
-  }
-
   /** Creates the file of the next generation, which takes a while if it is large. Needs no lock. */
   public Generation make(GenerationName name) throws IOException {
     return maker.next(name);
