@@ -31,13 +31,13 @@ import java.util.function.ToLongFunction;
  * The values of a cache that were put lately and are not written to disk yet. Of several values of
  * a key, only the last is written.
  *
- * <p>It is used for caches that hold one value for each project, as large as the project has tags
+ * <p>This is for caches with one value for each project, whose size grows with the project's tags
  * or changes. Gerrit puts that value again at each submit, or at each list of refs after a new
- * change. To serialize it takes 180 ms for 500,000 tags, and would do so in the request.
+ * change. Serializing it takes 180 ms for 500,000 tags, and a request would wait for that.
  *
  * <p>Gerrit compares the values of these caches with the refs whenever it uses them. So if the
- * process is killed before a value is written, the older one on disk is good enough. This process
- * does not find that one.
+ * process is killed before a value is written, the older value on disk may be used. As long as the
+ * process lives, it finds the newer one.
  *
  * <p>Safe for any thread.
  */
@@ -47,10 +47,7 @@ final class DelayedWrites<V> {
   /** The names of the caches whose values are written later. */
   static final ImmutableSet<String> CACHES = ImmutableSet.of("changes_by_project", "git_tags");
 
-  /**
-   * How long the first of the values waits, so that those of its key before the last are not
-   * written.
-   */
+  /** How long a value waits at most; a value that is put meanwhile for its key replaces it. */
   static final long DELAY_SECONDS = 30;
 
   /** About so many values wait at most, as all of them are kept on the heap. */
@@ -84,7 +81,7 @@ final class DelayedWrites<V> {
    *
    * @param serializer returns null for a value that cannot be stored
    * @param readOnly while it is true, values wait, and none may be put or removed
-   * @param timer runs the writes; once it is shut down, values are written when they are put
+   * @param timer runs the writes; if it rejects one, values are written when they are put
    */
   DelayedWrites(
       Store store,
@@ -134,9 +131,9 @@ final class DelayedWrites<V> {
   }
 
   /**
-   * Changes the value that waits, after the one in the store. Both is one step: otherwise a read in
-   * between would find an older value in the store, or {@link #write} would bring one back. No
-   * ticket is current meanwhile, so that what is read then is not kept.
+   * Changes the store and then the value that waits, in one step for other changes of the key.
+   * Otherwise a read in between would find an older value in the store, or {@link #write} would
+   * bring one back. No ticket is current meanwhile, so a value that is read then is not kept.
    */
   private long change(byte[] key, @Nullable Waiting<V> after, ToLongFunction<byte[]> inStore) {
     long[] begun = new long[1];

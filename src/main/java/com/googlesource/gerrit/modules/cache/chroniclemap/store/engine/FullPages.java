@@ -21,13 +21,15 @@ import java.util.concurrent.TimeUnit;
 import net.openhft.chronicle.core.OS;
 
 /**
- * Tells the system which pages of a full file will be needed, and which will not. A put into a full
- * file that is larger than memory would otherwise wait for the disk while it holds the writer's
- * lock: for the room that an eviction freed long ago, and for the whole segment when it evicts.
+ * Advises the kernel which pages of a full file will be needed, and which will not. A put into a
+ * full file that is larger than memory would otherwise wait for the disk while it holds the
+ * writer's lock: for the pages that an eviction freed long ago, and for the whole segment when it
+ * evicts.
  *
  * <ul>
- *   <li>After each insert, the system is told where the next record of that segment will be, unless
- *       its length differs much. Some hundred puts to other segments come before that.
+ *   <li>After each insert, it is advised to read the pages where the next record of that segment
+ *       will be, if that has about the same length. Some hundred puts to other segments usually
+ *       come before that.
  *   <li>If there is no more room for such a record, the segment is read in one go, as the next put
  *       will evict records from it.
  *   <li>After an eviction, the pages that it touched leave memory again if they were not there
@@ -36,8 +38,8 @@ import net.openhft.chronicle.core.OS;
  * </ul>
  *
  * <p>An insert costs two microseconds more. Nothing of this is done while evictions find their
- * segments in memory, for small files, and without native code. For the writer, while the file is
- * mapped.
+ * segments in memory, for small files, and without native code. To be used by the writer while the
+ * file is mapped.
  */
 final class FullPages {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
