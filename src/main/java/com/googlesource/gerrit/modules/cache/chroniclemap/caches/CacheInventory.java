@@ -15,6 +15,8 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedCheck;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
@@ -29,6 +31,16 @@ public interface CacheInventory {
 
   /** Why all caches are in memory only; empty if they are not. */
   Optional<String> memoryOnlyReason();
+
+  /** Figures of the server that other Gerrits share; empty if there is none. */
+  Optional<SharedReport> sharedReport();
+
+  /**
+   * Tries all that a node needs from the shared server, which takes some seconds at most.
+   *
+   * @throws CacheUpkeepException if no server is set, or if a setting is wrong
+   */
+  List<SharedCheck.Line> checkShared() throws CacheUpkeepException;
 
   /** Returns the figures of all caches that have a store, sorted by name. */
   List<CacheReport> reports();

@@ -31,6 +31,9 @@ import com.google.inject.Singleton;
 import com.google.inject.name.Named;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.H2Imports;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedCheck;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedTier;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.ImportMode;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.JvmFlags;
@@ -84,6 +87,11 @@ final class ChronicleMapCacheFactory
   private final Set<String> reloaded = ConcurrentHashMap.newKeySet();
 
   private final StartLog log = new StartLog();
+
+  /** Empty if no server is set, or it is set wrongly. */
+  private final Optional<SharedTier> shared;
+
+  private Optional<String> sharedProblem = Optional.empty();
   private Optional<String> memoryOnlyReason = Optional.empty();
 
   /** Why this server must not start; empty if it may. */
@@ -103,6 +111,17 @@ final class ChronicleMapCacheFactory
     this.settings = settings;
     this.bound = bound;
     this.directory = openDirectory();
+    this.shared = openShared();
+  }
+
+  private Optional<SharedTier> openShared() {
+    try {
+      return settings.sharedTier();
+    } catch (IllegalArgumentException e) {
+      sharedProblem = Optional.of(e.getMessage());
+      log.warn("No values are shared with other Gerrits: " + e.getMessage());
+      return Optional.empty();
+    }
   }
 
   private static ScheduledExecutorService newTimer() {
@@ -259,6 +278,22 @@ final class ChronicleMapCacheFactory
   }
 
   @Override
+  public Optional<SharedReport> sharedReport() {
+    return shared.map(SharedTier::report);
+  }
+
+  @Override
+  public List<SharedCheck.Line> checkShared() throws CacheUpkeepException {
+    return shared
+        .orElseThrow(
+            () ->
+                new CacheUpkeepException(
+                    sharedProblem.orElse(
+                        "no shared server is set: cache-chroniclemap.sharedUrl in gerrit.config")))
+        .check();
+  }
+
+  @Override
   public List<CacheReport> reports() {
     return caches.stream()
         .map(ChronicleMapCache::report)
@@ -360,7 +395,8 @@ final class ChronicleMapCacheFactory
               settings.maxAge(def),
               settings.refreshAfterWrite(def),
               /* missesStay= */ mode != ImportMode.NONE && H2Imports.isSecret(def.name()),
-              timer));
+              timer,
+              shared.map(tier -> tier.cache(def)).orElse(null)));
     } catch (StoreUnavailableException e) {
       log.warn("Cache " + def.name() + " is kept in memory only: " + e.getMessage());
       return Optional.empty();
@@ -460,6 +496,7 @@ final class ChronicleMapCacheFactory
     if (isDistrustUnrecorded) {
       distrust();
     }
+    shared.ifPresent(SharedTier::close);
     timer.shutdown();
     caches.forEach(cache -> cache.disk().write());
     directory.ifPresent(StoreDirectory::close);

@@ -23,6 +23,8 @@ import com.google.gerrit.sshd.BaseCommand.UnloggedFailure;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedCheck;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
@@ -59,6 +61,16 @@ class UpkeepCommandTest {
     }
 
     @Override
+    public Optional<SharedReport> sharedReport() {
+      return Optional.empty();
+    }
+
+    @Override
+    public List<SharedCheck.Line> checkShared() {
+      throw new AssertionError();
+    }
+
+    @Override
     public List<CacheReport> reports() {
       return Stream.of("a", "b").map(TwoCaches::report).toList();
     }
@@ -69,7 +81,7 @@ class UpkeepCommandTest {
           new StoreStats(
               name, StoreState.READY, start, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
       return new CacheReport(
-          name, 0, new CacheStats(0, 0, 0, 0, 0, 0), stats, 0, ImmutableMap.of());
+          name, 0, new CacheStats(0, 0, 0, 0, 0, 0), stats, 0, Optional.empty(), ImmutableMap.of());
     }
 
     @Override

@@ -1,0 +1,182 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared;
+
+import com.google.common.collect.ImmutableSet;
+import com.google.gerrit.common.Nullable;
+import com.google.gerrit.server.cache.PersistentCacheDef;
+import com.google.gerrit.server.cache.serialize.JavaCacheSerializer;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * The values of one cache on the shared server.
+ *
+ * <p>Asking costs a round trip, and computing the value as well if the server does not have it. So
+ * both are measured as they happen, together with how often the server has a value, and the server
+ * is only asked if that is cheaper on average. Safe for any thread.
+ */
+public final class SharedCache {
+  /**
+   * The names of the caches that are shared: those whose keys name immutable content, and whose
+   * serializers are not Java's. Left out are {@code external_ids_map}, which has the hashes of
+   * passwords, and {@code persisted_projects}, as plugins keep passwords in projects' settings.
+   */
+  static final ImmutableSet<String> NAMES =
+      ImmutableSet.of(
+          "accounts",
+          "change_kind",
+          "change_notes",
+          "gerrit_file_diff",
+          "git_file_diff",
+          "git_modified_files",
+          "groups_byuuid_persisted",
+          "groups_external_persisted",
+          "mergeability",
+          "modified_files",
+          "pure_revert");
+
+  /** So many keys are asked for in one round trip at most. */
+  private static final int KEYS_AT_ONCE = 256;
+
+  /** One in so many keys is asked for though it does not pay, to notice when it does. */
+  private static final int TRIED_ONE_IN = 32;
+
+  /** A measurement counts for so much of the average. */
+  private static final double WEIGHT = 1.0 / 32;
+
+  /** A larger value is neither sent nor taken. */
+  static final int MOST_BYTES = 64 << 20;
+
+  private final SharedTier tier;
+  private final Seal seal;
+
+  private final LongAdder hits = new LongAdder();
+  private final LongAdder misses = new LongAdder();
+  private final LongAdder notAsked = new LongAdder();
+  private final LongAdder rejected = new LongAdder();
+  private final LongAdder received = new LongAdder();
+
+  /** Averages; NaN until there is a measurement. Lost updates of concurrent requests do no harm. */
+  private volatile double askNanos = Double.NaN;
+
+  private volatile double loadNanos = Double.NaN;
+  private volatile double hitRate = 1;
+
+  /** Values that were made until then are not taken, in milliseconds since the epoch. */
+  private volatile long distrustedUntil = Long.MIN_VALUE;
+
+  SharedCache(SharedTier tier, Seal seal) {
+    this.tier = tier;
+    this.seal = seal;
+  }
+
+  /** Whether values of a cache may leave this machine and may be taken from another one. */
+  static boolean isShared(PersistentCacheDef<?, ?> def) {
+    return NAMES.contains(def.name())
+        && !(def.keySerializer() instanceof JavaCacheSerializer)
+        && !(def.valueSerializer() instanceof JavaCacheSerializer);
+  }
+
+  /**
+   * Returns the values of keys, in their order, and null for each that the server does not have or
+   * is not asked for. Waits no longer than the time-out for each 256 keys, and after a failure not
+   * at all.
+   */
+  public List<SharedValue> getAll(List<byte[]> keys) {
+    List<SharedValue> found = new ArrayList<>(keys.size());
+    for (int from = 0; from < keys.size(); from += KEYS_AT_ONCE) {
+      ask(keys.subList(from, Math.min(from + KEYS_AT_ONCE, keys.size())), found);
+    }
+    return found;
+  }
+
+  private void ask(List<byte[]> keys, List<SharedValue> found) {
+    List<byte[]> names = isWorthAsking() ? keys.stream().map(seal::nameOf).toList() : null;
+    long begun = System.nanoTime();
+    List<byte[]> values = names == null ? null : tier.fetch(names);
+    if (values == null) {
+      notAsked.add(keys.size());
+      found.addAll(Collections.nCopies(keys.size(), null));
+      return;
+    }
+    for (int i = 0; i < names.size(); i++) {
+      found.add(open(names.get(i), values.get(i)));
+    }
+    askNanos = average(askNanos, (double) (System.nanoTime() - begun) / keys.size());
+  }
+
+  private boolean isWorthAsking() {
+    // Until there are figures of both, the comparisons are false.
+    return !(askNanos > loadNanos * hitRate)
+        || ThreadLocalRandom.current().nextInt(TRIED_ONE_IN) == 0;
+  }
+
+  @Nullable
+  private SharedValue open(byte[] name, @Nullable byte[] value) {
+    SharedValue opened = value == null ? null : seal.open(name, value);
+    boolean isHit = opened != null && opened.created() > distrustedUntil;
+    hitRate = average(hitRate, isHit ? 1 : 0);
+    if (value != null) {
+      received.add(value.length);
+    }
+    if (isHit) {
+      hits.increment();
+      loadNanos = average(loadNanos, (double) opened.loadNanos());
+      return opened;
+    }
+    (value != null && opened == null ? rejected : misses).increment();
+    return null;
+  }
+
+  /**
+   * Has a value that was computed sent to the server, in the background.
+   *
+   * @param value as its serializer made it; must not be changed afterwards
+   * @param created when it was made, in milliseconds since the epoch
+   * @param nanos how long it took to compute it
+   */
+  public void fill(byte[] key, byte[] value, long created, long nanos) {
+    loadNanos = average(loadNanos, (double) nanos);
+    if (!(askNanos > loadNanos) && value.length <= MOST_BYTES) {
+      tier.send(new SharedTier.Sent(seal, key.clone(), value, created, nanos));
+    }
+  }
+
+  private static double average(double before, double measured) {
+    return Double.isNaN(before) ? measured : before + WEIGHT * (measured - before);
+  }
+
+  /**
+   * Has this node take no value any more that was made until now. For an administrator who flushes
+   * a cache, as a value seems to be wrong.
+   */
+  public void distrust() {
+    distrustedUntil = System.currentTimeMillis();
+  }
+
+  /** Returns the figures since the start. */
+  public SharedStats stats() {
+    return new SharedStats(
+        hits.sum(), misses.sum(), notAsked.sum(), rejected.sum(), received.sum(), isWorthIt());
+  }
+
+  private boolean isWorthIt() {
+    return !(askNanos > loadNanos * hitRate);
+  }
+}

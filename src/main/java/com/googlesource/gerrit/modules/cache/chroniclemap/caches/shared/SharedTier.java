@@ -1,0 +1,321 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared;
+
+import static java.util.concurrent.TimeUnit.SECONDS;
+
+import com.google.common.flogger.FluentLogger;
+import com.google.common.util.concurrent.ThreadFactoryBuilder;
+import com.google.gerrit.common.Nullable;
+import com.google.gerrit.server.cache.PersistentCacheDef;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.RedisServer.Entry;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Function;
+import org.eclipse.jgit.lib.Config;
+
+/**
+ * A server in front of the loaders of several Gerrits, for caches whose keys name immutable
+ * content.
+ *
+ * <p>Requests wait for threads of this class, never for the server itself: not longer than the
+ * time-out, and not at all while the {@link Breaker} is open or {@link #MOST_AT_ONCE} others wait.
+ * Values are sent by one thread from a queue of limited size. No failure is seen by a request. Safe
+ * for any thread.
+ */
+public final class SharedTier implements AutoCloseable {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /** So many requests wait for the server at the same time at most. */
+  static final int MOST_AT_ONCE = 64;
+
+  /** Values of so many bytes wait to be sent at most. */
+  static final long MOST_QUEUED_BYTES = 32 << 20;
+
+  /** About so much is sent in one round trip. */
+  private static final long BATCH_BYTES = 1 << 20;
+
+  private static final int BATCH = 256;
+
+  /** Sending may take longer than any request would wait. */
+  private static final int SEND_MILLIS = 5000;
+
+  /** A value that waits to be sent; it is sealed by the thread that sends it. */
+  record Sent(Seal seal, byte[] key, byte[] value, long created, long loadNanos) {
+    int size() {
+      return key.length + value.length;
+    }
+
+    Entry entry() {
+      byte[] name = seal.nameOf(key);
+      return new Entry(name, seal.close(name, value, created, loadNanos));
+    }
+  }
+
+  private final SharedSettings settings;
+  private final RedisServer reader;
+  private final RedisServer writer;
+  private final ScheduledExecutorService timer;
+  private final Breaker breaker;
+  private final ExecutorService askers;
+  private final BlockingQueue<Sent> queue = new LinkedBlockingQueue<>();
+  private final AtomicLong queuedBytes = new AtomicLong();
+  private final Thread sender;
+
+  private final LongAdder requests = new LongAdder();
+  private final LongAdder timeouts = new LongAdder();
+  private final LongAdder errors = new LongAdder();
+  private final LongAdder tooMany = new LongAdder();
+  private final LongAdder sent = new LongAdder();
+  private final LongAdder sentBytes = new LongAdder();
+  private final LongAdder refused = new LongAdder();
+  private final LongAdder dropped = new LongAdder();
+  private volatile String lastError = "";
+
+  private SharedTier(SharedSettings settings) {
+    this.settings = settings;
+    int timeoutMillis = (int) settings.timeout().toMillis();
+    this.reader = new RedisServer(settings, timeoutMillis, MOST_AT_ONCE);
+    this.writer = new RedisServer(settings, SEND_MILLIS, /* connections= */ 1);
+    ThreadFactory threads =
+        new ThreadFactoryBuilder()
+            .setNameFormat("cache-chroniclemap-shared-%d")
+            .setDaemon(true)
+            .build();
+    this.timer = Executors.newSingleThreadScheduledExecutor(threads);
+    this.breaker = new Breaker(this::probe, timer);
+    this.askers =
+        new ThreadPoolExecutor(0, MOST_AT_ONCE, 60, SECONDS, new SynchronousQueue<>(), threads);
+    this.sender = threads.newThread(this::send);
+  }
+
+  /**
+   * Makes the tier of a server, which is connected to in the background.
+   *
+   * @param resolve resolves paths relative to the site
+   * @return empty if no server is set
+   * @throws IllegalArgumentException if a setting is wrong; the message names it and the remedy
+   */
+  public static Optional<SharedTier> open(Config config, Function<String, Path> resolve) {
+    if (!SharedSettings.isSet(config)) {
+      return Optional.empty();
+    }
+    SharedTier tier = new SharedTier(SharedSettings.read(config, resolve));
+    tier.breaker.begin();
+    if (!tier.settings.isReadOnly()) {
+      tier.sender.start();
+    }
+    return Optional.of(tier);
+  }
+
+  /** Returns the shared values of a cache; null for a cache that is not shared. */
+  @Nullable
+  public SharedCache cache(PersistentCacheDef<?, ?> def) {
+    return SharedCache.isShared(def)
+        ? new SharedCache(this, new Seal(settings, def.name(), def.version()))
+        : null;
+  }
+
+  private void probe() throws IOException {
+    try {
+      reader.connect();
+    } catch (IOException e) {
+      note(e);
+      throw e;
+    }
+  }
+
+  private void note(Throwable failure) {
+    lastError = failure.getMessage() == null ? failure.toString() : failure.getMessage();
+    logger.atWarning().atMostEvery(10, TimeUnit.MINUTES).log(
+        "The shared server %s does not answer as it should, values are computed instead: %s",
+        settings, lastError);
+  }
+
+  /**
+   * Returns what the server has under each of the names.
+   *
+   * @return null if it is not asked or does not answer in time; no other failure shows
+   */
+  @Nullable
+  List<byte[]> fetch(List<byte[]> names) {
+    if (!breaker.isClosed()) {
+      return null;
+    }
+    Future<List<byte[]>> asked;
+    try {
+      asked = askers.submit(() -> reader.getAll(names));
+    } catch (RejectedExecutionException e) {
+      tooMany.increment();
+      return null;
+    }
+    requests.increment();
+    try {
+      List<byte[]> values = asked.get(settings.timeout().toNanos(), TimeUnit.NANOSECONDS);
+      breaker.succeeded();
+      return values;
+    } catch (TimeoutException e) {
+      timeouts.increment();
+      breaker.failed();
+      note(new IOException("no answer within " + settings.timeout().toMillis() + " ms"));
+    } catch (ExecutionException e) {
+      errors.increment();
+      breaker.failed();
+      note(e.getCause());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    return null;
+  }
+
+  // ---- sending
+
+  /** Has a value sent, unless too many wait for that. */
+  void send(Sent value) {
+    if (settings.isReadOnly()) {
+      return;
+    }
+    if (queuedBytes.addAndGet(value.size()) > MOST_QUEUED_BYTES) {
+      queuedBytes.addAndGet(-value.size());
+      dropped.increment();
+      return;
+    }
+    queue.add(value);
+  }
+
+  private void send() {
+    long waitMillis = Breaker.FIRST_WAIT_MILLIS;
+    boolean isConnected = false;
+    List<Sent> batch = new ArrayList<>();
+    try {
+      while (true) {
+        takeInto(batch);
+        breaker.awaitClosed();
+        boolean hasFailed = true;
+        try {
+          if (!isConnected) {
+            writer.connect();
+            isConnected = true;
+          }
+          hasFailed = !hasSent(batch);
+        } catch (IOException | RuntimeException | Error e) {
+          isConnected = false;
+          dropped.add(batch.size());
+          note(e);
+        }
+        queuedBytes.addAndGet(-batch.stream().mapToLong(Sent::size).sum());
+        batch.clear();
+        if (hasFailed) {
+          Thread.sleep(waitMillis);
+          waitMillis = Math.min(2 * waitMillis, Breaker.LONGEST_WAIT_MILLIS);
+        } else {
+          waitMillis = Breaker.FIRST_WAIT_MILLIS;
+        }
+      }
+    } catch (InterruptedException e) {
+      // The tier is closed.
+    }
+  }
+
+  /** Waits for a value, and takes it with others that wait. */
+  private void takeInto(List<Sent> batch) throws InterruptedException {
+    long bytes = 0;
+    for (Sent next = queue.take(); next != null; next = queue.poll()) {
+      batch.add(next);
+      bytes += next.size();
+      if (bytes >= BATCH_BYTES || batch.size() >= BATCH) {
+        return;
+      }
+    }
+  }
+
+  /** Sends values. Returns false if the server took none of them, for example as it is full. */
+  private boolean hasSent(List<Sent> batch) throws IOException {
+    List<Entry> entries = batch.stream().map(Sent::entry).toList();
+    List<String> refusals = writer.putAll(entries);
+    int taken = 0;
+    for (int i = 0; i < entries.size(); i++) {
+      if (refusals.get(i) == null) {
+        taken++;
+        sentBytes.add(entries.get(i).value().length);
+      } else {
+        refused.increment();
+        lastError = refusals.get(i);
+      }
+    }
+    sent.add(taken);
+    return taken > 0;
+  }
+
+  // ---- figures
+
+  /** Returns the figures of the connection. */
+  public SharedReport report() {
+    return new SharedReport(
+        settings.shownUrl(),
+        breaker.isClosed(),
+        requests.sum(),
+        timeouts.sum(),
+        errors.sum(),
+        tooMany.sum(),
+        breaker.openings(),
+        lastError,
+        queuedBytes.get(),
+        sent.sum(),
+        sentBytes.sum(),
+        refused.sum(),
+        dropped.sum());
+  }
+
+  /** Tries all that a node needs from the server, which takes some seconds at most. */
+  public List<SharedCheck.Line> check() {
+    return SharedCheck.run(settings);
+  }
+
+  /** Ends without waiting for the server. Values that were not sent are lost. */
+  @Override
+  public void close() {
+    breaker.end();
+    sender.interrupt();
+    timer.shutdownNow();
+    askers.shutdownNow();
+    Thread closing = new Thread(this::closeConnections, "cache-chroniclemap-shared-close");
+    closing.setDaemon(true);
+    closing.start();
+  }
+
+  private void closeConnections() {
+    reader.close();
+    writer.close();
+  }
+}

@@ -1,0 +1,20 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+/**
+ * The tier that several Gerrits share: a server that speaks Redis' protocol, which is asked for
+ * values that would have to be computed otherwise. Knows Jedis, in one class. Knows no Gerrit cache
+ * beyond its name, its version, and the bytes of its keys and values.
+ */
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared;
