@@ -40,6 +40,7 @@ final class AdminSshModule extends PluginCommandModule {
       command(VerifyCommand.class);
       command(CompactCommand.class);
       command(ImportCommand.class);
+      command(SharedCommand.class);
     }
     command(RefsCommand.class);
   }

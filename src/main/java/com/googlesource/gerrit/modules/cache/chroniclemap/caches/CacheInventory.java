@@ -35,6 +35,9 @@ public interface CacheInventory {
   /** Figures of the server that other Gerrits share; empty if there is none. */
   Optional<SharedReport> sharedReport();
 
+  /** Why there is no such server; empty if there is one. */
+  Optional<String> sharedProblem();
+
   /**
    * Tries all that a node needs from the shared server, which takes some seconds at most.
    *

@@ -91,7 +91,10 @@ final class ChronicleMapCacheFactory
   /** Empty if no server is set, or it is set wrongly. */
   private final Optional<SharedTier> shared;
 
-  private Optional<String> sharedProblem = Optional.empty();
+  /** Why there is no shared server. */
+  private String sharedProblem =
+      "no shared server is set: cache-chroniclemap.sharedUrl in gerrit.config";
+
   private Optional<String> memoryOnlyReason = Optional.empty();
 
   /** Why this server must not start; empty if it may. */
@@ -118,7 +121,7 @@ final class ChronicleMapCacheFactory
     try {
       return settings.sharedTier();
     } catch (IllegalArgumentException e) {
-      sharedProblem = Optional.of(e.getMessage());
+      sharedProblem = e.getMessage();
       log.warn("No values are shared with other Gerrits: " + e.getMessage());
       return Optional.empty();
     }
@@ -283,14 +286,13 @@ final class ChronicleMapCacheFactory
   }
 
   @Override
+  public Optional<String> sharedProblem() {
+    return shared.isPresent() ? Optional.empty() : Optional.of(sharedProblem);
+  }
+
+  @Override
   public List<SharedCheck.Line> checkShared() throws CacheUpkeepException {
-    return shared
-        .orElseThrow(
-            () ->
-                new CacheUpkeepException(
-                    sharedProblem.orElse(
-                        "no shared server is set: cache-chroniclemap.sharedUrl in gerrit.config")))
-        .check();
+    return shared.orElseThrow(() -> new CacheUpkeepException(sharedProblem)).check();
   }
 
   @Override

@@ -204,10 +204,19 @@ final class DiskTier<K, V> {
   /**
    * Asks the shared server for values that are not on disk and would have to be computed.
    *
-   * @return in the order of the keys; null for each that the server does not have
+   * @return in the order of the keys, and null for each that the server does not have; empty if it
+   *     has not answered
    */
-  List<SharedValue> askShared(List<DiskKey> keys) {
-    return shared.getAll(Lists.transform(keys, DiskKey::bytes));
+  Optional<List<SharedValue>> askShared(List<DiskKey> keys) {
+    if (shared == null) {
+      return Optional.empty();
+    }
+    long begun = System.nanoTime();
+    Optional<List<SharedValue>> found = shared.getAll(Lists.transform(keys, DiskKey::bytes));
+    if (found.isPresent()) {
+      times.add(DiskOperation.ASK_SHARED, begun, System.nanoTime());
+    }
+    return found;
   }
 
   /**

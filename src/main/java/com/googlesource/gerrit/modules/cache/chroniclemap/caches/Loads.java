@@ -41,6 +41,7 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
@@ -245,8 +246,10 @@ final class Loads<K, V> {
   private Held<V> askShared(DiskKey key, long ticket) {
     TraceTimer timer = disk.trace().askingShared();
     try (timer) {
-      SharedValue found = disk.askShared(Collections.singletonList(key)).get(0);
-      return found == null ? null : disk.take(key, found, ticket);
+      return disk.askShared(Collections.singletonList(key))
+          .map(found -> found.get(0))
+          .map(value -> disk.take(key, value, ticket))
+          .orElse(null);
     }
   }
 
@@ -406,8 +409,11 @@ final class Loads<K, V> {
 
   /** Removes those from the list whose values the shared server has. */
   private void takeShared(List<Begun<K, V>> absent, Map<K, Held<V>> result) {
-    List<SharedValue> found = disk.askShared(Lists.transform(absent, Begun::diskKey));
-    Iterator<SharedValue> values = found.iterator();
+    Optional<List<SharedValue>> found = disk.askShared(Lists.transform(absent, Begun::diskKey));
+    if (found.isEmpty()) {
+      return;
+    }
+    Iterator<SharedValue> values = found.get().iterator();
     absent.removeIf(
         begun -> {
           SharedValue value = values.next();

@@ -66,6 +66,11 @@ class UpkeepCommandTest {
     }
 
     @Override
+    public Optional<String> sharedProblem() {
+      throw new AssertionError();
+    }
+
+    @Override
     public List<SharedCheck.Line> checkShared() {
       throw new AssertionError();
     }

@@ -21,6 +21,7 @@ import com.google.gerrit.server.cache.serialize.JavaCacheSerializer;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.LongAdder;
 
@@ -94,31 +95,34 @@ public final class SharedCache {
   }
 
   /**
-   * Returns the values of keys, in their order, and null for each that the server does not have or
-   * is not asked for. Waits no longer than the time-out for each 256 keys, and after a failure not
-   * at all.
+   * Returns the values of keys, in their order, and null for each that the server does not have.
+   * Waits no longer than the time-out for each 256 keys, and after a failure not at all.
+   *
+   * @return empty if the server is not asked, or does not answer
    */
-  public List<SharedValue> getAll(List<byte[]> keys) {
+  public Optional<List<SharedValue>> getAll(List<byte[]> keys) {
     List<SharedValue> found = new ArrayList<>(keys.size());
+    boolean hasAnswered = false;
     for (int from = 0; from < keys.size(); from += KEYS_AT_ONCE) {
-      ask(keys.subList(from, Math.min(from + KEYS_AT_ONCE, keys.size())), found);
+      hasAnswered |= ask(keys.subList(from, Math.min(from + KEYS_AT_ONCE, keys.size())), found);
     }
-    return found;
+    return hasAnswered ? Optional.of(found) : Optional.empty();
   }
 
-  private void ask(List<byte[]> keys, List<SharedValue> found) {
+  private boolean ask(List<byte[]> keys, List<SharedValue> found) {
     List<byte[]> names = isWorthAsking() ? keys.stream().map(seal::nameOf).toList() : null;
     long begun = System.nanoTime();
     List<byte[]> values = names == null ? null : tier.fetch(names);
     if (values == null) {
       notAsked.add(keys.size());
       found.addAll(Collections.nCopies(keys.size(), null));
-      return;
+      return false;
     }
     for (int i = 0; i < names.size(); i++) {
       found.add(open(names.get(i), values.get(i)));
     }
     askNanos = average(askNanos, (double) (System.nanoTime() - begun) / keys.size());
+    return true;
   }
 
   private boolean isWorthAsking() {
