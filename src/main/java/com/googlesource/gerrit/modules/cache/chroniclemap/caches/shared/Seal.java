@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.gerrit.common.Nullable;
+import com.google.gerrit.common.Version;
 import java.nio.ByteBuffer;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
@@ -34,14 +35,14 @@ import javax.crypto.spec.SecretKeySpec;
  * The form of one cache's keys and values on the shared server, which nobody can make or change
  * without the secret of the site.
  *
- * <p>A key on the server is the prefix and 20 bytes of a digest (HMAC-SHA256, RFC 2104) over the
- * cache, its version and the key. A value is a header, the value as the cache's serializer made it,
- * and a digest of 32 bytes over its key on the server, the header and the value. With encryption,
- * AES-256-GCM (NIST SP 800-38D) takes the place of that digest, with a random nonce of 12 bytes.
- * Each key on the server has an AES key of its own, so that no AES key sees many nonces. Header: 8
- * bytes with the time at which the value was made, in milliseconds since the epoch; 4 bytes with
- * the time that it took, in microseconds; 4 bytes with the size of a compressed value before its
- * compression (DEFLATE, RFC 1951), otherwise 0.
+ * <p>A key on the server is the prefix and 20 bytes of a digest (HMAC-SHA256, RFC 2104) over
+ * Gerrit's minor version, the cache, its version and the key. A value is a header, the value as the
+ * cache's serializer made it, and a digest of 32 bytes over its key on the server, the header and
+ * the value. With encryption, AES-256-GCM (NIST SP 800-38D) takes the place of that digest, with a
+ * random nonce of 12 bytes. Each key on the server has an AES key of its own, so that no AES key
+ * sees many nonces. Header: 8 bytes with the time at which the value was made, in milliseconds
+ * since the epoch; 4 bytes with the time that it took, in microseconds; 4 bytes with the size of a
+ * compressed value before its compression (DEFLATE, RFC 1951), otherwise 0.
  *
  * <p>The cost grows with the size of the value: about 10 microseconds for each 10 KB. Safe for any
  * thread.
@@ -49,6 +50,13 @@ import javax.crypto.spec.SecretKeySpec;
 final class Seal {
   /** Smaller values are not compressed: they fit into a few packets anyway. */
   static final int COMPRESSED_FROM = 4096;
+
+  /**
+   * The minor version of Gerrit, such as 3.13. The messages of which values are made differ between
+   * minors even where the version of the cache does not.
+   */
+  private static final String GERRIT_MINOR =
+      Version.getVersion().replaceFirst("^([0-9]+\\.[0-9]+).*", "$1");
 
   private static final String MAC = "HmacSHA256";
   private static final int NAME_BYTES = 20;
@@ -66,7 +74,8 @@ final class Seal {
   Seal(SharedSettings settings, String cache, int version) {
     byte[] secret = settings.secret().getBytes(UTF_8);
     // Each purpose has its own key, so that what one makes means nothing to another.
-    String purpose = "%s %d %s".formatted(settings.encrypts() ? "aes" : "mac", version, cache);
+    String purpose =
+        "%s %s %d %s".formatted(settings.encrypts() ? "aes" : "mac", GERRIT_MINOR, version, cache);
     this.prefix = settings.prefix().getBytes(UTF_8);
     this.nameKey = derive(secret, "names " + purpose);
     this.valueKey = derive(secret, "values " + purpose);

@@ -58,9 +58,6 @@ public final class SharedCache {
   /** One in so many keys is asked for though it does not pay, to notice when it does. */
   private static final int TRIED_ONE_IN = 32;
 
-  /** A measurement counts for so much of the average. */
-  private static final double WEIGHT = 1.0 / 32;
-
   /** A larger value is neither sent nor taken. */
   static final int MOST_BYTES = 64 << 20;
 
@@ -73,11 +70,11 @@ public final class SharedCache {
   private final LongAdder rejected = new LongAdder();
   private final LongAdder received = new LongAdder();
 
-  /** Averages; NaN until there is a measurement. Lost updates of concurrent requests do no harm. */
-  private volatile double askNanos = Double.NaN;
+  /** Of the answers to one key, with or without a value. */
+  private final Average askNanos = new Average();
 
-  private volatile double loadNanos = Double.NaN;
-  private volatile double hitRate = 1;
+  private final Average loadNanos = new Average();
+  private final Average hitRate = new Average();
 
   /** Values that were made until then are not taken, in milliseconds since the epoch. */
   private volatile long distrustedUntil = Long.MIN_VALUE;
@@ -121,27 +118,30 @@ public final class SharedCache {
     for (int i = 0; i < names.size(); i++) {
       found.add(open(names.get(i), values.get(i)));
     }
-    askNanos = average(askNanos, (double) (System.nanoTime() - begun) / keys.size());
+    askNanos.add((double) (System.nanoTime() - begun) / keys.size());
     return true;
   }
 
   private boolean isWorthAsking() {
-    // Until there are figures of both, the comparisons are false.
-    return !(askNanos > loadNanos * hitRate)
-        || ThreadLocalRandom.current().nextInt(TRIED_ONE_IN) == 0;
+    return isCheaperThan(hitRate.get()) || ThreadLocalRandom.current().nextInt(TRIED_ONE_IN) == 0;
+  }
+
+  /** Whether asking takes less time than such a share of a load, as far as is known. */
+  private boolean isCheaperThan(double share) {
+    return !askNanos.isKnown() || !loadNanos.isKnown() || askNanos.get() <= share * loadNanos.get();
   }
 
   @Nullable
   private SharedValue open(byte[] name, @Nullable byte[] value) {
     SharedValue opened = value == null ? null : seal.open(name, value);
     boolean isHit = opened != null && opened.created() > distrustedUntil;
-    hitRate = average(hitRate, isHit ? 1 : 0);
+    hitRate.add(isHit ? 1 : 0);
     if (value != null) {
       received.add(value.length);
     }
     if (isHit) {
       hits.increment();
-      loadNanos = average(loadNanos, (double) opened.loadNanos());
+      loadNanos.add((double) opened.loadNanos());
       return opened;
     }
     (value != null && opened == null ? rejected : misses).increment();
@@ -156,14 +156,10 @@ public final class SharedCache {
    * @param nanos how long it took to compute it
    */
   public void fill(byte[] key, byte[] value, long created, long nanos) {
-    loadNanos = average(loadNanos, (double) nanos);
-    if (!(askNanos > loadNanos) && value.length <= MOST_BYTES) {
+    loadNanos.add((double) nanos);
+    if (isCheaperThan(1) && value.length <= MOST_BYTES) {
       tier.send(new SharedTier.Sent(seal, key.clone(), value, created, nanos));
     }
-  }
-
-  private static double average(double before, double measured) {
-    return Double.isNaN(before) ? measured : before + WEIGHT * (measured - before);
   }
 
   /**
@@ -177,10 +173,11 @@ public final class SharedCache {
   /** Returns the figures since the start. */
   public SharedStats stats() {
     return new SharedStats(
-        hits.sum(), misses.sum(), notAsked.sum(), rejected.sum(), received.sum(), isWorthIt());
-  }
-
-  private boolean isWorthIt() {
-    return !(askNanos > loadNanos * hitRate);
+        hits.sum(),
+        misses.sum(),
+        notAsked.sum(),
+        rejected.sum(),
+        received.sum(),
+        isCheaperThan(hitRate.get()));
   }
 }

@@ -1,0 +1,166 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.common.base.Splitter;
+import com.google.common.hash.Hashing;
+import com.google.common.io.Resources;
+import com.google.gerrit.proto.Entities;
+import com.google.gerrit.server.account.AccountCacheImpl;
+import com.google.gerrit.server.account.GroupCacheImpl;
+import com.google.gerrit.server.account.GroupIncludeCacheImpl;
+import com.google.gerrit.server.cache.PersistentCacheDef;
+import com.google.gerrit.server.cache.proto.Cache;
+import com.google.gerrit.server.change.ChangeKindCacheImpl;
+import com.google.gerrit.server.change.MergeabilityCacheImpl;
+import com.google.gerrit.server.git.PureRevertCache;
+import com.google.gerrit.server.notedb.ChangeNotesCache;
+import com.google.gerrit.server.patch.diff.ModifiedFilesCacheImpl;
+import com.google.gerrit.server.patch.filediff.FileDiffCacheImpl;
+import com.google.gerrit.server.patch.gitdiff.GitModifiedFilesCacheImpl;
+import com.google.gerrit.server.patch.gitfilediff.GitFileDiffCacheImpl;
+import com.google.inject.Module;
+import com.google.inject.spi.DefaultElementVisitor;
+import com.google.inject.spi.Element;
+import com.google.inject.spi.Elements;
+import com.google.inject.spi.ProviderInstanceBinding;
+import com.google.protobuf.Descriptors.FileDescriptor;
+import com.googlesource.gerrit.modules.cache.chroniclemap.ChronicleMapCacheModule;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Properties;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The keys and serializers of the shared caches, in each Gerrit that this module is built for, are
+ * those whose sources were read: a value that another Gerrit has made means the same here.
+ *
+ * <p>If this test fails, Gerrit has changed a key, a serializer or a message. Read in its sources
+ * whether the key still names all that the value depends on, and whether the cache has a new
+ * version if values are written otherwise. Then put what the failure shows into the file.
+ */
+class SharedCachesOfGerritTest {
+  private static final String KNOWN = "shared-caches.txt";
+
+  /** The modules that bind the caches, as Gerrit's own does. */
+  private static Module[] modules() {
+    return new Module[] {
+      AccountCacheImpl.module(),
+      ChangeKindCacheImpl.module(),
+      ChangeNotesCache.module(),
+      FileDiffCacheImpl.module(),
+      GitFileDiffCacheImpl.module(),
+      GitModifiedFilesCacheImpl.module(),
+      GroupCacheImpl.module(),
+      GroupIncludeCacheImpl.module(),
+      MergeabilityCacheImpl.module(),
+      ModifiedFilesCacheImpl.module(),
+      PureRevertCache.module()
+    };
+  }
+
+  private static Map<String, PersistentCacheDef<?, ?>> definitions() {
+    Map<String, PersistentCacheDef<?, ?>> found = new TreeMap<>();
+    for (Element element : Elements.getElements(modules())) {
+      definition(element).ifPresent(def -> found.put(def.name(), def));
+    }
+    return found;
+  }
+
+  private static Optional<PersistentCacheDef<?, ?>> definition(Element element) {
+    return Optional.ofNullable(
+        element.acceptVisitor(
+            new DefaultElementVisitor<PersistentCacheDef<?, ?>>() {
+              @Override
+              public <T> PersistentCacheDef<?, ?> visit(com.google.inject.Binding<T> binding) {
+                return binding instanceof ProviderInstanceBinding<?> instance
+                        && instance.getUserSuppliedProvider()
+                            instanceof PersistentCacheDef<?, ?> def
+                    ? def
+                    : null;
+              }
+            }));
+  }
+
+  /** What stands for the contents of a cache: a line each. */
+  private static String describe(PersistentCacheDef<?, ?> def) {
+    return String.join(
+        " ",
+        def.name(),
+        Integer.toString(def.version()),
+        def.keyType().toString(),
+        nameOf(def.keySerializer()),
+        nameOf(def.valueSerializer()));
+  }
+
+  private static String nameOf(Object serializer) {
+    return serializer.getClass().getName().replaceFirst("^com\\.google\\.gerrit\\.", "");
+  }
+
+  /** A digest of the messages of which the values of caches are made. */
+  private static String messages() {
+    TreeSet<String> all = new TreeSet<>();
+    for (FileDescriptor file :
+        new FileDescriptor[] {Cache.getDescriptor(), Entities.getDescriptor()}) {
+      file.getMessageTypes().forEach(message -> all.add(message.toProto().toString()));
+    }
+    return "messages " + Hashing.sha256().hashString(String.join("", all), UTF_8);
+  }
+
+  private static String builtFor() throws IOException {
+    Properties properties = new Properties();
+    try (InputStream in =
+        ChronicleMapCacheModule.class.getResourceAsStream("built-for.properties")) {
+      properties.load(in);
+    }
+    return properties.getProperty("gerrit").replaceFirst("^([0-9]+\\.[0-9]+).*", "$1");
+  }
+
+  @Test
+  void keysAndSerializersAreThoseThatWereRead() throws Exception {
+    TreeSet<String> found = new TreeSet<>();
+    for (PersistentCacheDef<?, ?> def : definitions().values()) {
+      if (SharedCache.isShared(def)) {
+        found.add(describe(def));
+      }
+    }
+    found.add(messages());
+    String gerrit = builtFor();
+    TreeSet<String> known = new TreeSet<>();
+    for (String line :
+        Splitter.on('\n')
+            .split(
+                Resources.toString(
+                    Resources.getResource(SharedCachesOfGerritTest.class, KNOWN), UTF_8))) {
+      if (line.startsWith(gerrit + " ")) {
+        known.add(line.substring(gerrit.length() + 1));
+      }
+    }
+    assertWithMessage("of Gerrit %s in %s", gerrit, KNOWN).that(found).isEqualTo(known);
+  }
+
+  @Test
+  void allSharedCachesExist() {
+    assertThat(definitions().keySet()).containsAtLeastElementsIn(SharedCache.NAMES);
+  }
+}
