@@ -15,23 +15,38 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared;
 
 /**
- * The average of the last few measurements: of all up to 32, and later with a weight of 1/32 for
- * each new one. Any thread may add one; lost ones of concurrent threads do no harm.
+ * The average of the last few measurements. Any thread may add one; lost ones of concurrent threads
+ * do no harm.
  */
 final class Average {
-  private static final int WEIGHT_DIVISOR = 32;
+  /** So many measurements count alike; later, each new one has the weight of one of these. */
+  private static final int MEASUREMENTS = 32;
+
+  /** The same where measurements are rare, so that old ones do not decide for long. */
+  private static final int RARE_MEASUREMENTS = 4;
 
   /** A few outliers, such as those of a connection that is made first, decide nothing. */
   private static final int KNOWN_FROM = 16;
 
   private volatile double value;
+  private volatile double lowest = Double.MAX_VALUE;
   private volatile int count;
 
   void add(double measured) {
-    int counted = Math.min(count + 1, WEIGHT_DIVISOR);
+    add(measured, MEASUREMENTS);
+  }
+
+  /** Adds one of few measurements, each of which stands for many that were not made. */
+  void addRare(double measured) {
+    add(measured, RARE_MEASUREMENTS);
+  }
+
+  private void add(double measured, int most) {
+    int counted = count + 1;
     double before = value;
-    value = before + (measured - before) / counted;
-    count = counted;
+    value = before + (measured - before) / Math.min(counted, most);
+    lowest = Math.min(lowest, measured);
+    count = Math.min(counted, MEASUREMENTS);
   }
 
   /** Whether there were enough measurements. */
@@ -41,5 +56,9 @@ final class Average {
 
   double get() {
     return value;
+  }
+
+  double lowest() {
+    return lowest;
   }
 }

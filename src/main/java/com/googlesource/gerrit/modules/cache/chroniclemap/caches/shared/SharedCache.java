@@ -107,35 +107,54 @@ public final class SharedCache {
   }
 
   private boolean ask(List<byte[]> keys, List<SharedValue> found) {
-    List<byte[]> names = isWorthAsking() ? keys.stream().map(seal::nameOf).toList() : null;
+    boolean isWorthIt = isWorthAsking();
+    boolean isAsked = isWorthIt || ThreadLocalRandom.current().nextInt(TRIED_ONE_IN) == 0;
+    List<byte[]> names = isAsked ? keys.stream().map(seal::nameOf).toList() : null;
     long begun = System.nanoTime();
-    List<byte[]> values = names == null ? null : tier.fetch(names);
+    List<byte[]> values = isAsked ? tier.fetch(names) : null;
     if (values == null) {
       notAsked.add(keys.size());
       found.addAll(Collections.nCopies(keys.size(), null));
       return false;
     }
     for (int i = 0; i < names.size(); i++) {
-      found.add(open(names.get(i), values.get(i)));
+      SharedValue value = open(names.get(i), values.get(i));
+      found.add(value);
+      add(hitRate, value == null ? 0 : 1, isWorthIt);
     }
-    askNanos.add((double) (System.nanoTime() - begun) / keys.size());
+    add(askNanos, (double) (System.nanoTime() - begun) / keys.size(), isWorthIt);
     return true;
   }
 
-  private boolean isWorthAsking() {
-    return isCheaperThan(hitRate.get()) || ThreadLocalRandom.current().nextInt(TRIED_ONE_IN) == 0;
+  private static void add(Average average, double measured, boolean isWorthIt) {
+    if (isWorthIt) {
+      average.add(measured);
+    } else {
+      average.addRare(measured);
+    }
   }
 
-  /** Whether asking takes less time than such a share of a load, as far as is known. */
-  private boolean isCheaperThan(double share) {
-    return !askNanos.isKnown() || !loadNanos.isKnown() || askNanos.get() <= share * loadNanos.get();
+  /** Whether it takes less time on average to ask, and to compute what the server does not have. */
+  private boolean isWorthAsking() {
+    return !isMeasured() || askNanos.get() <= hitRate.get() * loadNanos.get();
+  }
+
+  private boolean isMeasured() {
+    return askNanos.isKnown() && loadNanos.isKnown();
+  }
+
+  /**
+   * Whether others may want to ask for a value. Sending delays nobody, so this is judged by the
+   * best that was seen: this node may be busier than they are.
+   */
+  private boolean isWorthSending() {
+    return !isMeasured() || askNanos.lowest() <= loadNanos.get();
   }
 
   @Nullable
   private SharedValue open(byte[] name, @Nullable byte[] value) {
     SharedValue opened = value == null ? null : seal.open(name, value);
     boolean isHit = opened != null && opened.created() > distrustedUntil;
-    hitRate.add(isHit ? 1 : 0);
     if (value != null) {
       received.add(value.length);
     }
@@ -157,7 +176,7 @@ public final class SharedCache {
    */
   public void fill(byte[] key, byte[] value, long created, long nanos) {
     loadNanos.add((double) nanos);
-    if (isCheaperThan(1) && value.length <= MOST_BYTES) {
+    if (isWorthSending() && value.length <= MOST_BYTES) {
       tier.send(new SharedTier.Sent(seal, key.clone(), value, created, nanos));
     }
   }
@@ -173,11 +192,6 @@ public final class SharedCache {
   /** Returns the figures since the start. */
   public SharedStats stats() {
     return new SharedStats(
-        hits.sum(),
-        misses.sum(),
-        notAsked.sum(),
-        rejected.sum(),
-        received.sum(),
-        isCheaperThan(hitRate.get()));
+        hits.sum(), misses.sum(), notAsked.sum(), rejected.sum(), received.sum(), isWorthAsking());
   }
 }
