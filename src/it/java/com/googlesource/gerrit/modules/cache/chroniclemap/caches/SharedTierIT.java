@@ -164,21 +164,24 @@ class SharedTierIT {
     assertThat(shared(site).requests()).isEqualTo(0);
   }
 
+  private static CountingLoader bulk() {
+    return new CountingLoader() {
+      @Override
+      public Map<String, String> loadAll(Iterable<? extends String> keys) throws Exception {
+        Map<String, String> values = new HashMap<>();
+        for (String key : keys) {
+          values.put(key, load(key));
+        }
+        return values;
+      }
+    };
+  }
+
   @Test
   void manyKeysTakeOneRoundTrip() throws Exception {
     fill("a", "b", "c");
     TestSite site = connected(site("b"));
-    CountingLoader bulk =
-        new CountingLoader() {
-          @Override
-          public Map<String, String> loadAll(Iterable<? extends String> keys) throws Exception {
-            Map<String, String> values = new HashMap<>();
-            for (String key : keys) {
-              values.put(key, load(key));
-            }
-            return values;
-          }
-        };
+    CountingLoader bulk = bulk();
     LoadingCache<String, String> cache = site.loading(new TestCacheDef(NAME).loader(bulk));
     assertThat(cache.getAll(List.of("a", "b", "c", "new")))
         .isEqualTo(
@@ -498,6 +501,54 @@ class SharedTierIT {
       assertThat(e).hasMessageThat().doesNotContain("pw");
       site.close();
       open.remove(site);
+    }
+  }
+
+  @Test
+  void aClusterIsShared() throws Exception {
+    List<RedisProcess> nodes = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      nodes.add(
+          opened(
+              RedisProcess.start(
+                  temp, "--cluster-enabled", "yes", "--cluster-config-file", "node" + i)));
+    }
+    RedisProcess.join(nodes);
+    String url = nodes.get(0).url() + ",127.0.0.1:" + nodes.get(1).port();
+    TestSite first = connected(site("a", "sharedUrl", url));
+    LoadingCache<String, String> filled = cacheA(first);
+    List<String> keys = IntStream.range(0, 12).mapToObj(i -> "k" + i).toList();
+    for (String key : keys) {
+      assertThat(filled.get(key)).isEqualTo("loaded " + key);
+    }
+    await(() -> shared(first).sent() == keys.size());
+    for (RedisProcess node : nodes) {
+      try (RedisClient client = node.client()) {
+        assertThat(client.dbSize()).isGreaterThan(0);
+      }
+    }
+    TestSite second = connected(site("b", "sharedUrl", url));
+    CountingLoader bulk = bulk();
+    LoadingCache<String, String> cache = second.loading(new TestCacheDef(NAME).loader(bulk));
+    assertThat(cache.get("k0")).isEqualTo("loaded k0");
+    assertThat(cache.getAll(keys)).hasSize(keys.size());
+    assertThat(bulk.loads).isEmpty();
+    assertThat(line(second.inventory().checkShared(), "rights").verdict())
+        .isEqualTo(SharedCheck.Verdict.OK);
+  }
+
+  @Test
+  void theServerThatSentinelsNameIsShared() throws Exception {
+    RedisProcess sentinel = opened(redis.sentinel("caches"));
+    String[] settings = {"sharedUrl", sentinel.url(), "sharedMaster", "caches"};
+    TestSite first = connected(site("a", settings));
+    assertThat(cacheA(first).get("x")).isEqualTo("loaded x");
+    await(() -> shared(first).sent() == 1);
+    TestSite second = connected(site("b", settings));
+    assertThat(cacheB(second).get("x")).isEqualTo("loaded x");
+    assertThat(loaderB.loads).isEmpty();
+    try (RedisClient client = redis.client()) {
+      assertThat(client.dbSize()).isEqualTo(1);
     }
   }
 

@@ -40,7 +40,7 @@ import org.junit.jupiter.api.Test;
  */
 @Param(name = "key", gen = IntGen.class, conf = "0:2")
 public class LoadsLincheckTest {
-  private static final int SCENARIOS = Integer.getInteger("lincheck.scenarios", 20);
+  private static final int SCENARIOS = Integer.getInteger("lincheck.scenarios", 8);
   private static final int KEYS = 3;
 
   /** The version of each key's value in the source of {@link #cache}; only grows. */

@@ -76,7 +76,59 @@ public final class RedisProcess implements AutoCloseable {
     return server;
   }
 
+  /** Makes a cluster of servers that were started with {@code --cluster-enabled yes}. */
+  public static void join(List<RedisProcess> nodes) throws IOException {
+    List<String> command = new ArrayList<>(List.of("redis-cli", "--cluster", "create"));
+    nodes.forEach(node -> command.add("127.0.0.1:" + node.port));
+    command.add("--cluster-yes");
+    String unused = run(command);
+    for (RedisProcess node : nodes) {
+      await(() -> node.says("cluster", "info").contains("cluster_state:ok"));
+    }
+  }
+
+  private String says(String... command) {
+    List<String> line = new ArrayList<>(List.of("redis-cli", "-p", Integer.toString(port)));
+    line.addAll(List.of(command));
+    try {
+      return run(line);
+    } catch (IOException e) {
+      return "";
+    }
+  }
+
+  /** Starts a sentinel that knows this server by a name. */
+  public RedisProcess sentinel(String name) throws IOException {
+    RedisProcess sentinel = new RedisProcess(folder, freePort(), ImmutableList.of());
+    Path config = folder.resolve("sentinel-" + sentinel.port + ".conf");
+    Files.writeString(
+        config,
+        """
+        port %d
+        bind 127.0.0.1
+        dir %s
+        sentinel monitor %s 127.0.0.1 %d 1
+        """
+            .formatted(sentinel.port, folder, name, port));
+    sentinel.process =
+        new ProcessBuilder("redis-server", config.toString(), "--sentinel")
+            .redirectErrorStream(true)
+            .redirectOutput(folder.resolve("sentinel-" + sentinel.port + ".log").toFile())
+            .start();
+    await(() -> sentinel.says("sentinel", "masters").contains(name));
+    return sentinel;
+  }
+
+  /** Finds a port, to which a node of a cluster adds 10,000 for a second one. */
   static int freePort() throws IOException {
+    int port = anyPort();
+    while (port > 55_000) {
+      port = anyPort();
+    }
+    return port;
+  }
+
+  private static int anyPort() throws IOException {
     try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       return socket.getLocalPort();
     }
