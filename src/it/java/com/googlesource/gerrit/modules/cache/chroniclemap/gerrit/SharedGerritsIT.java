@@ -196,6 +196,7 @@ class SharedGerritsIT {
       redis.freeze();
       int round = 0;
       step(round++);
+      assertThat(figure(first, "timeouts") + figure(second, "timeouts")).isGreaterThan(0);
       redis.thaw();
       step(round++);
       redis.kill();

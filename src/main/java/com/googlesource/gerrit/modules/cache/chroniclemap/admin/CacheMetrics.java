@@ -196,7 +196,12 @@ final class CacheMetrics extends PublishedMetrics {
         () -> {
           for (CacheReport report : inventory.reports()) {
             String cache = nameInGerrit(report.name());
-            metrics.forEach((metric, gauge) -> gauge.set(cache, metric.of(report)));
+            metrics.forEach(
+                (metric, gauge) -> {
+                  if (report.shared().isPresent() || !SHARED.contains(metric)) {
+                    gauge.set(cache, metric.of(report));
+                  }
+                });
           }
           metrics.values().forEach(CallbackMetric::prune);
         });

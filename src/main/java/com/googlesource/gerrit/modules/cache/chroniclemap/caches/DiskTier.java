@@ -248,12 +248,13 @@ final class DiskTier<K, V> {
 
   /** Removes a value, if there is one, and ends the tickets of its key. */
   void remove(DiskKey key) {
+    distrustShared();
     var unused = change(key);
+    distrustShared();
   }
 
   /** Like {@link #remove}; returns a ticket that is current until the key is changed again. */
   private long change(DiskKey key) {
-    distrustShared();
     if (!key.isStored() || readOnly.get()) {
       return store.endTickets(key.bytes());
     }
@@ -270,9 +271,14 @@ final class DiskTier<K, V> {
     } else {
       store.clear();
     }
+    distrustShared();
   }
 
-  /** Nothing is removed from the shared server, so what was made before must not come back. */
+  /**
+   * Nothing is removed from the shared server, so what was made before must not come back. Called
+   * before a change, as a read may follow at once, and after it, for values whose load the change
+   * has overtaken.
+   */
   private void distrustShared() {
     if (shared != null) {
       shared.distrust();
@@ -316,9 +322,10 @@ final class DiskTier<K, V> {
    * Stores a value that was computed after the ticket was taken, unless the key has changed since.
    *
    * @param loadNanos how long that took
+   * @param allNanos how long it took to compute all values that were computed together
    * @return the value for the heap tier
    */
-  Held<V> putLoaded(DiskKey key, V value, long ticket, long loadNanos) {
+  Held<V> putLoaded(DiskKey key, V value, long ticket, long loadNanos, long allNanos) {
     long now = System.currentTimeMillis();
     if (isDelayed(key)) {
       delayed.putIfCurrent(key.bytes(), value, now, ticket);
@@ -327,8 +334,8 @@ final class DiskTier<K, V> {
       byte[] bytes = serialize(value);
       if (bytes != null) {
         store.putIfCurrent(key.bytes(), bytes, now, ticket);
-        if (shared != null) {
-          shared.fill(key.bytes(), bytes, now, loadNanos);
+        if (shared != null && isCurrent(ticket)) {
+          shared.fill(key.bytes(), bytes, now, loadNanos, allNanos);
         }
         times.add(DiskOperation.PUT, computed, System.nanoTime());
       }

@@ -278,7 +278,7 @@ final class Loads<K, V> {
   private Held<V> store(DiskKey key, V value, long ticket, long loadNanos) {
     TraceTimer timer = disk.trace().storing();
     try (timer) {
-      return disk.putLoaded(key, value, ticket, loadNanos);
+      return disk.putLoaded(key, value, ticket, loadNanos, loadNanos);
     }
   }
 
@@ -429,7 +429,7 @@ final class Loads<K, V> {
   private void computeAll(List<Begun<K, V>> absent, Map<K, Held<V>> result) throws Exception {
     long begun = System.nanoTime();
     Map<K, V> values = callSource(Lists.transform(absent, Begun::key));
-    long nanosOfOne = (System.nanoTime() - begun) / absent.size();
+    long nanos = System.nanoTime() - begun;
     if (values == null) {
       throw noValue(absent.get(0).key());
     }
@@ -439,7 +439,8 @@ final class Loads<K, V> {
       if (value == null) {
         missing = one.key();
       } else {
-        Held<V> held = disk.putLoaded(one.diskKey(), value, one.ticket(), nanosOfOne);
+        Held<V> held =
+            disk.putLoaded(one.diskKey(), value, one.ticket(), nanos / absent.size(), nanos);
         landWith(one, keep(one.key(), held), result);
       }
     }
@@ -535,10 +536,7 @@ final class Loads<K, V> {
         ListenableFuture<Held<V>> reloaded =
             Futures.transform(
                 value,
-                found ->
-                    found == null
-                        ? null
-                        : disk.putLoaded(diskKey, found, ticket, System.nanoTime() - begun),
+                found -> found == null ? null : putReloaded(diskKey, found, ticket, begun),
                 directExecutor());
         Futures.addCallback(reloaded, new EndRefresh(old), directExecutor());
         return reloaded;
@@ -547,6 +545,11 @@ final class Loads<K, V> {
         throw e;
       }
     }
+  }
+
+  private Held<V> putReloaded(DiskKey key, V value, long ticket, long begun) {
+    long nanos = System.nanoTime() - begun;
+    return disk.putLoaded(key, value, ticket, nanos, nanos);
   }
 
   /** Ends the refresh of a value that was not replaced. */

@@ -20,8 +20,9 @@ import java.io.InputStream;
 
 /**
  * Replies of a server in its protocol (RESP3, redis/redis-specifications), of which none is larger
- * than what this module asks for. Jedis makes room for as many bytes or elements as a reply
- * announces, so a server that lies could take all of the heap.
+ * than what this module asks for, or takes longer than its time. Jedis makes room for as many bytes
+ * or elements as a reply announces, so a server that lies could take all of the heap; and it waits
+ * for each next byte anew.
  *
  * <p>Each reply starts with a byte for its type, and a line. A number in that line is the size of
  * what follows: in bytes for strings, in replies for aggregates.
@@ -29,32 +30,50 @@ import java.io.InputStream;
 final class BoundedReplies extends FilterInputStream {
   private static final String STRINGS = "$=!";
   private static final String AGGREGATES = "*%~>|";
-  private static final int MOST_ELEMENTS = 1 << 16;
-  private static final int LINE_END = 2;
+
+  /** Stands for the type of the line end behind a string, which is an empty line. */
+  private static final int STRING_END = -1;
+
+  /** In one reply, all aggregates together. */
+  private static final int MOST_ELEMENTS = 1 << 12;
+
+  private static final int MOST_LINE_BYTES = 1 << 12;
+
+  private long deadlineNanos = Long.MAX_VALUE;
+  private int elements;
 
   /** The type of the reply whose line is being read; 0 at the start of a reply. */
   private int type;
 
+  private int lineBytes;
+  private boolean isNegative;
+  private boolean hasReturn;
   private long size;
 
-  /** What is left of a string and its line end. */
+  /** What is left of a string, without its line end. */
   private long skipped;
 
   BoundedReplies(InputStream in) {
     super(in);
   }
 
+  /** Begins the next reply to a command. */
+  void begin(long mostNanos) {
+    deadlineNanos = System.nanoTime() + mostNanos;
+    elements = 0;
+  }
+
   @Override
   public int read() throws IOException {
-    int read = super.read();
-    if (read >= 0) {
-      check(read);
-    }
-    return read;
+    byte[] one = new byte[1];
+    return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
   }
 
   @Override
   public int read(byte[] bytes, int from, int length) throws IOException {
+    if (deadlineNanos != Long.MAX_VALUE && System.nanoTime() - deadlineNanos > 0) {
+      throw new IOException("the reply takes too long");
+    }
     int count = super.read(bytes, from, length);
     for (int i = from; i < from + count; i++) {
       if (skipped > 0) {
@@ -69,30 +88,56 @@ final class BoundedReplies extends FilterInputStream {
   }
 
   private void check(int read) throws IOException {
-    if (skipped > 0) {
-      skipped--;
-    } else if (type == 0) {
+    if (type == 0) {
       type = read;
+      lineBytes = 0;
       size = 0;
-    } else if (read == '\n') {
-      // Nothing follows a string that does not exist, whose size is -1.
-      skipped = isOneOf(STRINGS) && size >= 0 ? size + LINE_END : 0;
-      type = 0;
-    } else if (read == '-') {
-      size = -1;
-    } else if (read != '\r' && (isOneOf(STRINGS) || isOneOf(AGGREGATES))) {
-      size = size < 0 ? size : 10 * size + (read - '0');
-      if (read < '0' || read > '9' || size > most()) {
-        throw new IOException("not a reply to what was asked");
+      isNegative = false;
+      hasReturn = false;
+      return;
+    }
+    lineBytes++;
+    if (hasReturn) {
+      expect(read == '\n');
+      endLine();
+    } else if (read == '\r') {
+      hasReturn = true;
+    } else if (hasSize()) {
+      // The size of what does not exist is -1.
+      if (read == '-' && lineBytes == 1) {
+        isNegative = true;
+      } else {
+        expect(read >= '0' && read <= '9');
+        size = 10 * size + (read - '0');
+        expect(size <= (isNegative ? 1 : SharedCache.MOST_SEALED_BYTES));
       }
+    } else {
+      expect(type != STRING_END && read != '\n' && lineBytes <= MOST_LINE_BYTES);
     }
   }
 
-  private boolean isOneOf(String types) {
-    return types.indexOf(type) >= 0;
+  private void endLine() throws IOException {
+    if (STRINGS.indexOf(type) >= 0 && !isNegative) {
+      skipped = size;
+      type = STRING_END;
+      lineBytes = 0;
+      hasReturn = false;
+      return;
+    }
+    if (AGGREGATES.indexOf(type) >= 0 && !isNegative) {
+      elements += (int) Math.min(size, MOST_ELEMENTS + 1);
+      expect(elements <= MOST_ELEMENTS);
+    }
+    type = 0;
   }
 
-  private long most() {
-    return isOneOf(STRINGS) ? SharedCache.MOST_BYTES : MOST_ELEMENTS;
+  private boolean hasSize() {
+    return STRINGS.indexOf(type) >= 0 || AGGREGATES.indexOf(type) >= 0;
+  }
+
+  private static void expect(boolean isRight) throws IOException {
+    if (!isRight) {
+      throw new IOException("not a reply to what was asked");
+    }
   }
 }

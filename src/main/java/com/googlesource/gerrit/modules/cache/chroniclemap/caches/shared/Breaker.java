@@ -22,7 +22,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Keeps requests away from a server that does not answer. After a failure nobody asks the server
- * until a probe in the background has been answered. That takes one round trip if the server is
+ * until a probe in the background has been answered. That takes a few round trips if the server is
  * well, so a single failure costs a request one time-out, and the next ones nothing.
  *
  * <p>A server may answer probes and fail all else. So the rate of failures is watched, too: if more
@@ -76,6 +76,9 @@ final class Breaker {
   /** Waits until the server may be asked. Only for threads for which nobody waits. */
   synchronized void awaitClosed() throws InterruptedException {
     while (!isClosed) {
+      if (hasEnded) {
+        throw new InterruptedException("the process ends");
+      }
       wait();
     }
   }
@@ -87,13 +90,18 @@ final class Breaker {
     failureRate = rate - WEIGHT * rate;
   }
 
-  /** Counts a request that failed, and keeps others from asking. */
-  synchronized void failed() {
-    if (!isClosed) {
+  /**
+   * Counts a request that failed, and keeps others from asking.
+   *
+   * @param openings those before the request began: a failure that only comes to light after the
+   *     server was given up and probed says nothing new
+   */
+  synchronized void failed(long openings) {
+    if (!isClosed || openings != this.openings) {
       return;
     }
     isClosed = false;
-    openings++;
+    this.openings++;
     failureRate += WEIGHT * (1 - failureRate);
     probeIn(failureRate > TOO_MANY ? longerWait() : 0);
   }
@@ -137,6 +145,11 @@ final class Breaker {
   synchronized void end() {
     hasEnded = true;
     isClosed = false;
+    notifyAll();
+  }
+
+  synchronized boolean hasEnded() {
+    return hasEnded;
   }
 
   /** How often the server was kept from being asked. */

@@ -36,6 +36,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import redis.clients.jedis.AbstractPipeline;
 import redis.clients.jedis.ClientSetInfoConfig;
 import redis.clients.jedis.CommandArguments;
@@ -100,6 +101,24 @@ final class RedisServer implements AutoCloseable {
     this.connections = connections;
   }
 
+  /** Asks the server for something small; if it does not answer, connects anew and asks again. */
+  void probe() throws IOException {
+    UnifiedJedis current = client;
+    if (current != null) {
+      try {
+        ask(current);
+        return;
+      } catch (RuntimeException e) {
+        // Its connections may all be dead.
+      }
+    }
+    connect();
+  }
+
+  private void ask(UnifiedJedis server) {
+    byte[] unused = server.get((settings.prefix() + "probe").getBytes(UTF_8));
+  }
+
   /**
    * Connects anew, and asks the server for something small. Other threads use the connections of
    * before meanwhile.
@@ -108,7 +127,7 @@ final class RedisServer implements AutoCloseable {
     UnifiedJedis made = null;
     try {
       made = newClient();
-      byte[] unused = made.get((settings.prefix() + "probe").getBytes(UTF_8));
+      ask(made);
     } catch (GeneralSecurityException | RuntimeException e) {
       closeQuietly(made);
       throw failure(e);
@@ -137,6 +156,8 @@ final class RedisServer implements AutoCloseable {
     pool.setMaxIdle(connections);
     pool.setJmxEnabled(false);
     pool.setMaxWait(Duration.ofMillis(timeoutMillis));
+    // Would need the right to PING.
+    pool.setTestWhileIdle(false);
     pool.setMinEvictableIdleDuration(IDLE);
     pool.setTimeBetweenEvictionRuns(IDLE.dividedBy(2));
     Set<HostAndPort> hosts =
@@ -168,7 +189,7 @@ final class RedisServer implements AutoCloseable {
         new Connection.Builder() {
           @Override
           protected Connection createConnection() {
-            return new BoundedConnection(this);
+            return new BoundedConnection(this, TimeUnit.MILLISECONDS.toNanos(2L * timeoutMillis));
           }
         };
     JedisSocketFactory sockets = new DefaultJedisSocketFactory(hosts.iterator().next(), server);
@@ -187,19 +208,24 @@ final class RedisServer implements AutoCloseable {
 
   /** Jedis has no place for this in the connections of a cluster, or to what sentinels name. */
   private static final class BoundedConnection extends Connection {
+    private final long mostNanos;
     @Nullable private RedisInputStream all;
+    @Nullable private BoundedReplies replies;
     @Nullable private RedisInputStream bounded;
 
-    BoundedConnection(Connection.Builder builder) {
+    BoundedConnection(Connection.Builder builder, long mostNanos) {
       super(builder);
+      this.mostNanos = mostNanos;
     }
 
     @Override
     protected Object protocolRead(RedisInputStream in, PushConsumerChain pushes) {
       if (bounded == null || all != in) {
         all = in;
-        bounded = new RedisInputStream(new BoundedReplies(in));
+        replies = new BoundedReplies(in);
+        bounded = new RedisInputStream(replies);
       }
+      replies.begin(mostNanos);
       return super.protocolRead(bounded, pushes);
     }
   }
@@ -328,8 +354,8 @@ final class RedisServer implements AutoCloseable {
     while (cause instanceof JedisException && cause.getCause() != null) {
       cause = cause.getCause();
     }
-    for (Throwable suppressed : e.getSuppressed()) {
-      cause = suppressed;
+    if (cause instanceof JedisException && cause.getSuppressed().length > 0) {
+      cause = cause.getSuppressed()[0];
     }
     return new IOException(
         cause.getMessage() == null ? cause.toString() : cause.getMessage(), cause);

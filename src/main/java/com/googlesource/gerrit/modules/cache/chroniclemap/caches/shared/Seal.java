@@ -100,6 +100,13 @@ final class Seal {
     }
   }
 
+  /** A digest by which nodes find out whether they have the same secret, and no more than that. */
+  static byte[] fingerprint(SharedSettings settings) {
+    byte[] secret = settings.secret().getBytes(UTF_8);
+    String purpose = "fingerprint " + (settings.encrypts() ? "aes" : "mac");
+    return derive(secret, purpose).getEncoded();
+  }
+
   /** Returns the name of a key on the server. */
   byte[] nameOf(byte[] key) {
     byte[] name = Arrays.copyOf(prefix, prefix.length + NAME_BYTES);
@@ -108,7 +115,7 @@ final class Seal {
   }
 
   /** Returns the form of a value on the server. */
-  byte[] close(byte[] name, byte[] value, long created, long loadNanos) {
+  byte[] seal(byte[] name, byte[] value, long created, long loadNanos) {
     byte[] compressed = value.length < COMPRESSED_FROM ? null : compress(value);
     byte[] payload = compressed == null ? value : compressed;
     byte[] header =

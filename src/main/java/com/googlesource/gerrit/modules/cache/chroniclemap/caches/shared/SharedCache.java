@@ -53,16 +53,31 @@ public final class SharedCache {
           "pure_revert");
 
   /** So many keys are asked for in one round trip at most. */
-  private static final int KEYS_AT_ONCE = 256;
+  private static final int KEYS_AT_ONCE = 64;
 
   /** One in so many keys is asked for though it does not pay, to notice when it does. */
   private static final int TRIED_ONE_IN = 32;
 
-  /** A larger value is neither sent nor taken. */
-  static final int MOST_BYTES = 64 << 20;
+  /** A larger value is not sent, as others would have no time to take it. */
+  private static final int MOST_BYTES = 4 << 20;
+
+  /** No value on the server is larger. */
+  static final int MOST_SEALED_BYTES = MOST_BYTES + 1024;
+
+  /** The clocks of other nodes may be ahead by so much. */
+  private static final long CLOCK_MILLIS = 60_000;
+
+  /**
+   * Caches in which Gerrit keeps a poor value if a good one takes longer than a time-out, or if the
+   * thread was interrupted.
+   */
+  private static final ImmutableSet<String> TIMED =
+      ImmutableSet.of("gerrit_file_diff", "git_file_diff");
 
   private final SharedTier tier;
   private final Seal seal;
+  private final long timeoutNanos;
+  private final long mostLoadNanos;
 
   private final LongAdder hits = new LongAdder();
   private final LongAdder misses = new LongAdder();
@@ -79,9 +94,12 @@ public final class SharedCache {
   /** Values that were made until then are not taken, in milliseconds since the epoch. */
   private volatile long distrustedUntil = Long.MIN_VALUE;
 
-  SharedCache(SharedTier tier, Seal seal) {
+  SharedCache(SharedTier tier, SharedSettings settings, PersistentCacheDef<?, ?> def) {
     this.tier = tier;
-    this.seal = seal;
+    this.seal = new Seal(settings, def.name(), def.version());
+    this.timeoutNanos = settings.timeout().toNanos();
+    this.mostLoadNanos =
+        TIMED.contains(def.name()) ? settings.diffTimeout().toNanos() : Long.MAX_VALUE;
   }
 
   /** Whether values of a cache may leave this machine and may be taken from another one. */
@@ -93,33 +111,46 @@ public final class SharedCache {
 
   /**
    * Returns the values of keys, in their order, and null for each that the server does not have.
-   * Waits no longer than the time-out for each 256 keys, and after a failure not at all.
+   * Waits no longer than twice the time-out, and after a failure not at all.
    *
    * @return empty if the server is not asked, or does not answer
    */
   public Optional<List<SharedValue>> getAll(List<byte[]> keys) {
-    List<SharedValue> found = new ArrayList<>(keys.size());
-    boolean hasAnswered = false;
-    for (int from = 0; from < keys.size(); from += KEYS_AT_ONCE) {
-      hasAnswered |= ask(keys.subList(from, Math.min(from + KEYS_AT_ONCE, keys.size())), found);
+    long begun = System.nanoTime();
+    List<SharedValue> found = new ArrayList<>(Collections.nCopies(keys.size(), null));
+    int asked = 0;
+    boolean isWorthIt = isWorthAsking();
+    if (isWorthIt || ThreadLocalRandom.current().nextInt(TRIED_ONE_IN) == 0) {
+      try {
+        while (asked < keys.size() && System.nanoTime() - begun < timeoutNanos) {
+          int end = Math.min(asked + KEYS_AT_ONCE, keys.size());
+          if (!hasAsked(keys.subList(asked, end), found.subList(asked, end), isWorthIt)) {
+            break;
+          }
+          asked = end;
+        }
+      } catch (RuntimeException | Error e) {
+        // A server never fails a request because of a cache.
+        tier.failed(e);
+      }
     }
-    return hasAnswered ? Optional.of(found) : Optional.empty();
+    notAsked.add(keys.size() - asked);
+    return asked == 0 ? Optional.empty() : Optional.of(found);
   }
 
-  private boolean ask(List<byte[]> keys, List<SharedValue> found) {
-    boolean isWorthIt = isWorthAsking();
-    boolean isAsked = isWorthIt || ThreadLocalRandom.current().nextInt(TRIED_ONE_IN) == 0;
-    List<byte[]> names = isAsked ? keys.stream().map(seal::nameOf).toList() : null;
+  private boolean hasAsked(List<byte[]> keys, List<SharedValue> found, boolean isWorthIt) {
+    if (!tier.isAnswering()) {
+      return false;
+    }
     long begun = System.nanoTime();
-    List<byte[]> values = isAsked ? tier.fetch(names) : null;
+    List<byte[]> names = keys.stream().map(seal::nameOf).toList();
+    List<byte[]> values = tier.fetch(names);
     if (values == null) {
-      notAsked.add(keys.size());
-      found.addAll(Collections.nCopies(keys.size(), null));
       return false;
     }
     for (int i = 0; i < names.size(); i++) {
       SharedValue value = open(names.get(i), values.get(i));
-      found.add(value);
+      found.set(i, value);
       add(hitRate, value == null ? 0 : 1, isWorthIt);
     }
     add(askNanos, (double) (System.nanoTime() - begun) / keys.size(), isWorthIt);
@@ -173,20 +204,24 @@ public final class SharedCache {
    * @param value as its serializer made it; must not be changed afterwards
    * @param created when it was made, in milliseconds since the epoch
    * @param nanos how long it took to compute it
+   * @param allNanos how long it took to compute all that were computed together
    */
-  public void fill(byte[] key, byte[] value, long created, long nanos) {
+  public void fill(byte[] key, byte[] value, long created, long nanos, long allNanos) {
     loadNanos.add((double) nanos);
-    if (isWorthSending() && value.length <= MOST_BYTES) {
-      tier.send(new SharedTier.Sent(seal, key.clone(), value, created, nanos));
+    if (isWorthSending()
+        && value.length <= MOST_BYTES
+        && allNanos < mostLoadNanos
+        && !Thread.currentThread().isInterrupted()) {
+      tier.send(new SharedTier.Unsent(seal, key.clone(), value, created, nanos));
     }
   }
 
   /**
-   * Has this node take no value any more that was made until now. For an administrator who flushes
-   * a cache, as a value seems to be wrong.
+   * Makes this node refuse values that were made before now, until it restarts. For an
+   * administrator who flushes a cache, as a value seems to be wrong.
    */
   public void distrust() {
-    distrustedUntil = System.currentTimeMillis();
+    distrustedUntil = System.currentTimeMillis() + CLOCK_MILLIS;
   }
 
   /** Returns the figures since the start. */

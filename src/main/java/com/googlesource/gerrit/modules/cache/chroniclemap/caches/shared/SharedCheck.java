@@ -126,7 +126,8 @@ public final class SharedCheck {
     return message + ". " + remedy;
   }
 
-  private static final String RIGHTS = "+get +set +info +cluster ~PREFIX*";
+  private static final String RIGHTS =
+      "+get +set +info ~PREFIX*, for a cluster +cluster, and for another database +select";
 
   private void measureRoundTrip() {
     byte[] name = (settings.prefix() + "probe").getBytes(UTF_8);
@@ -178,8 +179,7 @@ public final class SharedCheck {
   /** The first node that is checked leaves a digest of its secret, which tells nothing else. */
   private void compareSecrets() {
     byte[] name = (settings.prefix() + "cache-chroniclemap-secret").getBytes(UTF_8);
-    Seal seal = new Seal(settings, "secret", 0);
-    byte[] mine = seal.nameOf(name);
+    byte[] mine = Seal.fingerprint(settings);
     try {
       byte[] others =
           settings.isReadOnly()
@@ -195,7 +195,9 @@ public final class SharedCheck {
             Verdict.FAILED,
             "another one than that of the node that was checked first, or sharedEncrypt differs, so"
                 + " the nodes share nothing. Copy sharedSecret to all nodes of this site; give other"
-                + " sites on this server another sharedPrefix");
+                + " sites on this server another sharedPrefix. If the secret was changed on all nodes,"
+                + " delete the key %scache-chroniclemap-secret on the server"
+                    .formatted(settings.prefix()));
       }
     } catch (IOException e) {
       add("secret", Verdict.WARNING, "cannot be compared with other nodes: " + remedied(e));

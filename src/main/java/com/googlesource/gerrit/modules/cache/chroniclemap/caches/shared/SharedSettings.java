@@ -48,6 +48,7 @@ import org.eclipse.jgit.lib.Config;
  * @param isReadOnly whether this node adds no values
  * @param prefix the start of all keys on the server
  * @param timeout how long a request waits for the server at most
+ * @param diffTimeout how long Gerrit computes a diff at most, before it takes a poor one
  * @param ttl how long the server keeps a value; zero to leave that to its own eviction
  */
 record SharedSettings(
@@ -63,6 +64,7 @@ record SharedSettings(
     boolean isReadOnly,
     String prefix,
     Duration timeout,
+    Duration diffTimeout,
     Duration ttl) {
   static final String SECTION = "cache-chroniclemap";
   static final String URL = "sharedUrl";
@@ -98,15 +100,22 @@ record SharedSettings(
                   .formatted(name(SECRET), SECRET_CHARS)
               + " This makes one: openssl rand -hex 32");
     }
+    ImmutableSet<HostAndPort> hosts = hosts(form.group(2));
+    String master = config.getString(SECTION, null, "sharedMaster");
+    int database = form.group(3) == null ? 0 : Integer.parseInt(form.group(3));
+    if (database != 0 && master == null && hosts.size() > 1) {
+      throw new IllegalArgumentException(
+          name(URL) + ": a cluster has no databases; remove /" + database);
+    }
     String ca = config.getString(SECTION, null, "sharedCa");
     return new SharedSettings(
-        hosts(form.group(2)),
+        hosts,
         form.group(1).equals("rediss"),
-        form.group(3) == null ? 0 : Integer.parseInt(form.group(3)),
+        database,
         ca == null ? null : resolve.apply(ca),
         config.getString(SECTION, null, "sharedUser"),
         config.getString(SECTION, null, "sharedPassword"),
-        config.getString(SECTION, null, "sharedMaster"),
+        master,
         secret,
         config.getBoolean(SECTION, null, "sharedEncrypt", false),
         config.getBoolean(SECTION, null, "sharedReadOnly", false),
@@ -117,6 +126,9 @@ record SharedSettings(
                     config, SECTION, null, "sharedTimeout", DEFAULT_TIMEOUT_MILLIS, MILLISECONDS),
                 1,
                 60_000)),
+        Duration.ofMillis(
+            ConfigUtil.getTimeUnit(
+                config, "cache", "git_file_diff", "timeout", 5000, MILLISECONDS)),
         Duration.ofSeconds(ConfigUtil.getTimeUnit(config, SECTION, null, "sharedTtl", 0, SECONDS)));
   }
 

@@ -31,6 +31,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
@@ -70,15 +71,20 @@ public final class SharedTier implements AutoCloseable {
   /** Sending may take longer than any request would wait. */
   private static final int SEND_MILLIS = 5000;
 
+  /** What a value that waits takes beside its bytes, about. */
+  private static final int OVERHEAD = 200;
+
+  private static final int CHECK_SECONDS = 20;
+
   /** A value that waits to be sent; it is sealed by the thread that sends it. */
-  record Sent(Seal seal, byte[] key, byte[] value, long created, long loadNanos) {
+  record Unsent(Seal seal, byte[] key, byte[] value, long created, long loadNanos) {
     int size() {
-      return key.length + value.length;
+      return key.length + value.length + OVERHEAD;
     }
 
     Entry entry() {
       byte[] name = seal.nameOf(key);
-      return new Entry(name, seal.close(name, value, created, loadNanos));
+      return new Entry(name, seal.seal(name, value, created, loadNanos));
     }
   }
 
@@ -88,7 +94,7 @@ public final class SharedTier implements AutoCloseable {
   private final ScheduledExecutorService timer;
   private final Breaker breaker;
   private final ExecutorService askers;
-  private final BlockingQueue<Sent> queue = new LinkedBlockingQueue<>();
+  private final BlockingQueue<Unsent> queue = new LinkedBlockingQueue<>();
   private final AtomicLong queuedBytes = new AtomicLong();
   private final Thread sender;
 
@@ -141,14 +147,12 @@ public final class SharedTier implements AutoCloseable {
   /** Returns the shared values of a cache; null for a cache that is not shared. */
   @Nullable
   public SharedCache cache(PersistentCacheDef<?, ?> def) {
-    return SharedCache.isShared(def)
-        ? new SharedCache(this, new Seal(settings, def.name(), def.version()))
-        : null;
+    return SharedCache.isShared(def) ? new SharedCache(this, settings, def) : null;
   }
 
   private void probe() throws IOException {
     try {
-      reader.connect();
+      reader.probe();
     } catch (IOException e) {
       note(e);
       throw e;
@@ -169,6 +173,7 @@ public final class SharedTier implements AutoCloseable {
    */
   @Nullable
   List<byte[]> fetch(List<byte[]> names) {
+    long openings = breaker.openings();
     if (!breaker.isClosed()) {
       return null;
     }
@@ -186,11 +191,11 @@ public final class SharedTier implements AutoCloseable {
       return values;
     } catch (TimeoutException e) {
       timeouts.increment();
-      breaker.failed();
+      breaker.failed(openings);
       note(new IOException("no answer within " + settings.timeout().toMillis() + " ms"));
     } catch (ExecutionException e) {
       errors.increment();
-      breaker.failed();
+      breaker.failed(openings);
       note(e.getCause());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -198,10 +203,21 @@ public final class SharedTier implements AutoCloseable {
     return null;
   }
 
+  /** Whether the server is asked at this moment. */
+  boolean isAnswering() {
+    return breaker.isClosed();
+  }
+
+  /** Counts a failure of this module, which no request may see. */
+  void failed(Throwable failure) {
+    errors.increment();
+    note(failure);
+  }
+
   // ---- sending
 
   /** Has a value sent, unless too many wait for that. */
-  void send(Sent value) {
+  void send(Unsent value) {
     if (settings.isReadOnly()) {
       return;
     }
@@ -216,9 +232,10 @@ public final class SharedTier implements AutoCloseable {
   private void send() {
     long waitMillis = Breaker.FIRST_WAIT_MILLIS;
     boolean isConnected = false;
-    List<Sent> batch = new ArrayList<>();
+    List<Unsent> batch = new ArrayList<>();
     try {
-      while (true) {
+      // Jedis may swallow the interrupt.
+      while (!breaker.hasEnded()) {
         takeInto(batch);
         breaker.awaitClosed();
         boolean hasFailed = true;
@@ -228,12 +245,14 @@ public final class SharedTier implements AutoCloseable {
             isConnected = true;
           }
           hasFailed = !hasSent(batch);
+          // Another server may be the one that takes values by now.
+          isConnected = !hasFailed;
         } catch (IOException | RuntimeException | Error e) {
           isConnected = false;
           dropped.add(batch.size());
           note(e);
         }
-        queuedBytes.addAndGet(-batch.stream().mapToLong(Sent::size).sum());
+        queuedBytes.addAndGet(-batch.stream().mapToLong(Unsent::size).sum());
         batch.clear();
         if (hasFailed) {
           Thread.sleep(waitMillis);
@@ -248,9 +267,9 @@ public final class SharedTier implements AutoCloseable {
   }
 
   /** Waits for a value, and takes it with others that wait. */
-  private void takeInto(List<Sent> batch) throws InterruptedException {
+  private void takeInto(List<Unsent> batch) throws InterruptedException {
     long bytes = 0;
-    for (Sent next = queue.take(); next != null; next = queue.poll()) {
+    for (Unsent next = queue.take(); next != null; next = queue.poll()) {
       batch.add(next);
       bytes += next.size();
       if (bytes >= BATCH_BYTES || batch.size() >= BATCH) {
@@ -260,8 +279,8 @@ public final class SharedTier implements AutoCloseable {
   }
 
   /** Sends values. Returns false if the server took none of them, for example as it is full. */
-  private boolean hasSent(List<Sent> batch) throws IOException {
-    List<Entry> entries = batch.stream().map(Sent::entry).toList();
+  private boolean hasSent(List<Unsent> batch) throws IOException {
+    List<Entry> entries = batch.stream().map(Unsent::entry).toList();
     List<String> refusals = writer.putAll(entries);
     int taken = 0;
     for (int i = 0; i < entries.size(); i++) {
@@ -299,7 +318,22 @@ public final class SharedTier implements AutoCloseable {
 
   /** Tries all that a node needs from the server, which takes some seconds at most. */
   public List<SharedCheck.Line> check() {
-    return SharedCheck.run(settings);
+    FutureTask<List<SharedCheck.Line>> check = new FutureTask<>(() -> SharedCheck.run(settings));
+    Thread thread = new Thread(check, "cache-chroniclemap-shared-check");
+    thread.setDaemon(true);
+    thread.start();
+    try {
+      return check.get(CHECK_SECONDS, SECONDS);
+    } catch (TimeoutException | ExecutionException e) {
+      String detail =
+          e instanceof TimeoutException
+              ? "the server has not answered everything within " + CHECK_SECONDS + " s"
+              : e.getCause().toString();
+      return List.of(new SharedCheck.Line("check", SharedCheck.Verdict.FAILED, detail));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return List.of();
+    }
   }
 
   /** Ends without waiting for the server. Values that were not sent are lost. */

@@ -104,7 +104,7 @@ class BreakerTest {
       for (int k = 0; k < 20; k++) {
         breaker.succeeded();
       }
-      breaker.failed();
+      breaker.failed(breaker.openings());
       assertThat(breaker.isClosed()).isFalse();
       assertThat(runProbe()).isEqualTo(0);
       assertThat(breaker.isClosed()).isTrue();
@@ -116,11 +116,18 @@ class BreakerTest {
   void failuresAtTheSameTimeCountOnce() {
     breaker.begin();
     runProbe();
-    for (int i = 0; i < 64; i++) {
-      breaker.failed();
+    long before = breaker.openings();
+    for (int i = 0; i < 32; i++) {
+      breaker.failed(before);
     }
     assertThat(breaker.openings()).isEqualTo(1);
     assertThat(runProbe()).isEqualTo(0);
+    // Those that come to light only now were sent before the server was given up.
+    for (int i = 0; i < 32; i++) {
+      breaker.failed(before);
+    }
+    assertThat(breaker.openings()).isEqualTo(1);
+    assertThat(breaker.isClosed()).isTrue();
   }
 
   @Test
@@ -129,7 +136,7 @@ class BreakerTest {
     runProbe();
     long last = 0;
     for (int i = 0; i < 20; i++) {
-      breaker.failed();
+      breaker.failed(breaker.openings());
       last = runProbe();
       assertThat(breaker.isClosed()).isTrue();
     }
@@ -138,7 +145,7 @@ class BreakerTest {
     for (int i = 0; i < 200; i++) {
       breaker.succeeded();
     }
-    breaker.failed();
+    breaker.failed(breaker.openings());
     assertThat(runProbe()).isEqualTo(0);
   }
 

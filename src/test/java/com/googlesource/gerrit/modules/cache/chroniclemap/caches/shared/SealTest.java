@@ -51,7 +51,7 @@ class SealTest {
     byte[] name = seal.nameOf(KEY);
     for (int size : new int[] {0, 1, 15, 16, 17, 4095, 4096, 4097, 100_000, 3 << 20}) {
       byte[] value = value(size);
-      SharedValue opened = seal.open(name, seal.close(name, value, 12345, 67_000_000));
+      SharedValue opened = seal.open(name, seal.seal(name, value, 12345, 67_000_000));
       assertWithMessage("%s bytes", size).that(opened.bytes()).isEqualTo(value);
       assertThat(opened.created()).isEqualTo(12345);
       assertThat(opened.loadNanos()).isEqualTo(67_000_000);
@@ -63,7 +63,7 @@ class SealTest {
   void noBitMayBeAnotherOne(boolean encrypts) {
     Seal seal = seal(encrypts, "s", "cache", 1);
     byte[] name = seal.nameOf(KEY);
-    byte[] sealed = seal.close(name, value(64), 1, 1);
+    byte[] sealed = seal.seal(name, value(64), 1, 1);
     for (int bit = 0; bit < sealed.length * 8; bit++) {
       byte[] changed = sealed.clone();
       changed[bit / 8] ^= (byte) (1 << (bit % 8));
@@ -80,7 +80,7 @@ class SealTest {
   void nothingOfAnotherKeyCacheVersionSecretOrModeIsOpened(boolean encrypts) {
     Seal seal = seal(encrypts, "s", "cache", 1);
     byte[] name = seal.nameOf(KEY);
-    byte[] sealed = seal.close(name, value(5000), 1, 1);
+    byte[] sealed = seal.seal(name, value(5000), 1, 1);
     for (Seal other :
         new Seal[] {
           seal(encrypts, "t", "cache", 1),
