@@ -154,19 +154,22 @@ final class RefKillsMain {
   /** Folder, seed, and for each set the generation that was acknowledged last, with commas. */
   public static void main(String[] args) {
     try {
-      run(
-          Path.of(args[0]),
-          new Random(Long.parseLong(args[1])),
-          Splitter.on(',').splitToStream(args[2]).mapToInt(Integer::parseInt).toArray());
+      run(Path.of(args[0]), new Random(Long.parseLong(args[1])), args[2], REPOSITORIES);
     } catch (Exception | AssertionError e) {
       end(e);
     }
   }
 
-  private static void run(Path folder, Random random, int[] acknowledged) throws IOException {
+  /**
+   * Changes some of the repositories until the process ends.
+   *
+   * @param acknowledged for each set of all repositories the generation, with commas
+   */
+  static void run(Path folder, Random random, String acknowledged, List<String> repositories)
+      throws IOException {
     List<ObjectId> values = readValues(folder);
     say("ready");
-    for (int r = 0; r < REPOSITORIES.size(); r++) {
+    for (String name : repositories) {
       UpdateSettings updates =
           new UpdateSettings(
               UpdateSettings.By.OWN,
@@ -174,15 +177,19 @@ final class RefKillsMain {
               random.nextInt(3) == 0 ? 0 : MAX_LOOSE);
       PackedRefsCache cache =
           new PackedRefsCache(new RefsSettings(64 << 20, 0, Optional.empty()), updates);
-      FileRepository repository =
-          new FileRepository(gitFolder(folder, REPOSITORIES.get(r)).toFile());
+      FileRepository repository = new FileRepository(gitFolder(folder, name).toFile());
       RefKillsMain main =
           new RefKillsMain(
               repository,
               cache.of(repository, (RefDirectory) repository.getRefDatabase()).current(),
               values);
+      int first = REPOSITORIES.indexOf(name) * SETS;
       for (int i = 0; i < WRITERS; i++) {
-        main.startWriter(r * SETS + i, (r + 1) * SETS, acknowledged, random.nextLong());
+        main.startWriter(
+            first + i,
+            first + SETS,
+            Splitter.on(',').splitToStream(acknowledged).mapToInt(Integer::parseInt).toArray(),
+            random.nextLong());
       }
     }
   }

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
@@ -23,6 +24,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
+import java.util.Optional;
 
 /**
  * What a process that is about to be killed does, in a file that it maps: a SIGKILL does not lose
@@ -64,6 +66,7 @@ final class CrashLog {
   record Entry(Kind kind, int thread, int key, int version) {}
 
   private static final int BYTES = 64 << 20;
+  private static final int MAX_THROUGH = 16 << 20;
   private static final int RECORD = 4 * Integer.BYTES;
   private static final VarHandle INTS =
       MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.nativeOrder());
@@ -71,8 +74,34 @@ final class CrashLog {
   /** The number of records, where the first one would be; then the records. */
   private final ByteBuffer buffer;
 
-  private CrashLog(ByteBuffer buffer) {
+  /** Where each record is written at once; empty if the buffer is mapped. */
+  private final Optional<FileChannel> through;
+
+  private CrashLog(ByteBuffer buffer, Optional<FileChannel> through) {
     this.buffer = buffer;
+    this.through = through;
+  }
+
+  /**
+   * Opens it for a machine that is killed, with what is mapped there: each record is written to a
+   * file system of another machine.
+   */
+  static CrashLog openThrough(Path path) throws IOException {
+    FileChannel channel =
+        FileChannel.open(
+            path, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
+    ByteBuffer buffer = ByteBuffer.allocateDirect(MAX_THROUGH).order(ByteOrder.nativeOrder());
+    int bytes = 0;
+    for (int read = 0; read >= 0 && bytes < MAX_THROUGH; read = channel.read(buffer, bytes)) {
+      bytes += read;
+    }
+    buffer.clear().putInt(0, places(bytes));
+    return new CrashLog(buffer, Optional.of(channel));
+  }
+
+  /** How many records a file of so many bytes has which was written through. */
+  static int places(long bytes) {
+    return Math.max(0, (int) (bytes / RECORD) - 1);
   }
 
   /** Makes it, or goes on where it ends. */
@@ -81,7 +110,8 @@ final class CrashLog {
         FileChannel.open(
             path, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
       return new CrashLog(
-          channel.map(FileChannel.MapMode.READ_WRITE, 0, BYTES).order(ByteOrder.nativeOrder()));
+          channel.map(FileChannel.MapMode.READ_WRITE, 0, BYTES).order(ByteOrder.nativeOrder()),
+          Optional.empty());
     }
   }
 
@@ -90,6 +120,13 @@ final class CrashLog {
     buffer.putInt(at + 4, thread).putInt(at + 8, key).putInt(at + 12, version);
     // Last: until then it is a hole.
     INTS.setRelease(buffer, at, kind.code);
+    if (through.isPresent()) {
+      try {
+        int unused = through.get().write(buffer.slice(at, RECORD), at);
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
   }
 
   int size() {

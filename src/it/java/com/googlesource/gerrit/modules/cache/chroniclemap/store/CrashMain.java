@@ -32,14 +32,19 @@ final class CrashMain {
   static final int KEYS = 48;
   static final int THREADS = 3;
 
-  /** From here on {@link #change} puts. */
-  private static final int PUT = 100;
+  /** From here on {@link #change} loads; before, it removes. */
+  static final int LOAD = 50;
+
+  /** From here on it puts. */
+  static final int PUT = 100;
+
+  static final int END = 200;
 
   private final Store store;
   private final CrashLog log;
   private final AtomicInteger versions;
 
-  private CrashMain(Store store, CrashLog log, int firstVersion) {
+  CrashMain(Store store, CrashLog log, int firstVersion) {
     this.store = store;
     this.log = log;
     this.versions = new AtomicInteger(firstVersion);
@@ -70,7 +75,7 @@ final class CrashMain {
     for (int i = 0; i < THREADS; i++) {
       int mine = i;
       Random random = new Random(seeds.nextLong());
-      new Thread(() -> main.changeForEver(mine, random)).start();
+      new Thread(() -> main.changeForEver(mine, random, 0, END)).start();
     }
   }
 
@@ -115,9 +120,10 @@ final class CrashMain {
     return version;
   }
 
-  private void changeForEver(int thread, Random random) {
+  /** Does what {@link #change} does for the numbers of a range. */
+  void changeForEver(int thread, Random random, int from, int to) {
     while (true) {
-      change(thread, random.nextInt(KEYS), random.nextInt(200));
+      change(thread, random.nextInt(KEYS), random.nextInt(from, to));
       log.add(Kind.RETURNED, thread, 0, 0);
       System.out.println();
     }
@@ -128,7 +134,7 @@ final class CrashMain {
     if (what == 0) {
       log.add(Kind.CLEAR, thread, 0, 0);
       store.clear();
-    } else if (what < 50) {
+    } else if (what < LOAD) {
       log.add(Kind.REMOVE, thread, key, 0);
       store.remove(key(key));
     } else if (what < PUT) {
