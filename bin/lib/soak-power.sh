@@ -86,7 +86,7 @@ power_kills() { # FS N END KILLS
   done
   vm_boot "$n" "$disk"
   size=$(power_sizes "$log")
-  power_check "$n" "$fs" vda "$log" "$size" "$size" >>"$told" || power_wrong "$fs" "$told"
+  power_check "$n" "$fs" "$log" "$size $size" >>"$told" || power_wrong "$fs" "$told"
   vm_kill "$n"
   echo "power: $fs: kills=$kills $(power_sum "$told")"
 }
@@ -95,11 +95,20 @@ power_sizes() { # LOG
   (cd "$VM/share" && stat -c %s "$1.refs" "$1".stores.{CHANGED,LOADED,SESSIONS,CONTENT} | paste -sd,)
 }
 
-power_check() { # N FS DEVICE LOG AT-LEAST AT-MOST
-  vm_run "$1" 240 "set -e; modprobe $2; mount /dev/$3 /disk
-/lab/java $POWER_PACKAGE.refs.PowerRefsMain check /disk /lab/$4.refs ${5%%,*} ${6%%,*}
-/lab/java $POWER_PACKAGE.store.PowerStoresMain check /disk/stores /lab/$4.stores ${5#*,} ${6#*,}
-umount /disk"
+# power_check N FS LOG MARKS...: of each disk, in order, the sizes of the logs that it is as new as, and is not newer than.
+power_check() {
+  local n=$1 fs=$2 log=$3 marks disk arguments= script="set -e; modprobe $2" i=0
+  shift 3
+  for marks in "$@"; do
+    disk=$(printf "\\x$(printf %x $((97 + i)))")
+    # Copies of an XFS have one identity.
+    script+="; mkdir -p /disk/$i; mount $([ "$fs" != xfs ] || echo -o nouuid) /dev/vd$disk /disk/$i"
+    arguments+=" /disk/$i $marks"
+    i=$((i + 1))
+  done
+  vm_run "$n" 600 "$script
+/lab/java $POWER_PACKAGE.refs.PowerRefsMain check /lab/$log.refs$arguments
+/lab/java $POWER_PACKAGE.store.PowerStoresMain check /lab/$log.stores$arguments"
 }
 
 power_sum() { # TOLD
@@ -114,7 +123,7 @@ power_sum() { # TOLD
 
 # The guest writes through dm-log-writes. Then disks are made which have lost writes that were not flushed.
 power_unflushed() { # FS N END CHECKS
-  local fs=$1 n=$2 log=$1.writes disk=$VM/disks/$1.writes told=$VM/share/$1.unflushed checks=0 copies copy words i
+  local fs=$1 n=$2 log=$1.writes disk=$VM/disks/$1.writes told=$VM/share/$1.unflushed checks=0 copies copy marks words i
   : >"$told"
   cp --sparse=always "$disk" "$disk.base"
   rm -f "$disk.log"
@@ -134,20 +143,18 @@ $(power_work "$log" "$RANDOM")"
   sleep 60
   vm_kill "$n"
   while [ "$checks" -lt "$4" ] && [ "$SECONDS" -lt "$3" ]; do
-    copies=() words=()
+    copies=() marks=()
     for i in {0..7}; do
       copy=$VM/disks/$fs.copy$i
       cp --sparse=always "$disk.base" "$copy"
-      words+=("$("${VM_JAVA[@]}" $POWER_PACKAGE.store.UnflushedWritesMain "$disk.log" "$copy" "$RANDOM")")
+      words=$("${VM_JAVA[@]}" $POWER_PACKAGE.store.UnflushedWritesMain "$disk.log" "$copy" "$RANDOM")
+      echo "# $words" >>"$told"
+      marks+=("$(cut -d' ' -f1,2 <<<"$words")")
       copies+=("$copy")
     done
     vm_boot "$n" "${copies[@]}"
-    for i in {0..7}; do
-      echo "# ${words[i]}" >>"$told"
-      set -- "$1" "$2" "$3" "$4" ${words[i]}
-      power_check "$n" "$fs" "vd$(printf "\\x$(printf %x $((97 + i)))")" "$log" "$5" "$6" >>"$told" || power_wrong "$fs" "$told"
-      checks=$((checks + 1))
-    done
+    power_check "$n" "$fs" "$log" "${marks[@]}" >>"$told" || power_wrong "$fs" "$told"
+    checks=$((checks + ${#copies[@]}))
     vm_kill "$n"
   done
   echo "power: $fs, writes lost that were not flushed: disks=$checks $(power_sum "$told")"

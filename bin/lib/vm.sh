@@ -37,14 +37,10 @@ vm_setup() {
   # A JVM in a guest opens one jar much sooner than it finds hundreds of files.
   "$JAVA_HOME/bin/jar" --create --no-compress --file "$VM/share/classes.jar" -C target/test-classes .
   "$JAVA_HOME/bin/jar" --update --no-compress --file "$VM/share/classes.jar" -C target/classes .
-  cat >"$VM/share/java" <<END_JAVA
-#!/bin/sh
-exec $JAVA_HOME/bin/java -Xshare:auto -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmx256m $VM_JVM_FLAGS \\
-  -cp /lab/classes.jar:$(cat target/test-class-path.txt) "\$@"
-END_JAVA
+  VM_JAVA=("$JAVA_HOME/bin/java" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmx256m $VM_JVM_FLAGS
+    -cp "$VM/share/classes.jar:$(cat target/test-class-path.txt)")
+  printf '#!/bin/sh\nexec %s "$@"\n' "${VM_JAVA[*]}" >"$VM/share/java"
   chmod +x "$VM/share/java"
-  # The same for this machine.
-  VM_JAVA=("$JAVA_HOME/bin/java" -cp "$VM/share/classes.jar:$(cat target/test-class-path.txt)")
 }
 
 vm_make() {
@@ -91,7 +87,7 @@ mkdir -p proc sys dev run tmp lab disk mnt lib/modules
 mount --move /proc proc; mount --move /sys sys; mount --move /dev dev
 mkdir -p dev/pts dev/shm
 ln -s /proc/self/fd dev/fd
-mount -t devpts devpts dev/pts; mount -t tmpfs run run; mount -t tmpfs shm dev/shm; mount -t tmpfs tmp tmp
+mount -t devpts devpts dev/pts; mount -t tmpfs run run; mount -t tmpfs shm dev/shm
 mount -t 9p -o trans=virtio,version=9p2000.L,rw,cache=none,msize=512000 lab lab
 mount -t 9p -o trans=virtio,version=9p2000.L,ro,cache=loose modules lib/modules
 ip link set lo up; ip addr add 10.77.0.\$vm_n/24 dev eth0; ip link set eth0 up

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
+import com.google.common.base.Splitter;
 import com.google.common.base.Throwables;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -33,30 +34,39 @@ final class PowerRefsMain {
 
   public static void main(String[] args) {
     try {
-      Path folder = Path.of(args[1]);
       switch (args[0]) {
         case "make" -> {
-          RefKillsModel unused = RefKillsModel.make(folder, REPOSITORIES);
+          RefKillsModel unused = RefKillsModel.make(Path.of(args[1]), REPOSITORIES);
         }
         case "run" -> {
+          Path folder = Path.of(args[1]);
           RefKillsModel model = new RefKillsModel(folder, REPOSITORIES);
           String log = read(args[2]);
           check(model, log, log.length(), log.length());
           RefKillsMain.run(
               folder, new Random(Long.parseLong(args[3])), model.acknowledged(), REPOSITORIES);
         }
-        case "check" ->
+        case "check" -> {
+          // Many disks at once, as a JVM in a guest takes long to start.
+          for (int i = 2; i < args.length; i += 3) {
             check(
-                new RefKillsModel(folder, REPOSITORIES),
-                read(args[2]),
-                Integer.parseInt(args[3]),
-                Integer.parseInt(args[4]));
+                new RefKillsModel(Path.of(args[i]), REPOSITORIES),
+                read(args[1]),
+                sizeOfLog(args[i + 1]),
+                sizeOfLog(args[i + 2]));
+          }
+        }
         default -> throw new IllegalArgumentException(args[0]);
       }
     } catch (Exception | AssertionError e) {
       System.err.println("WRONG refs: " + Throwables.getStackTraceAsString(e));
       Runtime.getRuntime().halt(1);
     }
+  }
+
+  /** The first of the sizes in a mark. */
+  private static int sizeOfLog(String mark) {
+    return Integer.parseInt(Splitter.on(',').split(mark).iterator().next());
   }
 
   private static String read(String log) throws IOException {

@@ -35,7 +35,7 @@ final class PowerStoresMain {
     CHANGED(OldValues.STALE, 0, CrashMain.END),
     LOADED(OldValues.STALE, CrashMain.LOAD, CrashMain.PUT),
     SESSIONS(OldValues.DANGEROUS, CrashMain.LOAD - 20, CrashMain.END),
-    CONTENT(OldValues.VALID, 0, CrashMain.END);
+    CONTENT(OldValues.VALID, CrashMain.LOAD, CrashMain.END);
 
     private final OldValues oldValues;
     private final int from;
@@ -62,7 +62,10 @@ final class PowerStoresMain {
       if (args[0].equals("run")) {
         run(Path.of(args[1]), args[2], new Random(Long.parseLong(args[3])));
       } else {
-        check(Path.of(args[1]), args[2], positions(args[3]), positions(args[4]));
+        for (int i = 2; i < args.length; i += 3) {
+          Path folder = Path.of(args[i]).resolve("stores");
+          check(folder, args[1], positions(args[i + 1]), positions(args[i + 2]));
+        }
       }
     } catch (Exception | AssertionError e) {
       fail(e);
@@ -74,9 +77,14 @@ final class PowerStoresMain {
     Runtime.getRuntime().halt(1);
   }
 
-  /** The sizes of the logs at some moment. */
-  private static List<Integer> positions(String text) {
-    return Splitter.on(',').splitToStream(text).map(Long::valueOf).map(CrashLog::places).toList();
+  /** How many records the logs had by a mark, which has the size of another log before. */
+  private static List<Integer> positions(String mark) {
+    return Splitter.on(',')
+        .splitToStream(mark)
+        .skip(1)
+        .map(Long::valueOf)
+        .map(CrashLog::places)
+        .toList();
   }
 
   private static void run(Path folder, String logs, Random seeds) throws Exception {

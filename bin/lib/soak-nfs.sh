@@ -1,0 +1,171 @@
+# Sourced by bin/soak: a repository on NFS, in virtual machines: a server (vm1) and two clients. See bin/soak --help.
+
+NFS_MAIN=com.googlesource.gerrit.modules.cache.chroniclemap.refs.NfsRefsMain
+NFS_HOSTS='for n in 1 2 3; do echo 10.77.0.$n vm$n; done >>/etc/hosts
+mkdir -p /run/rpc_pipefs /run/sendsigs.omit.d; modprobe nfs; mount -t rpc_pipefs sunrpc /run/rpc_pipefs
+mkdir -p /run/rpcbind
+for user in _rpc:x:901 statd:x:902; do echo $user:65534::/var/lib/nfs:/usr/sbin/nologin; done >>/etc/passwd
+chown _rpc /run/rpcbind; chown statd /var/lib/nfs /var/lib/nfs/sm*
+rpcbind -w; rpc.statd'
+
+soak_nfs() { # SECONDS
+  local seconds=$(($1 / 14)) version trust n
+  "${VM_JAVA[@]}" $NFS_MAIN make "$VM/share/repository"
+  truncate -s 2G "$VM/disks/server"
+  mkfs.ext4 -q -F "$VM/disks/server"
+  vm_boot 1 "$VM/disks/server"
+  vm_run 1 60 "$NFS_HOSTS
+set -e
+modprobe ext4; mkdir /srv/nfs; mount /dev/vda /srv/nfs
+modprobe nfsd; mount -t nfsd nfsd /proc/fs/nfsd
+mkdir -p /var/lib/nfs/v4recovery; : >/var/lib/nfs/etab; : >/var/lib/nfs/rmtab
+: >/etc/exports
+exportfs -o rw,sync,no_root_squash,no_subtree_check,fsid=0 '*:/srv/nfs'
+rpc.nfsd 4; rpc.mountd" || return 1
+  for n in 2 3; do nfs_boot_client "$n" || return 1; done
+  for version in 4.2 3; do
+    for n in 2 3; do nfs_mount "$n" "$version" || return 1; done
+    for trust in always after_open never; do
+      nfs_work "$version" "$trust" "$seconds" || return 1
+    done
+    for how in jgit module; do nfs_see "$version" "$how" || return 1; done
+    case "$version" in
+      3) nfs_kill 3 1 transaction || return 1 ;;
+      *) nfs_kill 4.2 1 durable || return 1 ;;
+    esac
+    nfs_boot_client 3 || return 1
+  done
+  # Once more without delegations of files: whether they are what the survivor waits for.
+  for n in 2 3; do nfs_mount "$n" 4.2 || return 1; done
+  nfs_kill 4.2 0 durable
+}
+
+nfs_boot_client() { # N
+  vm_boot "$1"
+  vm_run "$1" 60 "$NFS_HOSTS"
+}
+
+nfs_mount() { # N VERSION
+  local from=vm1:/
+  [ "$2" != 3 ] || from=vm1:/srv/nfs
+  vm_run "$1" 120 "! mountpoint -q /mnt || umount /mnt; mount -t nfs -o vers=$2 $from /mnt"
+}
+
+# A new copy of the repository, and empty logs of both clients.
+nfs_repository() { # NAME TRUST
+  rm -f "$VM/share/$1".*
+  vm_run 1 120 "cp -r /lab/repository /srv/nfs/$1; git -C /srv/nfs/$1/first.git config core.trustStat $2; sync"
+}
+
+nfs_wrong() { # WHAT FILE...
+  echo "WRONG: $1" >&2
+  shift
+  tail -n 60 "$@" >&2
+  return 1
+}
+
+# Both clients change, pack and read at the same time; then one compares what it finds with what both were told.
+nfs_work() { # VERSION TRUST SECONDS
+  local name=v$1-$2 n jobs=()
+  nfs_repository "$name" "$2"
+  for n in 2 3; do
+    vm_start "$n" "/lab/java $NFS_MAIN work /mnt/$name $((n - 2)) all $3 >>/lab/$name.$n"
+    jobs[n]=$VM_JOB
+  done
+  for n in 2 3; do
+    vm_await "$n" "${jobs[n]}" $(($3 + 240)) || nfs_wrong "$name: vm$n" "$VM/share/vm$n/${jobs[n]}.out" || return 1
+  done
+  echo "nfs: $name:"
+  nfs_check "$name" 3 || nfs_wrong "$name" "$VM/share/$name.check"
+}
+
+nfs_check() { # NAME N
+  local status=0
+  vm_run "$2" 300 "/lab/java $NFS_MAIN check /mnt/$1 /lab/$1.2 /lab/$1.3" >"$VM/share/$1.check" || status=$?
+  grep -v WARNING "$VM/share/$1.check" | sed 's/^/  /'
+  return "$status"
+}
+
+# JGit issue 271: a client has packed-refs open when another one replaces it.
+nfs_see() { # VERSION module|jgit
+  local name=see-v$1-$2 job end=$((SECONDS + 120)) at
+  nfs_repository "$name" after_open
+  vm_start 2 "/lab/java $NFS_MAIN see /mnt/$name $2 >>/lab/$name.2"
+  job=$VM_JOB
+  until grep -qs looking "$VM/share/$name.2"; do
+    [ "$SECONDS" -lt "$end" ] || nfs_wrong "$name" "$VM/share/vm2/$job.out" || return 1
+    sleep 0.2
+  done
+  at=$(vm_run 3 60 "cd /mnt/$name/first.git; value=\$(git rev-parse refs/fixed/00/100)
+new=\$(sed -n 2p ../values)
+printf 'delete %s\nupdate %s %s\ncreate %s %s\n' refs/fixed/00/100 refs/fixed/00/200 \$new refs/fixed/00/new \$new | git update-ref --stdin
+date +%s%3N")
+  vm_await 2 "$job" 300 || nfs_wrong "$name" "$VM/share/vm2/$job.out" || return 1
+  sed -n 's/ sees / /p' "$VM/share/$name.2" | awk -v name="$name" -v at="$at" '
+    BEGIN { printf "nfs: %s (after_open, packed-refs held open), seconds until seen:", name }
+    { printf " %s %.1f", $2, ($1 - at) / 1000 }
+    END { print (NR < 3 ? "; not all within 120 s" : "") }'
+}
+
+# One client's machine dies when a batch is decided. The other one goes on; then an administrator follows "By hand".
+nfs_kill() { # VERSION LEASES transaction|durable
+  local name=kill-v$1-leases$2-$3 job end=$((SECONDS + 240)) n killed
+  vm_run 1 10 "sysctl -q fs.leases-enable=$2"
+  nfs_repository "$name" after_open
+  for n in 2 3; do
+    vm_start "$n" "/lab/java $NFS_MAIN work /mnt/$name $((n - 2)) module 200 >>/lab/$name.$n"
+    [ "$n" = 3 ] || job=$VM_JOB
+  done
+  for n in 2 3; do
+    until [ "$(cat "$VM/share/$name.$n" 2>/dev/null | grep -c ' done ')" -gt 2 ]; do
+      [ "$SECONDS" -lt "$end" ] || nfs_wrong "$name: vm$n" "$VM/share/vm$n/"*.out || return 1
+      sleep 0.2
+    done
+  done
+  # A journal of one of its larger batches.
+  vm_run 1 120 "cd /srv/nfs/$name/first.git/cache-chroniclemap; shopt -s nullglob
+while :; do for file in *.$3; do [[ \$(<\$file) != *refs/changes/@(08|10)/* ]] || exit 0; done 2>/dev/null; done" || true
+  killed=$(date +%s%3N)
+  vm_kill 3
+  sleep 10
+  echo "nfs: $name: the server's state ten seconds later, then where the survivor waits:"
+  vm_run 1 30 'cat /proc/fs/nfsd/clients/*/states | grep -o "type: [a-z]*" | sort | uniq -c'
+  vm_run 2 30 'for t in /proc/$(pgrep -n java)/task/*; do grep -oE "(nfs[34]?|nlm|rpc)[a-z0-9_]*" $t/stack | tail -n 3 | paste -sd" "; done | grep . | sort | uniq -c'
+  vm_await 2 "$job" 600 || nfs_wrong "$name: survivor" "$VM/share/vm2/$job.out" || return 1
+  awk -v killed="$killed" '$2 ~ /begin|done|failed/ { if ($1 > killed && last && $1 - last > most) { most = $1 - last; at = last - killed } last = $1 }
+    END { printf "  longest step of the survivor after the kill: %.1f s, begun %.1f s after it\n", most / 1000, at / 1000 }' "$VM/share/$name.2"
+  nfs_check "$name" 2 >/dev/null || true
+  local alive
+  alive=$(sed -n 's/.*may hold locks of refs by [^ ]*cache-chroniclemap\/\([^ ;]*\)\.alive;.*/\1/p' "$VM/share/$name.check" | head -n 1)
+  echo "  the log names ${alive:-no process: it left no locks}"
+  [ -n "$alive" ] || alive=$(vm_run 2 30 "cd /mnt/$name/first.git/cache-chroniclemap; ls *.alive" | sed 's/\.alive$//')
+  # Refs whose locks are left are locked for native git, too, until then.
+  vm_run 2 120 "cd /mnt/$name/first.git; $(nfs_by_hand "$alive")" | sed 's/^/  /'
+  nfs_check "$name" 2 || nfs_wrong "$name, after \"By hand\"" "$VM/share/$name.check"
+}
+
+# "By hand" of refs-safety.md, for a machine that has not booted since; prints what it finds.
+nfs_by_hand() { # PROCESS
+  cat <<END_HAND
+for file in cache-chroniclemap/$1*; do
+  case \$file in *.transaction | *.decided | *.durable) ;; *) continue ;; esac
+  locks=\$(find . -name '*.lock' -samefile "\$file" | sed 's,^\./,,')
+  echo "by hand: \$file has \$(grep -c . <<<"\$locks") locks"
+  [ -n "\$locks" ] || continue
+  case \$file in
+    *.transaction) rm \$locks ;;
+    *)
+      ! grep -qx packed-refs.lock <<<"\$locks" || rm packed-refs.lock
+      for lock in \$locks; do
+        ref=\${lock%.lock}
+        [ "\$ref" != packed-refs ] || continue
+        git update-ref "\$ref" "\$(sed -n 2p ../values)" 2>/dev/null && echo "WRONG: git is not locked out"
+        rm "\$lock"
+        value=\$(sed -n "s,^\([0-9a-f]*\) \$ref\\\$,\1,p" "\$file")
+        case \$value in *[1-9a-f]*) git update-ref "\$ref" "\$value" ;; *) git update-ref -d "\$ref" ;; esac
+      done ;;
+  esac
+done
+rm cache-chroniclemap/$1*
+END_HAND
+}

@@ -1,0 +1,309 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.common.base.Splitter;
+import com.google.common.base.Throwables;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefKillsMain.RefSet;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.eclipse.jgit.api.PackRefsCommand;
+import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.internal.storage.file.RefDirectory;
+import org.eclipse.jgit.lib.NullProgressMonitor;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefDatabase;
+import org.eclipse.jgit.transport.ReceiveCommand;
+
+/**
+ * One of two machines on one repository on NFS; run by bin/lib/soak-nfs.sh. Each changes sets of
+ * its own: some through the module, some through JGit, some with native git; all three pack. It
+ * says what {@link RefKillsMain} says, with the time before, and when it sees which generation of
+ * the other machine's sets.
+ */
+final class NfsRefsMain {
+  static final String REPOSITORY = RefKillsMain.REPOSITORIES.get(0);
+
+  private static final int PACKS_ONE_IN = 20;
+  private static final int SEEN_WITHIN_SECONDS = 120;
+  private static final int SETTLED_SECONDS = 40;
+  private static final int LOOK_AGAIN_MILLIS = 100;
+
+  /** So many later generations of a set are looked for. */
+  private static final int AHEAD = 60;
+
+  private final TestRefs repository;
+  private final PackedRefsCache cache;
+  private final Map<String, RefDatabase> databases = new LinkedHashMap<>();
+  private final List<ObjectId> values;
+
+  private NfsRefsMain(Path folder) throws IOException {
+    repository = TestRefs.open(RefKillsMain.gitFolder(folder, REPOSITORY));
+    values = RefKillsMain.readValues(folder);
+    FileRepository opened = repository.repository();
+    cache = new PackedRefsCache(new RefsSettings(64 << 20, 0, Optional.empty()));
+    databases.put("module", cache.of(opened, (RefDirectory) opened.getRefDatabase()).current());
+    databases.put("jgit", repository.peer());
+  }
+
+  public static void main(String[] args) {
+    try {
+      Path folder = Path.of(args[1]);
+      switch (args[0]) {
+        case "make" -> {
+          RefKillsModel unused = RefKillsModel.make(folder, List.of(REPOSITORY));
+        }
+        case "work" ->
+            new NfsRefsMain(folder)
+                .work(args[2].equals("1"), args[3].equals("module"), Integer.parseInt(args[4]));
+        case "see" -> new NfsRefsMain(folder).see(args[2]);
+        case "check" -> check(folder, Arrays.asList(args).subList(2, args.length));
+        default -> throw new IllegalArgumentException(args[0]);
+      }
+      System.exit(0);
+    } catch (Exception | AssertionError e) {
+      System.err.println("WRONG: " + Throwables.getStackTraceAsString(e));
+      Runtime.getRuntime().halt(1);
+    }
+  }
+
+  private static void say(String what) {
+    System.out.println(System.currentTimeMillis() + " " + what);
+    System.out.flush();
+  }
+
+  private static List<RefSet> sets(boolean ofSecond) {
+    List<RefSet> all =
+        RefSet.all().stream().filter(set -> set.repository().equals(REPOSITORY)).toList();
+    int half = all.size() / 2;
+    return ofSecond ? all.subList(half, all.size()) : all.subList(0, half);
+  }
+
+  private void work(boolean isSecond, boolean byModule, int seconds) throws Exception {
+    Random random = new Random();
+    List<RefSet> mine = sets(isSecond);
+    int[] generations = new int[RefSet.all().size()];
+    long end = System.nanoTime() + seconds * 1_000_000_000L;
+    Thread reader = new Thread(() -> readUntil(end, sets(!isSecond)));
+    reader.start();
+    while (System.nanoTime() < end) {
+      RefSet set = mine.get(random.nextInt(mine.size()));
+      int next = generations[set.number()] + 1;
+      String how = byModule ? "module" : List.of("module", "jgit", "git").get(set.number() % 3);
+      say("begin " + set.number() + " " + next + " .");
+      boolean done = change(how, set, set.at(next - 1, values), set.at(next, values));
+      say((done ? "done " : "failed ") + set.number() + " " + next + " .");
+      generations[set.number()] += done ? 1 : 0;
+      if (random.nextInt(PACKS_ONE_IN) == 0) {
+        pack();
+      }
+    }
+    reader.join();
+    cache.close();
+  }
+
+  private boolean change(
+      String how, RefSet set, Map<String, ObjectId> before, Map<String, ObjectId> after)
+      throws IOException, InterruptedException {
+    if (!how.equals("git")) {
+      try {
+        return new RefKillsMain(repository.repository(), databases.get(how), values)
+            .change(set, before, after);
+      } catch (IOException e) {
+        say("exception " + how + " " + e);
+        return false;
+      }
+    }
+    StringBuilder lines = new StringBuilder();
+    for (ReceiveCommand command : TestRefs.commands(before, after)) {
+      lines.append(
+          "update %s %s %s\n"
+              .formatted(
+                  command.getRefName(), command.getNewId().name(), command.getOldId().name()));
+    }
+    return repository.tryGitWith(lines.toString(), "update-ref", "--stdin").status() == 0;
+  }
+
+  /** Any of the three; who finds the lock of packed-refs taken gives up, and says so. */
+  private void pack() throws InterruptedException {
+    for (String how : List.of("module", "jgit", "git")) {
+      try {
+        boolean done = true;
+        if (how.equals("git")) {
+          done = repository.tryGit("pack-refs", "--all").status() == 0;
+        } else {
+          databases
+              .get(how)
+              .packRefs(
+                  NullProgressMonitor.INSTANCE,
+                  new PackRefsCommand(repository.repository()).setAll(true));
+        }
+        say((done ? "packed " : "notpacked ") + how);
+      } catch (IOException e) {
+        say("notpacked " + how + " " + e);
+      }
+    }
+  }
+
+  /** Says each new generation of the sets, by each database, and what is of no generation. */
+  private void readUntil(long end, List<RefSet> sets) {
+    Map<String, Integer> seen = new TreeMap<>();
+    try {
+      while (System.nanoTime() < end) {
+        for (RefSet set : sets) {
+          for (Map.Entry<String, RefDatabase> database : databases.entrySet()) {
+            Map<String, ObjectId> found = RefKillsMain.read(database.getValue(), set.prefix());
+            if (found.isEmpty()) {
+              continue; // which of the generations without refs it is cannot be seen
+            }
+            String what = database.getKey() + " " + set.number();
+            int last = seen.getOrDefault(what, 0);
+            int now = Math.max(0, last - AHEAD);
+            while (now < last + AHEAD && !set.at(now, values).equals(found)) {
+              now++;
+            }
+            if (now == last + AHEAD) {
+              say("part " + what);
+            } else if (now != last) {
+              say((now > last ? "saw " : "sawolder ") + what + " " + now);
+              seen.put(what, now);
+            }
+          }
+        }
+      }
+    } catch (IOException e) {
+      say("exception reader " + e);
+    }
+  }
+
+  /**
+   * Says when a database sees what another machine changes, while packed-refs is held open as it
+   * was: a packed ref that is deleted, one that is changed, and a new one. Only one database for
+   * each process: what one looks up freshly, the kernel knows for the other, too.
+   */
+  private void see(String how) throws IOException, InterruptedException {
+    Set<String> unseen =
+        new TreeSet<>(List.of("refs/fixed/00/100", "refs/fixed/00/200", "refs/fixed/00/new"));
+    Map<String, String> before = new TreeMap<>();
+    // The kernel trusts names longer if they were the same for longer.
+    long settled = System.nanoTime() + SETTLED_SECONDS * 1_000_000_000L;
+    long end = settled + SEEN_WITHIN_SECONDS * 1_000_000_000L;
+    boolean told = false;
+    try (FileChannel held = FileChannel.open(repository.folder().resolve("packed-refs"))) {
+      while (System.nanoTime() < end && !unseen.isEmpty()) {
+        for (String name : List.copyOf(unseen)) {
+          Ref ref = databases.get(how).exactRef(name);
+          String now = ref == null ? "none" : ref.getObjectId().name();
+          String last = before.putIfAbsent(name, now);
+          if (last != null && !last.equals(now)) {
+            unseen.remove(name);
+            say("sees " + name);
+          }
+        }
+        if (!told && System.nanoTime() > settled) {
+          told = true;
+          say("looking");
+        }
+        Thread.sleep(LOOK_AGAIN_MILLIS);
+      }
+      say("unseen " + unseen + " held " + held.size());
+    }
+    cache.close();
+  }
+
+  /** Holds the repository against the logs of both machines, and tells how long changes took. */
+  private static void check(Path folder, List<String> logs) throws Exception {
+    RefKillsModel model = new RefKillsModel(folder, List.of(REPOSITORY));
+    Map<String, Integer> counts = new TreeMap<>();
+    Map<String, Long> done = new TreeMap<>();
+    Map<String, List<Long>> seconds = new TreeMap<>();
+    List<List<String>> all = new ArrayList<>();
+    for (String log : logs) {
+      long before = 0;
+      long longest = 0;
+      for (String line : Files.readAllLines(Path.of(log), UTF_8)) {
+        List<String> words = Splitter.on(' ').splitToList(line);
+        if (words.size() < 2 || !words.get(0).matches("\\d+")) {
+          continue;
+        }
+        all.add(words);
+        counts.merge(
+            words.get(1).matches("(not)?packed|saw.*|part")
+                ? words.get(1) + " " + words.get(2)
+                : words.get(1),
+            1,
+            Integer::sum);
+        if (words.get(1).matches("begin|done|failed")) {
+          model.heed(line.substring(line.indexOf(' ') + 1));
+          long at = Long.parseLong(words.get(0));
+          longest = before == 0 ? 0 : Math.max(longest, at - before);
+          before = at;
+          if (words.get(1).equals("done")) {
+            done.put(words.get(2) + " " + words.get(3), at);
+          }
+        }
+      }
+      System.out.printf("%s: longest step %.1f s%n", Path.of(log).getFileName(), longest / 1000.0);
+    }
+    Set<String> seen = new HashSet<>();
+    for (List<String> words : all) {
+      if (words.get(1).equals("saw")) {
+        // Generations before it are seen, too, if a later one came first.
+        int generation = Integer.parseInt(words.get(4));
+        while (seen.add(words.get(2) + " " + words.get(3) + " " + generation)) {
+          Long at = done.get(words.get(3) + " " + generation);
+          if (at == null) {
+            break;
+          }
+          seconds
+              .computeIfAbsent(words.get(2), how -> new ArrayList<>())
+              .add(Math.max(0, Long.parseLong(words.get(0)) - at));
+          generation--;
+        }
+      }
+    }
+    System.out.println(counts);
+    seconds.forEach(
+        (how, list) -> {
+          list.sort(null);
+          System.out.printf(
+              "%s sees changes of the other after (seconds): median %.1f, nine of ten %.1f, last %.1f; %d changes%n",
+              how,
+              list.get(list.size() / 2) / 1000.0,
+              list.get(list.size() * 9 / 10) / 1000.0,
+              list.get(list.size() - 1) / 1000.0,
+              list.size());
+        });
+    model.check("on NFS");
+    System.out.println(
+        "all right: acknowledged=" + model.batches() + " refused=" + model.refused());
+  }
+}
