@@ -130,7 +130,7 @@ while :; do for file in *.$3; do [[ \$(<\$file) != *refs/changes/@(08|10)/* ]] |
   sleep 10
   echo "nfs: $name: the server's state ten seconds later, then where the survivor waits:"
   vm_run 1 30 'cat /proc/fs/nfsd/clients/*/states | grep -o "type: [a-z]*" | sort | uniq -c'
-  vm_run 2 30 'for t in /proc/$(pgrep -n java)/task/*; do grep -oE "(nfs[34]?|nlm|rpc)[a-z0-9_]*" $t/stack | tail -n 3 | paste -sd" "; done | grep . | sort | uniq -c'
+  vm_run 2 30 'for t in /proc/$(pgrep -n java)/task/*; do grep -oE "(nfs[34]?|nlm|rpc)[a-z0-9_]*" $t/stack 2>/dev/null | tail -n 3 | paste -sd" "; done | grep . | sort | uniq -c'
   vm_await 2 "$job" 600 || nfs_wrong "$name: survivor" "$VM/share/vm2/$job.out" || return 1
   awk -v killed="$killed" '$2 ~ /begin|done|failed/ { if ($1 > killed && last && $1 - last > most) { most = $1 - last; at = last - killed } last = $1 }
     END { printf "  longest step of the survivor after the kill: %.1f s, begun %.1f s after it\n", most / 1000, at / 1000 }' "$VM/share/$name.2"

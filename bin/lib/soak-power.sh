@@ -4,14 +4,17 @@ POWER_PACKAGE=com.googlesource.gerrit.modules.cache.chroniclemap
 
 # soak_power SECONDS KILLS SEED: both file systems at once, each in a guest of its own.
 soak_power() {
-  local fs status=0 pids=()
+  local fs status=0
+  POWER_PIDS=()
+  # A command in the background does not get the Ctrl-C. Its guest ends with it.
+  trap 'kill "${POWER_PIDS[@]}" 2>/dev/null; progress_stop' EXIT
   mkdir -p "$VM/share/refs"
   "${VM_JAVA[@]}" $POWER_PACKAGE.refs.PowerRefsMain make "$VM/share/refs"
   for fs in ext4 xfs; do
     power_file_system "$fs" "$@" &
-    pids+=($!)
+    POWER_PIDS+=($!)
   done
-  for fs in "${pids[@]}"; do wait "$fs" || status=1; done
+  for fs in "${POWER_PIDS[@]}"; do wait "$fs" || status=1; done
   return "$status"
 }
 
@@ -77,7 +80,8 @@ power_kills() { # FS N END KILLS
     vm_start "$n" "modprobe $fs; mount /dev/vda /disk && $(power_work "$log" "$RANDOM")"
     power_await_work "$n" "$log" "$size" || power_wrong "$fs" "$VM/share/vm$n/$VM_JOB.out"
     # Not for anything to happen: this is how long the guest has. Kills come at any moment.
-    busy=$((RANDOM % 6000))
+    # A store that was made a moment ago starts empty, so some have longer.
+    busy=$((RANDOM % 6000 + (RANDOM % 6 == 0 ? 40000 : 0)))
     sleep "$((busy / 1000)).$(printf %03d $((busy % 1000)))"
     vm_kill "$n"
     kills=$((kills + 1))
