@@ -80,8 +80,7 @@ power_kills() { # FS N END KILLS
     vm_start "$n" "modprobe $fs; mount /dev/vda /disk && $(power_work "$log" "$RANDOM")"
     power_await_work "$n" "$log" "$size" || power_wrong "$fs" "$VM/share/vm$n/$VM_JOB.out"
     # Not for anything to happen: this is how long the guest has. Kills come at any moment.
-    # A store that was made a moment ago starts empty, so some have longer.
-    busy=$((RANDOM % 6000 + (RANDOM % 6 == 0 ? 40000 : 0)))
+    busy=$((RANDOM % 6000))
     sleep "$((busy / 1000)).$(printf %03d $((busy % 1000)))"
     vm_kill "$n"
     kills=$((kills + 1))
