@@ -145,7 +145,7 @@ $(power_work "$log" "$RANDOM")"
   power_await_work "$n" "$log" 1 || power_wrong "$fs" "$VM/share/vm$n/$VM_JOB.out"
   sleep 60
   vm_kill "$n"
-  while [ "$checks" -lt "$4" ] && [ "$SECONDS" -lt "$3" ]; do
+  while [ "$checks" = 0 ] || { [ "$checks" -lt "$4" ] && [ "$SECONDS" -lt "$3" ]; }; do
     copies=() marks=()
     for i in {0..7}; do
       copy=$VM/disks/$fs.copy$i
