@@ -21,6 +21,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.google.common.cache.LoadingCache;
 import com.google.common.collect.ImmutableMap;
 import com.google.gerrit.server.cache.serialize.JavaCacheSerializer;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.LyingProxy;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.RedisProcess;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedCheck;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedReport;
@@ -570,6 +571,54 @@ class SharedTierIT {
     thread.setDaemon(true);
     thread.start();
     return server;
+  }
+
+  @Test
+  void aServerThatBeginsToLieIsGivenUpAndUsedAgain() throws Exception {
+    fill("x", "y", "z");
+    LyingProxy proxy = opened(new LyingProxy(redis.port()));
+    TestSite site = connected(site("b", "sharedUrl", proxy.url(), "sharedTimeout", "500 ms"));
+    LoadingCache<String, String> cache = cacheB(site);
+    assertThat(cache.get("x")).isEqualTo("loaded x");
+    byte[] noise = new byte[4096];
+    new java.util.Random(2).nextBytes(noise);
+    List<LyingProxy.Lie> lies =
+        List.of(
+            LyingProxy.of(new byte[0]),
+            LyingProxy.of(noise),
+            LyingProxy.of("$2147483640\r\n".getBytes(UTF_8)),
+            LyingProxy.of("*1000000000\r\n".getBytes(UTF_8)),
+            LyingProxy.of("$3\r\nabc\r\n".getBytes(UTF_8)),
+            LyingProxy.of("-ERR no\r\n".getBytes(UTF_8)),
+            LyingProxy.of(":1\r\n".getBytes(UTF_8)),
+            LyingProxy.dripping());
+    int told = 0;
+    for (LyingProxy.Lie lie : lies) {
+      proxy.tell(lie);
+      assertThat(cache.get("new" + told)).isEqualTo("loaded new" + told);
+      told++;
+      proxy.tell(null);
+      await(() -> shared(site).isAnswering());
+      assertThat(loaderB.loads).hasSize(told);
+    }
+    SharedReport report = shared(site);
+    assertThat(report.errors() + report.timeouts() + stats(cache).rejected())
+        .isEqualTo(lies.size());
+    assertThat(cache.get("y")).isEqualTo("loaded y");
+    assertThat(loaderB.loads).hasSize(told);
+  }
+
+  @Test
+  void nothingIsLeftAfterTheEnd() throws Exception {
+    TestSite site = fill("x");
+    redis.freeze();
+    site.close();
+    open.remove(site);
+    await(
+        () ->
+            Thread.getAllStackTraces().keySet().stream()
+                .noneMatch(thread -> thread.getName().startsWith("cache-chroniclemap-shared")));
+    redis.thaw();
   }
 
   @Test

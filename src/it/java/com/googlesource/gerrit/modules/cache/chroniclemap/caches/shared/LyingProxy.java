@@ -1,0 +1,120 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/** Stands between a client and a server, and passes on all replies until it is told to lie. */
+public final class LyingProxy implements AutoCloseable {
+  /** Takes the place of a reply. */
+  public interface Lie {
+    /** Writes what it likes; the connection is cut afterwards. */
+    void tell(byte[] reply, OutputStream client) throws IOException;
+  }
+
+  private final ServerSocket listener;
+  private final int port;
+  private final List<Socket> open = new CopyOnWriteArrayList<>();
+  private volatile Lie lie;
+
+  /** Listens on a free port for clients of a server on this machine. */
+  public LyingProxy(int port) throws IOException {
+    this.listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+    this.port = port;
+    start(this::accept);
+  }
+
+  public String url() {
+    return "redis://127.0.0.1:" + listener.getLocalPort();
+  }
+
+  /** Has each reply from now on be a lie; null to have all passed on again. */
+  public void tell(Lie newLie) {
+    lie = newLie;
+  }
+
+  /** A lie that writes bytes. */
+  public static Lie of(byte[] bytes) {
+    return (reply, client) -> client.write(bytes);
+  }
+
+  /** The right reply, of which one byte comes each 400 milliseconds. */
+  public static Lie dripping() {
+    return (reply, client) -> {
+      for (byte one : reply) {
+        client.write(one);
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(400));
+      }
+    };
+  }
+
+  private static void start(Runnable task) {
+    Thread thread = new Thread(task, "lying proxy");
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  private void accept() {
+    try {
+      while (true) {
+        Socket client = listener.accept();
+        Socket server = new Socket(InetAddress.getLoopbackAddress(), port);
+        open.add(client);
+        open.add(server);
+        start(() -> pass(client, server, /* lies= */ false));
+        start(() -> pass(server, client, /* lies= */ true));
+      }
+    } catch (IOException e) {
+      // Closed.
+    }
+  }
+
+  private void pass(Socket from, Socket to, boolean lies) {
+    byte[] room = new byte[1 << 16];
+    try (from;
+        to) {
+      InputStream in = from.getInputStream();
+      OutputStream out = to.getOutputStream();
+      for (int count = in.read(room); count >= 0; count = in.read(room)) {
+        Lie told = lie;
+        if (lies && told != null) {
+          told.tell(Arrays.copyOf(room, count), out);
+          return;
+        }
+        out.write(room, 0, count);
+      }
+    } catch (IOException e) {
+      // Both sides are closed.
+    }
+  }
+
+  @Override
+  public void close() throws IOException {
+    listener.close();
+    for (Socket socket : open) {
+      socket.close();
+    }
+  }
+}
