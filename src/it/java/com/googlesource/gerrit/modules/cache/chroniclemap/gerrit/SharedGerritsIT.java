@@ -33,6 +33,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -139,6 +140,7 @@ class SharedGerritsIT {
   void whatOneHasComputedTheOtherTakesAndNoFaultIsSeen() throws Exception {
     withoutTheSettingNothingOfItIsLoaded();
     aFreshNodeComputesNoChangeAndNoDiff();
+    theMetricsArePublished();
     theCheckSaysThatAllIsWell();
     noFaultOfTheServerIsSeen();
   }
@@ -176,6 +178,24 @@ class SharedGerritsIT {
     assertThat(second.ssh().run("cache-chroniclemap shared")).contains("change_notes");
   }
 
+  private void theMetricsArePublished() throws IOException {
+    for (String prefix : List.of("caches/chroniclemap/shared_", "shared/chroniclemap/")) {
+      List<String> documented =
+          Pattern.compile("`(" + prefix + "\\w+)` \\|")
+              .matcher(Files.readString(Path.of("resources/Documentation/metrics.md")))
+              .results()
+              .map(row -> row.group(1))
+              .toList();
+      assertThat(documented).isNotEmpty();
+      // Gerrit takes prefixes that are folders only.
+      String folder = prefix.substring(0, prefix.lastIndexOf('/') + 1);
+      JsonObject published =
+          second.rest().get("/config/server/metrics/?prefix=" + folder).json().getAsJsonObject();
+      assertThat(published.keySet().stream().filter(name -> name.startsWith(prefix)).toList())
+          .containsExactlyElementsIn(documented);
+    }
+  }
+
   private void theCheckSaysThatAllIsWell() throws IOException {
     for (Gerrit gerrit : List.of(first, second)) {
       String check = gerrit.ssh().run("cache-chroniclemap shared --check");
@@ -195,8 +215,11 @@ class SharedGerritsIT {
       }
       redis.freeze();
       int round = 0;
-      step(round++);
-      assertThat(figure(first, "timeouts") + figure(second, "timeouts")).isGreaterThan(0);
+      // A node asks for what others are likely to have, so not each step asks.
+      for (int i = 0; i < 20 && figure(second, "timeouts") == 0; i++) {
+        step(round);
+      }
+      assertThat(figure(second, "timeouts")).isGreaterThan(0);
       redis.thaw();
       step(round++);
       redis.kill();
@@ -230,22 +253,14 @@ class SharedGerritsIT {
   private void step(int round) throws IOException {
     int change = workload.changes().get(round);
     first.review(change, 1, "round " + round);
-    String path = workload.path(change) + "/detail";
-    assertThat(second.rest().get(path).body()).isEqualTo(first.rest().get(path).body());
     answers = workload.readAll(first.rest());
     assertThat(workload.readAll(second.rest())).isEqualTo(answers);
   }
 
-  /** Reads, with both tiers flushed each time; fails if a request does. */
+  /** Reads all, again and again; fails if a request does. */
   private int readUntil(Gerrit gerrit, AtomicBoolean done) throws IOException {
     int rounds = 0;
     while (!done.get()) {
-      var unused =
-          gerrit
-              .rest()
-              .post(
-                  "/config/server/caches/",
-                  "{\"operation\": \"FLUSH\", \"caches\": [\"change_notes\", \"gerrit_file_diff\"]}");
       assertThat(workload.readAll(gerrit.rest())).isNotEmpty();
       rounds++;
     }

@@ -201,7 +201,7 @@ public class LoadsLincheckTest {
     new StressOptions()
         .sequentialSpecification(Model.class)
         .iterations(SCENARIOS)
-        .invocationsPerIteration(500)
+        .invocationsPerIteration(200)
         .threads(3)
         .actorsBefore(1)
         .actorsPerThread(4)
