@@ -232,6 +232,7 @@ final class NfsRefsMain {
           told = true;
           say("looking");
         }
+        // Nothing tells this machine when another one has changed a ref.
         Thread.sleep(LOOK_AGAIN_MILLIS);
       }
       say("unseen " + unseen + " held " + held.size());

@@ -39,7 +39,7 @@ public interface CacheInventory {
   Optional<String> sharedProblem();
 
   /**
-   * Tries all that a node needs from the shared server, which takes some seconds at most.
+   * Tries all that a node needs from the shared server, which takes 20 seconds at most.
    *
    * @throws CacheUpkeepException if no server is set, or if a setting is wrong
    */

@@ -77,7 +77,7 @@ final class RedisServer implements AutoCloseable {
   private static final char[] NO_PASSWORD = {};
   private static final int CONNECT_MILLIS = 2000;
 
-  /** An unused connection is closed after so long, and checked twice in that time. */
+  /** A connection that was not used for so long is closed. */
   private static final Duration IDLE = Duration.ofMinutes(1);
 
   private final SharedSettings settings;

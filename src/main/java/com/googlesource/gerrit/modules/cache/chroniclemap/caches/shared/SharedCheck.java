@@ -49,6 +49,10 @@ public final class SharedCheck {
     FAILED
   }
 
+  /** What the user of the server must be allowed, as its command ACL SETUSER takes it. */
+  private static final String RIGHTS =
+      "+get +set +info ~PREFIX*, for a cluster +cluster, and for another database +select";
+
   private static final int TIMEOUT_MILLIS = 2000;
   private static final int ROUND_TRIPS = 20;
 
@@ -125,9 +129,6 @@ public final class SharedCheck {
     }
     return message + ". " + remedy;
   }
-
-  private static final String RIGHTS =
-      "+get +set +info ~PREFIX*, for a cluster +cluster, and for another database +select";
 
   private void measureRoundTrip() {
     byte[] name = (settings.prefix() + "probe").getBytes(UTF_8);

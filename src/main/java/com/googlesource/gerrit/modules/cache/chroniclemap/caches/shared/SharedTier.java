@@ -255,6 +255,7 @@ public final class SharedTier implements AutoCloseable {
         queuedBytes.addAndGet(-batch.stream().mapToLong(Unsent::size).sum());
         batch.clear();
         if (hasFailed) {
+          // Nobody waits for this thread, and a server that refuses is not asked at once again.
           Thread.sleep(waitMillis);
           waitMillis = Math.min(2 * waitMillis, Breaker.LONGEST_WAIT_MILLIS);
         } else {
@@ -316,7 +317,7 @@ public final class SharedTier implements AutoCloseable {
         dropped.sum());
   }
 
-  /** Tries all that a node needs from the server, which takes some seconds at most. */
+  /** Tries all that a node needs from the server, which takes 20 seconds at most. */
   public List<SharedCheck.Line> check() {
     FutureTask<List<SharedCheck.Line>> check = new FutureTask<>(() -> SharedCheck.run(settings));
     Thread thread = new Thread(check, "cache-chroniclemap-shared-check");
