@@ -40,7 +40,7 @@ import org.junit.jupiter.api.Test;
  */
 @Param(name = "key", gen = IntGen.class, conf = "0:2")
 public class LoadsLincheckTest {
-  private static final int SCENARIOS = Integer.getInteger("lincheck.scenarios", 8);
+  private static final int SCENARIOS = Integer.getInteger("lincheck.scenarios", 20);
   private static final int KEYS = 3;
 
   /** The version of each key's value in the source of {@link #cache}; only grows. */
@@ -201,7 +201,7 @@ public class LoadsLincheckTest {
     new StressOptions()
         .sequentialSpecification(Model.class)
         .iterations(SCENARIOS)
-        .invocationsPerIteration(200)
+        .invocationsPerIteration(500)
         .threads(3)
         .actorsBefore(1)
         .actorsPerThread(4)
