@@ -114,6 +114,12 @@ def external_plugin_deps():
     )
 
     maven_jar(
+        name = "redis-authx-core",
+        artifact = "redis.clients.authentication:redis-authx-core:0.1.1-beta2",
+        sha1 = "4037345ff29fb22c737bab2ed116a34262718ae5",
+    )
+
+    maven_jar(
         name = "commons-pool2",
         artifact = "org.apache.commons:commons-pool2:2.13.1",
         sha1 = "cf7e8c0242d4c483c42c083b8188ab360ab60f9a",

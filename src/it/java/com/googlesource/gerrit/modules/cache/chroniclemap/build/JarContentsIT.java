@@ -58,7 +58,6 @@ class JarContentsIT {
           "io/github/resilience4j/", // Jedis with several servers, of which one is used
           "net/sf/cglib/proxy/", // proxies of pooled objects, which Jedis does not use
           "org/json/", // modules of Redis for JSON
-          "redis/clients/authentication/", // tokens of Redis' own cloud
           "net/openhft/affinity/", // event loops bound to a CPU
           "org/jetbrains/annotations/", // annotations without an effect at run time
           "shaded/org/apache/maven/", // version of a Chronicle-Map run from its source tree
@@ -85,6 +84,8 @@ class JarContentsIT {
       ImmutableMap.of(
           "redis/clients/jedis/",
           "com/googlesource/gerrit/modules/cache/chroniclemap/bundled/jedis/",
+          "redis/clients/authentication/",
+          "com/googlesource/gerrit/modules/cache/chroniclemap/bundled/authentication/",
           "org/apache/commons/pool2/",
           "com/googlesource/gerrit/modules/cache/chroniclemap/bundled/pool2/");
 
