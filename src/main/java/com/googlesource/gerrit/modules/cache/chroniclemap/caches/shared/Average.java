@@ -29,7 +29,6 @@ final class Average {
   private static final int KNOWN_FROM = 16;
 
   private volatile double value;
-  private volatile double lowest = Double.MAX_VALUE;
   private volatile int count;
 
   void add(double measured) {
@@ -45,7 +44,6 @@ final class Average {
     int counted = count + 1;
     double before = value;
     value = before + (measured - before) / Math.min(counted, most);
-    lowest = Math.min(lowest, measured);
     count = Math.min(counted, MEASUREMENTS);
   }
 
@@ -56,9 +54,5 @@ final class Average {
 
   double get() {
     return value;
-  }
-
-  double lowest() {
-    return lowest;
   }
 }

@@ -30,7 +30,8 @@ import java.util.concurrent.atomic.LongAdder;
  *
  * <p>Asking costs a round trip, and computing the value as well if the server does not have it. So
  * both are measured as they happen, together with how often the server has a value, and the server
- * is only asked if that is cheaper on average. Safe for any thread.
+ * is only asked if that takes less time: the median of a round trip against the average of a load,
+ * which is what all loads cost together. Safe for any thread.
  */
 public final class SharedCache {
   /**
@@ -86,7 +87,7 @@ public final class SharedCache {
   private final LongAdder received = new LongAdder();
 
   /** Of the answers to one key, with or without a value. */
-  private final Average askNanos = new Average();
+  private final MedianTime askNanos = new MedianTime();
 
   private final Average loadNanos = new Average();
   private final Average hitRate = new Average();
@@ -151,21 +152,18 @@ public final class SharedCache {
     for (int i = 0; i < names.size(); i++) {
       SharedValue value = open(names.get(i), values.get(i));
       found.set(i, value);
-      add(hitRate, value == null ? 0 : 1, isWorthIt);
+      double hit = value == null ? 0 : 1;
+      if (isWorthIt) {
+        hitRate.add(hit);
+      } else {
+        hitRate.addRare(hit);
+      }
     }
-    add(askNanos, (double) (System.nanoTime() - begun) / keys.size(), isWorthIt);
+    askNanos.add((System.nanoTime() - begun) / keys.size());
     return true;
   }
 
-  private static void add(Average average, double measured, boolean isWorthIt) {
-    if (isWorthIt) {
-      average.add(measured);
-    } else {
-      average.addRare(measured);
-    }
-  }
-
-  /** Whether it takes less time on average to ask, and to compute what the server does not have. */
+  /** Whether it takes less time to ask, and to compute what the server does not have. */
   private boolean isWorthAsking() {
     return !isMeasured() || askNanos.get() <= hitRate.get() * loadNanos.get();
   }
