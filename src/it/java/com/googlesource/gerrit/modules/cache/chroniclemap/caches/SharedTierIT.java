@@ -21,8 +21,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.google.common.cache.LoadingCache;
 import com.google.common.collect.ImmutableMap;
 import com.google.gerrit.server.cache.serialize.JavaCacheSerializer;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.LyingProxy;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.RedisProcess;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.RedisProxy;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedCheck;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedStats;
@@ -32,12 +32,17 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
@@ -112,7 +117,11 @@ class SharedTierIT {
   }
 
   private static SharedReport shared(TestSite site) {
-    return site.inventory().sharedReport().orElseThrow();
+    return site.inventory().shared().orElseThrow().report();
+  }
+
+  private static List<SharedCheck.Line> check(TestSite site) {
+    return site.inventory().shared().orElseThrow().check();
   }
 
   private static SharedStats stats(LoadingCache<?, ?> cache) {
@@ -279,19 +288,17 @@ class SharedTierIT {
     TestSite other = connected(site("b", "sharedSecret", SECRET.replace('0', '9')));
     assertThat(cacheB(other).get("x")).isEqualTo("loaded x");
     assertThat(loaderB.loads).containsExactly("x");
-    SharedCheck.Line secret = line(first().checkShared(), "secret");
+    SharedCheck.Line secret = line(check(first()), "secret");
     assertThat(secret.verdict()).isEqualTo(SharedCheck.Verdict.OK);
-    assertThat(line(other.inventory().checkShared(), "secret").verdict())
-        .isEqualTo(SharedCheck.Verdict.FAILED);
+    assertThat(line(check(other), "secret").verdict()).isEqualTo(SharedCheck.Verdict.FAILED);
   }
 
-  private CacheInventory first() {
+  private TestSite first() {
     return open.stream()
         .filter(TestSite.class::isInstance)
         .map(TestSite.class::cast)
         .findFirst()
-        .orElseThrow()
-        .inventory();
+        .orElseThrow();
   }
 
   private static SharedCheck.Line line(List<SharedCheck.Line> lines, String what) {
@@ -329,6 +336,44 @@ class SharedTierIT {
   }
 
   @Test
+  void noMoreThan64RequestsWaitForTheServer() throws Exception {
+    TestSite site = connected(site("a"));
+    LoadingCache<String, String> cache = cacheA(site);
+    redis.freeze();
+    List<Callable<String>> requests = new ArrayList<>();
+    for (int i = 0; i < 80; i++) {
+      String key = "k" + i;
+      requests.add(() -> cache.get(key));
+    }
+    try (ExecutorService threads = Executors.newFixedThreadPool(requests.size())) {
+      List<Future<String>> answers = threads.invokeAll(requests);
+      for (int i = 0; i < answers.size(); i++) {
+        assertThat(answers.get(i).get()).isEqualTo("loaded k" + i);
+      }
+    }
+    redis.thaw();
+    assertThat(shared(site).requests()).isEqualTo(64);
+    assertThat(shared(site).tooMany()).isEqualTo(16);
+    assertThat(shared(site).openings()).isEqualTo(1);
+  }
+
+  @Test
+  void valuesThatWaitToBeSentAreLimited() throws Exception {
+    TestSite site = connected(site("a", "sharedTimeout", "200 ms"));
+    LoadingCache<String, String> cache = cacheA(site);
+    String large = "x".repeat(3 << 20);
+    redis.freeze();
+    for (int i = 0; i < 12; i++) {
+      loaderA.source.put("k" + i, large);
+      assertThat(cache.get("k" + i)).isEqualTo(large);
+      assertThat(shared(site).queuedBytes()).isAtMost(32L << 20);
+    }
+    assertThat(shared(site).dropped()).isAtLeast(1L);
+    redis.thaw();
+    await(() -> shared(site).queuedBytes() == 0);
+  }
+
+  @Test
   void aKilledServerIsUsedAgainOnceItIsBack() throws Exception {
     TestSite site = fill("x");
     redis.kill();
@@ -352,7 +397,7 @@ class SharedTierIT {
     LoadingCache<String, String> cache = cacheA(site);
     assertThat(cache.get("x")).isEqualTo("loaded x");
     assertThat(shared(site).requests()).isEqualTo(0);
-    assertThat(site.inventory().checkShared().get(0).detail()).contains("host and port");
+    assertThat(check(site).get(0).detail()).contains("host and port");
   }
 
   @Test
@@ -368,8 +413,8 @@ class SharedTierIT {
     assertThat(shared(site).lastError()).contains("OOM");
     assertThat(cache.get("x")).isEqualTo("loaded x");
     assertThat(loaderB.loads).containsExactly("new");
-    assertThat(line(site.inventory().checkShared(), "memory").detail()).contains("allkeys-lfu");
-    assertThat(line(site.inventory().checkShared(), "rights").detail()).contains("OOM");
+    assertThat(line(check(site), "memory").detail()).contains("allkeys-lfu");
+    assertThat(line(check(site), "rights").detail()).contains("OOM");
   }
 
   @Test
@@ -442,8 +487,7 @@ class SharedTierIT {
     TestSite site = connected(site("a", "sharedUrl", named, "sharedCa", ca.toString()));
     assertThat(cacheA(site).get("x")).isEqualTo("loaded x");
     await(() -> shared(site).sent() == 1);
-    assertThat(line(site.inventory().checkShared(), "encryption").verdict())
-        .isEqualTo(SharedCheck.Verdict.OK);
+    assertThat(line(check(site), "encryption").verdict()).isEqualTo(SharedCheck.Verdict.OK);
 
     // Not signed by an authority that is known, and not for that name.
     for (String[] wrong :
@@ -452,7 +496,7 @@ class SharedTierIT {
           {"sharedUrl", "rediss://127.0.0.1:" + tls.port(), "sharedCa", ca.toString()}
         }) {
       TestSite refused = site("b" + wrong.length, wrong);
-      List<SharedCheck.Line> lines = refused.inventory().checkShared();
+      List<SharedCheck.Line> lines = check(refused);
       assertThat(lines).hasSize(1);
       assertThat(lines.get(0).verdict()).isEqualTo(SharedCheck.Verdict.FAILED);
       assertThat(lines.get(0).detail()).contains("sharedCa");
@@ -472,14 +516,12 @@ class SharedTierIT {
     TestSite site = connected(site("a", right));
     assertThat(cacheA(site).get("x")).isEqualTo("loaded x");
     await(() -> shared(site).sent() == 1);
-    assertThat(
-            site.inventory().checkShared().stream()
-                .noneMatch(line -> line.verdict() == SharedCheck.Verdict.FAILED))
+    assertThat(check(site).stream().noneMatch(line -> line.verdict() == SharedCheck.Verdict.FAILED))
         .isTrue();
     TestSite wrong = site("b", "sharedUser", "gerrit", "sharedPassword", "no");
-    assertThat(wrong.inventory().checkShared().get(0).detail()).contains("sharedPassword");
+    assertThat(check(wrong).get(0).detail()).contains("sharedPassword");
     TestSite beyond = site("c", "sharedUser", "gerrit", "sharedPassword", "pw");
-    assertThat(beyond.inventory().checkShared().get(0).detail()).contains("Grant");
+    assertThat(check(beyond).get(0).detail()).contains("Grant");
   }
 
   @Test
@@ -493,13 +535,11 @@ class SharedTierIT {
                 new String[] {"sharedSecret", "short"}, "openssl rand")
             .entrySet()) {
       TestSite site = site("a", wrong.getKey());
-      assertThat(site.inventory().sharedReport()).isEmpty();
+      assertThat(site.inventory().shared()).isEmpty();
       assertThat(cacheA(site).get("x")).isEqualTo("loaded x");
-      CacheUpkeepException e =
-          org.junit.jupiter.api.Assertions.assertThrows(
-              CacheUpkeepException.class, () -> site.inventory().checkShared());
-      assertThat(e).hasMessageThat().contains(wrong.getValue());
-      assertThat(e).hasMessageThat().doesNotContain("pw");
+      String why = site.inventory().whyNotShared();
+      assertThat(why).contains(wrong.getValue());
+      assertThat(why).doesNotContain("pw");
       site.close();
       open.remove(site);
     }
@@ -534,8 +574,7 @@ class SharedTierIT {
     assertThat(cache.get("k0")).isEqualTo("loaded k0");
     assertThat(cache.getAll(keys)).hasSize(keys.size());
     assertThat(bulk.loads).isEmpty();
-    assertThat(line(second.inventory().checkShared(), "rights").verdict())
-        .isEqualTo(SharedCheck.Verdict.OK);
+    assertThat(line(check(second), "rights").verdict()).isEqualTo(SharedCheck.Verdict.OK);
   }
 
   @Test
@@ -551,6 +590,12 @@ class SharedTierIT {
     try (RedisClient client = redis.client()) {
       assertThat(client.dbSize()).isEqualTo(1);
     }
+    // Jedis' threads that are told of another server, one for each connection to sentinels.
+    assertThat(
+            Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().startsWith("caches-SentinelListener"))
+                .count())
+        .isAtLeast(2L);
   }
 
   /** A server that answers each connection with the same bytes, one by one, and then nothing. */
@@ -576,24 +621,24 @@ class SharedTierIT {
   @Test
   void aServerThatBeginsToLieIsGivenUpAndUsedAgain() throws Exception {
     fill("x", "y", "z");
-    LyingProxy proxy = opened(new LyingProxy(redis.port()));
+    RedisProxy proxy = opened(new RedisProxy(redis.port(), Duration.ZERO));
     TestSite site = connected(site("b", "sharedUrl", proxy.url(), "sharedTimeout", "500 ms"));
     LoadingCache<String, String> cache = cacheB(site);
     assertThat(cache.get("x")).isEqualTo("loaded x");
     byte[] noise = new byte[4096];
     new java.util.Random(2).nextBytes(noise);
-    List<LyingProxy.Lie> lies =
+    List<RedisProxy.Lie> lies =
         List.of(
-            LyingProxy.of(new byte[0]),
-            LyingProxy.of(noise),
-            LyingProxy.of("$2147483640\r\n".getBytes(UTF_8)),
-            LyingProxy.of("*1000000000\r\n".getBytes(UTF_8)),
-            LyingProxy.of("$3\r\nabc\r\n".getBytes(UTF_8)),
-            LyingProxy.of("-ERR no\r\n".getBytes(UTF_8)),
-            LyingProxy.of(":1\r\n".getBytes(UTF_8)),
-            LyingProxy.dripping());
+            RedisProxy.of(new byte[0]),
+            RedisProxy.of(noise),
+            RedisProxy.of("$2147483640\r\n".getBytes(UTF_8)),
+            RedisProxy.of("*1000000000\r\n".getBytes(UTF_8)),
+            RedisProxy.of("$3\r\nabc\r\n".getBytes(UTF_8)),
+            RedisProxy.of("-ERR no\r\n".getBytes(UTF_8)),
+            RedisProxy.of(":1\r\n".getBytes(UTF_8)),
+            RedisProxy.dripping());
     int told = 0;
-    for (LyingProxy.Lie lie : lies) {
+    for (RedisProxy.Lie lie : lies) {
       proxy.tell(lie);
       assertThat(cache.get("new" + told)).isEqualTo("loaded new" + told);
       told++;
@@ -641,8 +686,7 @@ class SharedTierIT {
       IntStream.range(0, 5)
           .forEach(i -> assertThat(cache.getUnchecked("k" + i)).isEqualTo("loaded k" + i));
       assertThat(shared(site).requests()).isEqualTo(0);
-      assertThat(site.inventory().checkShared().get(0).verdict())
-          .isEqualTo(SharedCheck.Verdict.FAILED);
+      assertThat(check(site).get(0).verdict()).isEqualTo(SharedCheck.Verdict.FAILED);
     }
   }
 }

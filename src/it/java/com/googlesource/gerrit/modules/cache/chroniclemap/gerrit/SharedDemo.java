@@ -20,12 +20,8 @@ import com.google.common.base.Splitter;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.RedisProcess;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.SecureRandom;
-import java.util.HexFormat;
 import java.util.Locale;
 import java.util.Map;
 
@@ -37,9 +33,6 @@ final class SharedDemo {
   private final Story story;
   private final Path root;
   private final RedisProcess redis;
-
-  /** Secrets of a site are made by chance. */
-  private final String secret = HexFormat.of().formatHex(new SecureRandom().generateSeed(32));
 
   private SharedDemo(Story story, Path root, RedisProcess redis) {
     this.story = story;
@@ -65,7 +58,8 @@ final class SharedDemo {
     story.chapter("A server, and a Gerrit that fills it");
     story.line(redis.url() + " is Redis, with maxmemory 64 MB");
     GerritSite first = GerritSite.init(root.resolve("first"));
-    share(first);
+    first.installModule(BuildFolder.moduleJar());
+    first.share(redis.url());
     GerritSite second = first.copyTo(root.resolve("second"));
     second.edit(
         config ->
@@ -77,8 +71,8 @@ final class SharedDemo {
       team.push(CHANGES);
       team.comment(team.changes());
       Map<String, String> answers = team.readAll(a.rest());
-      await(() -> figure(a, "sent") > 0 && figure(a, "queued_bytes") == 0);
-      story.check(figure(a, "sent") > 0, figure(a, "sent") + " values were computed and sent");
+      await(() -> a.shared("sent") > 0 && a.shared("queued_bytes") == 0);
+      story.check(a.shared("sent") > 0, a.shared("sent") + " values were computed and sent");
 
       story.chapter("What the administrator sees: cache-chroniclemap shared --check");
       Splitter.on('\n')
@@ -88,11 +82,11 @@ final class SharedDemo {
       story.chapter("A second Gerrit with empty caches");
       try (GerritDaemon two = start(second)) {
         Gerrit b = new Gerrit(second);
-        await(() -> figure(b, "answering") == 1);
+        await(() -> b.shared("answering") == 1);
         story.check(
             team.readAll(b.rest()).equals(answers),
             "it answers %d requests as the first one does".formatted(answers.size()));
-        for (JsonElement element : figures(b).getAsJsonArray("caches")) {
+        for (JsonElement element : b.shared().getAsJsonArray("caches")) {
           JsonObject cache = element.getAsJsonObject();
           long hits = cache.get("shared_hits").getAsLong();
           if (hits > 0) {
@@ -118,9 +112,9 @@ final class SharedDemo {
                 Locale.ROOT,
                 "a vote and two looks at it took %.1f s; time-outs of both Gerrits: %d",
                 (System.nanoTime() - begun) / 1e9,
-                figure(a, "timeouts") + figure(b, "timeouts")));
+                a.shared("timeouts") + b.shared("timeouts")));
         redis.thaw();
-        await(() -> figure(a, "answering") == 1 && figure(b, "answering") == 1);
+        await(() -> a.shared("answering") == 1 && b.shared("answering") == 1);
         story.passed("once it answers again, both ask it again");
         two.stop();
       }
@@ -130,25 +124,5 @@ final class SharedDemo {
 
   private GerritDaemon start(GerritSite site) throws Exception {
     return story.slowly("starting Gerrit", () -> GerritDaemon.start(site));
-  }
-
-  private void share(GerritSite site) throws IOException {
-    site.installModule(BuildFolder.moduleJar());
-    site.edit(config -> config.setString("cache-chroniclemap", null, "sharedUrl", redis.url()));
-    Files.writeString(
-        site.path().resolve("etc/secure.config"),
-        "[cache-chroniclemap]\n\tsharedSecret = " + secret + "\n");
-  }
-
-  private static JsonObject figures(Gerrit gerrit) {
-    try {
-      return gerrit.ssh().json("shared");
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
-  private static long figure(Gerrit gerrit, String name) {
-    return figures(gerrit).get(name).getAsLong();
   }
 }

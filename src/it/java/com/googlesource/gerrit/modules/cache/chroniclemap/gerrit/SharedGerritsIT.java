@@ -22,7 +22,6 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.RedisProcess;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -86,15 +85,8 @@ class SharedGerritsIT {
   private GerritSite site(Path folder) throws Exception {
     GerritSite site = SiteTemplate.siteWithModule(folder);
     sites.add(site);
-    share(site);
+    site.share(redis.url());
     return site;
-  }
-
-  private void share(GerritSite site) throws IOException {
-    site.edit(config -> config.setString("cache-chroniclemap", null, "sharedUrl", redis.url()));
-    Files.writeString(
-        site.path().resolve("etc/secure.config"),
-        "[cache-chroniclemap]\n\tsharedSecret = 0123456789abcdef0123456789abcdef\n");
   }
 
   @AfterAll
@@ -109,21 +101,9 @@ class SharedGerritsIT {
     redis.close();
   }
 
-  private static JsonObject shared(Gerrit gerrit) {
-    try {
-      return gerrit.ssh().json("shared");
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
-  private static long figure(Gerrit gerrit, String name) {
-    return shared(gerrit).get(name).getAsLong();
-  }
-
   private static Map<String, JsonObject> caches(Gerrit gerrit) {
     Map<String, JsonObject> caches = new HashMap<>();
-    for (JsonElement cache : shared(gerrit).getAsJsonArray("caches")) {
+    for (JsonElement cache : gerrit.shared().getAsJsonArray("caches")) {
       caches.put(cache.getAsJsonObject().get("name").getAsString(), cache.getAsJsonObject());
     }
     return caches;
@@ -159,13 +139,13 @@ class SharedGerritsIT {
           .isEmpty();
     }
     Folders.delete(secondSite.cacheFolder());
-    share(secondSite);
+    secondSite.share(redis.url());
   }
 
   private void aFreshNodeComputesNoChangeAndNoDiff() throws Exception {
-    await(() -> figure(first, "sent") > 0 && figure(first, "queued_bytes") == 0);
+    await(() -> first.shared("sent") > 0 && first.shared("queued_bytes") == 0);
     var unused = startSecond();
-    await(() -> figure(second, "answering") == 1);
+    await(() -> second.shared("answering") == 1);
     assertThat(workload.readAll(second.rest())).isEqualTo(answers);
     Map<String, JsonObject> caches = caches(second);
     for (String name : List.of("change_notes", "gerrit_file_diff")) {
@@ -216,10 +196,10 @@ class SharedGerritsIT {
       redis.freeze();
       int round = 0;
       // A node asks for what others are likely to have, so not each step asks.
-      for (int i = 0; i < 20 && figure(second, "timeouts") == 0; i++) {
+      for (int i = 0; i < 20 && second.shared("timeouts") == 0; i++) {
         step(round);
       }
-      assertThat(figure(second, "timeouts")).isGreaterThan(0);
+      assertThat(second.shared("timeouts")).isGreaterThan(0);
       redis.thaw();
       step(round++);
       redis.kill();
@@ -244,7 +224,7 @@ class SharedGerritsIT {
       executor.shutdownNow();
     }
     for (Gerrit gerrit : List.of(first, second)) {
-      await(() -> figure(gerrit, "answering") == 1);
+      await(() -> gerrit.shared("answering") == 1);
       assertThat(workload.readAll(gerrit.rest())).isEqualTo(answers);
     }
   }

@@ -19,10 +19,10 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.BenchRun
 
 import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.RedisProcess;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.RedisProxy;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.Readers.Request;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.Readers.Spread;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -38,6 +38,8 @@ import redis.clients.jedis.RedisClient;
 final class SharedWork {
   private static final String PROJECT = "work";
   private static final Duration LIMIT = Duration.ofMinutes(30);
+  private static final int PATCH_SETS = 5;
+  private static final int REVIEWS = 20;
   private static final int FIRST = 1000;
   private static final int ALL = 10_000;
 
@@ -67,6 +69,7 @@ final class SharedWork {
   }
 
   private final BenchRun run;
+  private final boolean areSmall;
   private final int changes;
   private final int users;
   private final int rounds;
@@ -75,8 +78,10 @@ final class SharedWork {
 
   private SharedWork(BenchRun run) {
     this.run = run;
-    changes = run.number("--changes", run.isQuick() ? 300 : 2000);
-    users = run.number("--users", 4);
+    areSmall = run.has("--small");
+    changes = run.number("--changes", run.isQuick() ? 100 : 1000);
+    // No more than the processors bear: this is about how long somebody waits, too.
+    users = run.number("--users", 2);
     rounds = run.number("--rounds", run.isQuick() ? 1 : 3);
   }
 
@@ -85,7 +90,9 @@ final class SharedWork {
   }
 
   private void run() throws Exception {
-    run.printHead("%d changes, %d users, %d rounds".formatted(changes, users, rounds));
+    run.printHead(
+        "%d %s changes, %d users, %d rounds"
+            .formatted(changes, areSmall ? "small" : "reviewed", users, rounds));
     Path root = Files.createTempDirectory("cache-chroniclemap-shared-");
     try (RedisProcess redis = RedisProcess.start(root)) {
       GerritSite site = prepare(root);
@@ -110,19 +117,21 @@ final class SharedWork {
     GerritSite site = GerritSite.init(root.resolve("gerrit"));
     site.installModule(BuildFolder.moduleJar());
     site.edit(config -> config.setString("container", null, "heapLimit", "2g"));
-    Files.writeString(
-        site.path().resolve("etc/secure.config"),
-        "[cache-chroniclemap]\n\tsharedSecret = " + "0123456789abcdef".repeat(4) + "\n");
+    // As it is the morning after: in one pack.
+    Files.writeString(site.path().resolve("etc/jgit.config"), "[gc]\n\tprunePackExpire = now\n");
     say("pushing %d changes", changes);
     GerritDaemon daemon = GerritDaemon.start(site);
     try {
       Gerrit gerrit = new Gerrit(site);
       gerrit.createProject(PROJECT);
       work = new Workload(gerrit, PROJECT);
-      work.push(changes);
-      work.comment(work.changes());
-      work.approve(work.changes());
-      // As it is the morning after.
+      if (areSmall) {
+        work.push(changes);
+        work.comment(work.changes());
+        work.approve(work.changes());
+      } else {
+        work.pushEdits(changes, PATCH_SETS, REVIEWS);
+      }
       var unused = gerrit.ssh().run("gerrit gc " + PROJECT);
     } finally {
       daemon.stop();
@@ -137,17 +146,13 @@ final class SharedWork {
       Folders.copy(filled, site.cacheFolder());
     }
     boolean isShared = start.roundTrip != null;
-    DelayingProxy proxy = isShared ? new DelayingProxy(redis.port(), start.roundTrip) : null;
+    RedisProxy proxy = isShared ? new RedisProxy(redis.port(), start.roundTrip) : null;
     try (proxy) {
-      site.edit(
-          config -> {
-            if (isShared) {
-              config.setString(
-                  "cache-chroniclemap", null, "sharedUrl", "redis://127.0.0.1:" + proxy.port());
-            } else {
-              config.unset("cache-chroniclemap", null, "sharedUrl");
-            }
-          });
+      if (isShared) {
+        site.share(proxy.url());
+      } else {
+        site.edit(config -> config.unset("cache-chroniclemap", null, "sharedUrl"));
+      }
       GerritDaemon daemon = GerritDaemon.start(site);
       try {
         Gerrit gerrit = new Gerrit(site);
@@ -181,19 +186,11 @@ final class SharedWork {
 
   /** Waits until all was sent, and says what the server did. */
   private static void tell(Gerrit gerrit) throws IOException {
-    await(() -> figures(gerrit).get("queued_bytes").getAsLong() == 0);
-    JsonObject figures = figures(gerrit);
+    await(() -> gerrit.shared("queued_bytes") == 0);
+    JsonObject figures = gerrit.shared();
     figures.remove("caches");
     say("  %s", figures);
     say("%s", gerrit.ssh().run("cache-chroniclemap shared"));
-  }
-
-  private static JsonObject figures(Gerrit gerrit) {
-    try {
-      return gerrit.ssh().json("shared");
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
   }
 
   private void printTable() {

@@ -21,8 +21,12 @@ import java.io.IOException;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.jgit.lib.ObjectId;
 
 /** What a small team does in one project: pushes, comments, votes, submits; and reads it all. */
@@ -30,11 +34,19 @@ final class Workload {
   private static final int CHAIN = 3;
   static final int FILES = 3;
 
+  /** Files of the project that the changes of {@link #pushEdits} edit. */
+  private static final int EDITED = 60;
+
+  private static final int EDITED_LINES = 800;
+  private static final String EDITED_SUBJECT = "Edit ";
+
   private final Gerrit gerrit;
   private final String project;
 
   /** Remembered, because a SIGKILL takes from Gerrit's search index what it has not written yet. */
   private ImmutableList<Integer> changes = ImmutableList.of();
+
+  private boolean doesEdit;
 
   Workload(Gerrit gerrit, String project) {
     this.gerrit = gerrit;
@@ -65,18 +77,94 @@ final class Workload {
       for (int line = 0; line < 40; line++) {
         text.append("change ").append(change).append(", line ").append(line).append('\n');
       }
-      files.add(new GitUser.Content(fileOf(change, file), text.toString()));
+      files.add(new GitUser.Content(addedFile(change, file), text.toString()));
     }
     return files;
   }
 
   /**
-   * The name of a file that a change adds.
+   * Pushes changes that edit files of 800 lines in forty places each, with some patch sets and
+   * rounds of review; all of them of this workload.
+   */
+  void pushEdits(int count, int patchSets, int reviews) throws IOException {
+    doesEdit = true;
+    try (GitUser git = gerrit.git(project)) {
+      List<GitUser.Content> base = new ArrayList<>();
+      for (int file = 0; file < EDITED; file++) {
+        base.add(new GitUser.Content(editedFile(file), edited(file, -1, 0)));
+      }
+      ObjectId master = git.commit(git.fetch("refs/heads/master"), "Add files", base);
+      git.push(master, "refs/for/master");
+      approve(gerrit.changes(project));
+      submit(gerrit.changes(project));
+      for (int patchSet = 0; patchSet < patchSets; patchSet++) {
+        ObjectId tip = master;
+        for (int i = 0; i < count; i++) {
+          List<GitUser.Content> files = new ArrayList<>();
+          for (int file = 0; file < FILES; file++) {
+            int number = (i * FILES + file) % EDITED;
+            files.add(new GitUser.Content(editedFile(number), edited(number, i, patchSet)));
+          }
+          tip = git.commit(i % CHAIN == 0 ? master : tip, EDITED_SUBJECT + i, files);
+          if (i % CHAIN == CHAIN - 1 || i == count - 1) {
+            git.push(tip, "refs/for/master");
+          }
+        }
+        // Without the one that added the files.
+        changes = gerrit.changes(project).subList(1, 1 + count);
+        for (int review = 0; review < reviews / patchSets; review++) {
+          commentAtOnce(10 + review, review % FILES);
+        }
+      }
+    }
+  }
+
+  private void commentAtOnce(int line, int file) throws IOException {
+    AtomicInteger next = new AtomicInteger();
+    Callable<Void> one =
+        () -> {
+          for (int i = next.getAndIncrement(); i < changes.size(); i = next.getAndIncrement()) {
+            gerrit.comment(
+                changes.get(i), fileOf(i, file), line, "Is this line of use to anybody?");
+          }
+          return null;
+        };
+    var unused = AtOnce.run(Collections.nCopies(4, one));
+  }
+
+  private static String editedFile(int number) {
+    return "src/main/part" + number % 7 + "/File" + number + ".txt";
+  }
+
+  /** The text of a file as it is in master, or as a change edits it. */
+  private static String edited(int file, int change, int patchSet) {
+    Random words = new Random(file);
+    Random edits = new Random(31L * change + file);
+    StringBuilder text = new StringBuilder();
+    for (int line = 0; line < EDITED_LINES; line++) {
+      text.append("  ".repeat(words.nextInt(5)));
+      text.append(Long.toString(words.nextLong(1L << 40), 36)).append(" = ");
+      text.append(Long.toString(words.nextLong(1L << 50), 36)).append(';');
+      boolean isEdited = edits.nextInt(20) == 0;
+      if (change >= 0 && isEdited) {
+        text.append(" // change ").append(change).append(", ").append(patchSet);
+      }
+      text.append('\n');
+    }
+    return text.toString();
+  }
+
+  /**
+   * The name of a file that a change adds or edits.
    *
    * @param index of the change in {@link #changes}, if these were pushed in one go
    * @param file less than {@link #FILES}
    */
-  static String fileOf(int index, int file) {
+  String fileOf(int index, int file) {
+    return doesEdit ? editedFile((index * FILES + file) % EDITED) : addedFile(index, file);
+  }
+
+  private static String addedFile(int index, int file) {
     return "src/c" + index + "/File" + file + ".txt";
   }
 

@@ -34,11 +34,13 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.DiskOperation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedStats;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedTier;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToLongFunction;
 
@@ -185,9 +187,9 @@ final class CacheMetrics extends PublishedMetrics {
             Long.class,
             new Description("1 if all caches are kept in memory only").setGauge().setUnit("flag"),
             () -> inventory.memoryOnlyReason().isPresent() ? 1L : 0L));
-    boolean isShared = inventory.sharedReport().isPresent();
+    Optional<SharedTier> server = inventory.shared();
     Map<Metric<CacheReport>, CallbackMetric1<String, Long>> metrics = new LinkedHashMap<>();
-    for (Metric<CacheReport> metric : isShared ? Iterables.concat(ALL, SHARED) : ALL) {
+    for (Metric<CacheReport> metric : server.isPresent() ? Iterables.concat(ALL, SHARED) : ALL) {
       metrics.put(
           metric, maker.newCallbackMetric(metric.name(), Long.class, metric.description(), CACHE));
     }
@@ -205,9 +207,7 @@ final class CacheMetrics extends PublishedMetrics {
           }
           metrics.values().forEach(CallbackMetric::prune);
         });
-    if (isShared) {
-      publish(SERVER, () -> inventory.sharedReport().orElseThrow());
-    }
+    server.ifPresent(one -> publish(SERVER, one::report));
   }
 
   /** The cache's name in Gerrit's own metrics, where a plugin's cache has another name. */

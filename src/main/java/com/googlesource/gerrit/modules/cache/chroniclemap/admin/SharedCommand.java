@@ -24,9 +24,8 @@ import com.google.gerrit.sshd.CommandMetaData;
 import com.google.gerrit.sshd.SshCommand;
 import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheUpkeepException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedCheck;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedTier;
 import java.util.List;
 import org.kohsuke.args4j.Option;
 
@@ -55,37 +54,26 @@ final class SharedCommand extends SshCommand {
   @Override
   protected void run() throws UnloggedFailure {
     enableGracefulStop();
+    SharedTier server = inventory.shared().orElseThrow(() -> die(inventory.whyNotShared()));
     if (check) {
-      check();
+      print(server.check());
+    } else if (json) {
+      stdout.println(SharedShown.json(server.report(), inventory.reports()));
     } else {
-      SharedReport report = inventory.sharedReport().orElseThrow(() -> die(whyNothingIsShared()));
-      if (json) {
-        stdout.println(SharedShown.json(report, inventory.reports()));
-      } else {
-        SharedShown.print(stdout, report, inventory.reports());
-      }
+      SharedShown.print(stdout, server.report(), inventory.reports());
     }
     stdout.flush();
   }
 
-  private void check() throws UnloggedFailure {
-    try {
-      List<SharedCheck.Line> lines = inventory.checkShared();
-      if (json) {
-        stdout.println(CachesJson.GSON.toJson(lines));
-      } else {
-        SharedShown.print(stdout, lines);
-      }
-      if (lines.stream().anyMatch(line -> line.verdict() == SharedCheck.Verdict.FAILED)) {
-        stdout.flush();
-        throw die("values are not shared as they should be");
-      }
-    } catch (CacheUpkeepException e) {
-      throw die(e.getMessage());
+  private void print(List<SharedCheck.Line> lines) throws UnloggedFailure {
+    if (json) {
+      stdout.println(CachesJson.GSON.toJson(lines));
+    } else {
+      SharedShown.print(stdout, lines);
     }
-  }
-
-  private String whyNothingIsShared() {
-    return inventory.sharedProblem().orElse("nothing is shared");
+    if (lines.stream().anyMatch(line -> line.verdict() == SharedCheck.Verdict.FAILED)) {
+      stdout.flush();
+      throw die("values are not shared as they should be");
+    }
   }
 }

@@ -74,7 +74,7 @@ final class SharedShown {
                 Units.count(server.tooMany()),
                 Units.counted(server.openings(), "time", "times")),
             String.format(
-                "%s sent (%s bytes), %s refused by the server, %s dropped; %s bytes are queued.",
+                "%s sent (%s), %s refused by the server, %s dropped; %s wait to be sent.",
                 Units.counted(server.sent(), "value was", "values were"),
                 Units.bytes(server.sentBytes()),
                 Units.count(server.refused()),

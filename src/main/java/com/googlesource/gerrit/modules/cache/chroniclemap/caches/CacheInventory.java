@@ -15,8 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedCheck;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedTier;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
@@ -32,18 +31,11 @@ public interface CacheInventory {
   /** Why all caches are in memory only; empty if they are not. */
   Optional<String> memoryOnlyReason();
 
-  /** Figures of the server that other Gerrits share; empty if there is none. */
-  Optional<SharedReport> sharedReport();
+  /** The server that other Gerrits share; empty if there is none. */
+  Optional<SharedTier> shared();
 
-  /** Why there is no such server; empty if there is one. */
-  Optional<String> sharedProblem();
-
-  /**
-   * Tries all that a node needs from the shared server, which takes 20 seconds at most.
-   *
-   * @throws CacheUpkeepException if no server is set, or if a setting is wrong
-   */
-  List<SharedCheck.Line> checkShared() throws CacheUpkeepException;
+  /** Why there is no such server, for people; without meaning if there is one. */
+  String whyNotShared();
 
   /** Returns the figures of all caches that have a store, sorted by name. */
   List<CacheReport> reports();

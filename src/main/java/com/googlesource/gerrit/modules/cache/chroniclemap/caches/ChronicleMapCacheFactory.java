@@ -31,8 +31,6 @@ import com.google.inject.Singleton;
 import com.google.inject.name.Named;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.H2Imports;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedCheck;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedTier;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.ImportMode;
@@ -91,8 +89,7 @@ final class ChronicleMapCacheFactory
   /** Empty if no server is set, or it is set wrongly. */
   private final Optional<SharedTier> shared;
 
-  /** Why there is no shared server. */
-  private String sharedProblem =
+  private String whyNotShared =
       "no shared server is set: cache-chroniclemap.sharedUrl in gerrit.config";
 
   private Optional<String> memoryOnlyReason = Optional.empty();
@@ -121,7 +118,7 @@ final class ChronicleMapCacheFactory
     try {
       return settings.sharedTier();
     } catch (IllegalArgumentException e) {
-      sharedProblem = e.getMessage();
+      whyNotShared = e.getMessage();
       log.warn("No values are shared with other Gerrits: " + e.getMessage());
       return Optional.empty();
     }
@@ -281,18 +278,13 @@ final class ChronicleMapCacheFactory
   }
 
   @Override
-  public Optional<SharedReport> sharedReport() {
-    return shared.map(SharedTier::report);
+  public Optional<SharedTier> shared() {
+    return shared;
   }
 
   @Override
-  public Optional<String> sharedProblem() {
-    return shared.isPresent() ? Optional.empty() : Optional.of(sharedProblem);
-  }
-
-  @Override
-  public List<SharedCheck.Line> checkShared() throws CacheUpkeepException {
-    return shared.orElseThrow(() -> new CacheUpkeepException(sharedProblem)).check();
+  public String whyNotShared() {
+    return whyNotShared;
   }
 
   @Override

@@ -23,8 +23,7 @@ import com.google.gerrit.sshd.BaseCommand.UnloggedFailure;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedCheck;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedTier;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
@@ -61,17 +60,12 @@ class UpkeepCommandTest {
     }
 
     @Override
-    public Optional<SharedReport> sharedReport() {
+    public Optional<SharedTier> shared() {
       return Optional.empty();
     }
 
     @Override
-    public Optional<String> sharedProblem() {
-      throw new AssertionError();
-    }
-
-    @Override
-    public List<SharedCheck.Line> checkShared() {
+    public String whyNotShared() {
       throw new AssertionError();
     }
 

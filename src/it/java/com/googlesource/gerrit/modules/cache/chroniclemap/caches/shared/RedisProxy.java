@@ -20,29 +20,41 @@ import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/** Stands between a client and a server, and passes on all replies until it is told to lie. */
-public final class LyingProxy implements AutoCloseable {
+/** Stands between a client and a server: a network of some length, which lies if it is told to. */
+public final class RedisProxy implements AutoCloseable {
   /** Takes the place of a reply. */
   public interface Lie {
     /** Writes what it likes; the connection is cut afterwards. */
     void tell(byte[] reply, OutputStream client) throws IOException;
   }
 
+  /** Bytes with the time at which they arrive; none at the end. */
+  private record Chunk(byte[] bytes, long arrival) {}
+
   private final ServerSocket listener;
   private final int port;
+  private final long oneWayNanos;
   private final List<Socket> open = new CopyOnWriteArrayList<>();
   private volatile Lie lie;
 
-  /** Listens on a free port for clients of a server on this machine. */
-  public LyingProxy(int port) throws IOException {
-    this.listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+  /**
+   * Listens on a free port for clients of a server on this machine.
+   *
+   * @param roundTrip the delay of both directions together
+   */
+  public RedisProxy(int port, Duration roundTrip) throws IOException {
+    this.listener = new ServerSocket(0, 64, InetAddress.getLoopbackAddress());
     this.port = port;
+    this.oneWayNanos = roundTrip.toNanos() / 2;
     start(this::accept);
   }
 
@@ -71,7 +83,7 @@ public final class LyingProxy implements AutoCloseable {
   }
 
   private static void start(Runnable task) {
-    Thread thread = new Thread(task, "lying proxy");
+    Thread thread = new Thread(task, "redis proxy");
     thread.setDaemon(true);
     thread.start();
   }
@@ -81,10 +93,12 @@ public final class LyingProxy implements AutoCloseable {
       while (true) {
         Socket client = listener.accept();
         Socket server = new Socket(InetAddress.getLoopbackAddress(), port);
-        open.add(client);
-        open.add(server);
-        start(() -> pass(client, server, /* lies= */ false));
-        start(() -> pass(server, client, /* lies= */ true));
+        for (Socket socket : new Socket[] {client, server}) {
+          socket.setTcpNoDelay(true);
+          open.add(socket);
+        }
+        pass(client, server, /* lies= */ false);
+        pass(server, client, /* lies= */ true);
       }
     } catch (IOException e) {
       // Closed.
@@ -92,20 +106,42 @@ public final class LyingProxy implements AutoCloseable {
   }
 
   private void pass(Socket from, Socket to, boolean lies) {
+    BlockingQueue<Chunk> onTheWay = new LinkedBlockingQueue<>();
+    start(() -> receive(from, onTheWay));
+    start(() -> deliver(onTheWay, from, to, lies));
+  }
+
+  private void receive(Socket from, BlockingQueue<Chunk> onTheWay) {
     byte[] room = new byte[1 << 16];
-    try (from;
-        to) {
+    try {
       InputStream in = from.getInputStream();
-      OutputStream out = to.getOutputStream();
       for (int count = in.read(room); count >= 0; count = in.read(room)) {
-        Lie told = lie;
-        if (lies && told != null) {
-          told.tell(Arrays.copyOf(room, count), out);
-          return;
-        }
-        out.write(room, 0, count);
+        onTheWay.add(new Chunk(Arrays.copyOf(room, count), System.nanoTime() + oneWayNanos));
       }
     } catch (IOException e) {
+      // As if it had ended.
+    }
+    onTheWay.add(new Chunk(new byte[0], System.nanoTime()));
+  }
+
+  private void deliver(BlockingQueue<Chunk> onTheWay, Socket from, Socket to, boolean lies) {
+    try (from;
+        to) {
+      OutputStream out = to.getOutputStream();
+      for (Chunk next = onTheWay.take(); next.bytes.length > 0; next = onTheWay.take()) {
+        for (long wait = next.arrival - System.nanoTime();
+            wait > 0;
+            wait = next.arrival - System.nanoTime()) {
+          LockSupport.parkNanos(wait);
+        }
+        Lie told = lie;
+        if (lies && told != null) {
+          told.tell(next.bytes, out);
+          return;
+        }
+        out.write(next.bytes);
+      }
+    } catch (IOException | InterruptedException e) {
       // Both sides are closed.
     }
   }
