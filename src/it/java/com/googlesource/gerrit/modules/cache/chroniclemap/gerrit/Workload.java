@@ -38,7 +38,6 @@ final class Workload {
   private static final int EDITED = 60;
 
   private static final int EDITED_LINES = 800;
-  private static final String EDITED_SUBJECT = "Edit ";
 
   private final Gerrit gerrit;
   private final String project;
@@ -58,16 +57,29 @@ final class Workload {
     int first = changes.size();
     try (GitUser git = gerrit.git(project)) {
       ObjectId master = git.fetch("refs/heads/master");
-      ObjectId tip = master;
-      for (int i = 0; i < count; i++) {
-        int number = first + i;
-        tip = git.commit(i % CHAIN == 0 ? master : tip, "Change " + number, files(number));
-        if (i % CHAIN == CHAIN - 1 || i == count - 1) {
-          git.push(tip, "refs/for/master");
-        }
-      }
+      pushChains(
+          git,
+          master,
+          count,
+          (parent, i) -> git.commit(parent, "Change " + (first + i), files(first + i)));
     }
     changes = gerrit.changes(project);
+  }
+
+  /** Makes the commit of a change on top of another one. */
+  private interface Change {
+    ObjectId commit(ObjectId parent, int index) throws IOException;
+  }
+
+  private static void pushChains(GitUser git, ObjectId master, int count, Change change)
+      throws IOException {
+    ObjectId tip = master;
+    for (int i = 0; i < count; i++) {
+      tip = change.commit(i % CHAIN == 0 ? master : tip, i);
+      if (i % CHAIN == CHAIN - 1 || i == count - 1) {
+        git.push(tip, "refs/for/master");
+      }
+    }
   }
 
   private static List<GitUser.Content> files(int change) {
@@ -84,7 +96,7 @@ final class Workload {
 
   /**
    * Pushes changes that edit files of 800 lines in forty places each, with some patch sets and
-   * rounds of review; all of them of this workload.
+   * rounds of review. A workload has either these changes or those of {@link #push}.
    */
   void pushEdits(int count, int patchSets, int reviews) throws IOException {
     doesEdit = true;
@@ -98,18 +110,12 @@ final class Workload {
       approve(gerrit.changes(project));
       submit(gerrit.changes(project));
       for (int patchSet = 0; patchSet < patchSets; patchSet++) {
-        ObjectId tip = master;
-        for (int i = 0; i < count; i++) {
-          List<GitUser.Content> files = new ArrayList<>();
-          for (int file = 0; file < FILES; file++) {
-            int number = (i * FILES + file) % EDITED;
-            files.add(new GitUser.Content(editedFile(number), edited(number, i, patchSet)));
-          }
-          tip = git.commit(i % CHAIN == 0 ? master : tip, EDITED_SUBJECT + i, files);
-          if (i % CHAIN == CHAIN - 1 || i == count - 1) {
-            git.push(tip, "refs/for/master");
-          }
-        }
+        int current = patchSet;
+        pushChains(
+            git,
+            master,
+            count,
+            (parent, i) -> git.commit(parent, "Edit " + i, editedFiles(i, current)));
         // Without the one that added the files.
         changes = gerrit.changes(project).subList(1, 1 + count);
         for (int review = 0; review < reviews / patchSets; review++) {
@@ -117,6 +123,15 @@ final class Workload {
         }
       }
     }
+  }
+
+  private static List<GitUser.Content> editedFiles(int change, int patchSet) {
+    List<GitUser.Content> files = new ArrayList<>();
+    for (int file = 0; file < FILES; file++) {
+      int number = (change * FILES + file) % EDITED;
+      files.add(new GitUser.Content(editedFile(number), edited(number, change, patchSet)));
+    }
+    return files;
   }
 
   private void commentAtOnce(int line, int file) throws IOException {

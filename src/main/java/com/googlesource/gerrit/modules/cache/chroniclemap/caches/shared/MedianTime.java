@@ -17,9 +17,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared;
 import java.util.Arrays;
 
 /**
- * The median of the last few times. Unlike their average it hardly changes where a few threads had
- * to wait for this machine's own processors, which others have used meanwhile. Any thread may add a
- * time; lost ones of concurrent threads do no harm.
+ * The median of the last few round trips. A thread whose answer has arrived may still have to wait
+ * for a processor of a busy machine; a few such waits hardly change the median, but rule the
+ * average. Any thread may add a time; lost ones of concurrent threads do no harm.
  */
 final class MedianTime {
   /** Must be a power of two. */
@@ -38,6 +38,7 @@ final class MedianTime {
 
   /** Whether there were enough times: the first ones are those of new connections and cold code. */
   boolean isKnown() {
+    // Negative after 2^31 times.
     return count >= TIMES || count < 0;
   }
 

@@ -30,8 +30,8 @@ import java.util.concurrent.atomic.LongAdder;
  *
  * <p>Asking costs a round trip, and computing the value as well if the server does not have it. So
  * both are measured as they happen, together with how often the server has a value, and the server
- * is only asked if that takes less time: the median of a round trip against the average of a load,
- * which is what all loads cost together. Safe for any thread.
+ * is only asked if that takes less time: the median of its round trips, compared with the average
+ * of the loads. Safe for any thread.
  */
 public final class SharedCache {
   /**
