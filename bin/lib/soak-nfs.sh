@@ -21,6 +21,8 @@ modprobe nfsd; mount -t nfsd nfsd /proc/fs/nfsd
 mkdir -p /var/lib/nfs/v4recovery; : >/var/lib/nfs/etab; : >/var/lib/nfs/rmtab
 : >/etc/exports
 exportfs -o rw,sync,no_root_squash,no_subtree_check,fsid=0 '*:/srv/nfs'
+# No client has anything to reclaim from this server.
+echo 10 >/proc/fs/nfsd/nfsv4gracetime
 rpc.nfsd 4; rpc.mountd" || return 1
   for n in 2 3; do nfs_boot_client "$n" || return 1; done
   for version in 4.2 3; do
@@ -29,6 +31,9 @@ rpc.nfsd 4; rpc.mountd" || return 1
       nfs_work "$version" "$trust" "$seconds" || return 1
     done
     for how in jgit module; do nfs_see "$version" "$how" || return 1; done
+    for trust in always after_open never; do nfs_pack_deleted "$version" jgit "$trust" deleted || return 1; done
+    for how in module git; do nfs_pack_deleted "$version" "$how" always deleted || return 1; done
+    nfs_pack_deleted "$version" module always locked || return 1
     case "$version" in
       3) nfs_kill 3 1 transaction || return 1 ;;
       *) nfs_kill 4.2 1 durable || return 1 ;;
@@ -105,6 +110,28 @@ date +%s%3N")
     BEGIN { printf "nfs: %s (after_open, packed-refs held open), seconds until seen:", name }
     { printf " %s %.1f", $2, ($1 - at) / 1000 }
     END { print (NR < 3 ? "; not all within 120 s" : "") }'
+}
+
+# A client has listed the loose refs to be packed, and waits for the lock of packed-refs. The other one, which has that
+# lock, deletes a loose ref, whose attributes the first one believes to know; or locks it to delete it later, as JGit
+# does, where the first one remembers that there was no lock. Does packing bring it back?
+nfs_pack_deleted() { # VERSION module|jgit|git TRUST deleted|locked
+  local name=$4-v$1-$2-$3 job end=$((SECONDS + 120)) found does="rm refs/heads/loose"
+  [ "$4" = deleted ] || does=": >refs/heads/loose.lock"
+  nfs_repository "$name" "$3"
+  vm_run 3 60 "cd /mnt/$name/first.git; git config core.packedRefsTimeout 30000; : >packed-refs.lock"
+  vm_start 2 "/lab/java $NFS_MAIN packdeleted /mnt/$name $2 >>/lab/$name.2"
+  job=$VM_JOB
+  until grep -qs packing "$VM/share/$name.2"; do
+    [ "$SECONDS" -lt "$end" ] || nfs_wrong "$name" "$VM/share/vm2/$job.out" || return 1
+    sleep 0.1
+  done
+  vm_run 3 60 "cd /mnt/$name/first.git; sleep 1; $does; rm packed-refs.lock"
+  vm_await 2 "$job" 300 || nfs_wrong "$name" "$VM/share/vm2/$job.out" || return 1
+  grep -q " packed $2" "$VM/share/$name.2" || nfs_wrong "$name" "$VM/share/$name.2" || return 1
+  found=$(vm_run 1 30 "cat /srv/nfs/$name/first.git/packed-refs | grep -o refs/heads/loose || echo none")
+  echo "nfs: $name: of the refs that the other client deletes, packed by this one: $found"
+  [ "$2" = jgit ] || [ "$found" = none ] || nfs_wrong "$name" "$VM/share/$name.2"
 }
 
 # One client's machine dies when a batch is decided. The other one goes on; then an administrator follows "By hand".

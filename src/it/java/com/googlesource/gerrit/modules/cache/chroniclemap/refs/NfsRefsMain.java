@@ -37,6 +37,8 @@ import java.util.TreeSet;
 import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
+import org.eclipse.jgit.lib.CoreConfig;
+import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
@@ -85,6 +87,7 @@ final class NfsRefsMain {
             new NfsRefsMain(folder)
                 .work(args[2].equals("1"), args[3].equals("module"), Integer.parseInt(args[4]));
         case "see" -> new NfsRefsMain(folder).see(args[2]);
+        case "packdeleted" -> new NfsRefsMain(folder).packDeleted(args[2]);
         case "check" -> check(folder, Arrays.asList(args).subList(2, args.length));
         default -> throw new IllegalArgumentException(args[0]);
       }
@@ -109,6 +112,10 @@ final class NfsRefsMain {
 
   private void work(boolean isSecond, boolean byModule, int seconds) throws Exception {
     Random random = new Random();
+    CoreConfig config = repository.repository().getConfig().get(CoreConfig.KEY);
+    // Else JGit brings deleted refs back: see packDeleted.
+    boolean mayJGit = config.getTrustLooseRefStat() == TrustStat.AFTER_OPEN;
+    List<String> packers = mayJGit ? List.of("module", "jgit", "git") : List.of("module", "git");
     List<RefSet> mine = sets(isSecond);
     int[] generations = new int[RefSet.all().size()];
     long end = System.nanoTime() + seconds * 1_000_000_000L;
@@ -123,7 +130,9 @@ final class NfsRefsMain {
       say((done ? "done " : "failed ") + set.number() + " " + next + " .");
       generations[set.number()] += done ? 1 : 0;
       if (random.nextInt(PACKS_ONE_IN) == 0) {
-        pack();
+        for (String packer : packers) {
+          pack(packer);
+        }
       }
     }
     reader.join();
@@ -152,24 +161,22 @@ final class NfsRefsMain {
     return repository.tryGitWith(lines.toString(), "update-ref", "--stdin").status() == 0;
   }
 
-  /** Any of the three; who finds the lock of packed-refs taken gives up, and says so. */
-  private void pack() throws InterruptedException {
-    for (String how : List.of("module", "jgit", "git")) {
-      try {
-        boolean done = true;
-        if (how.equals("git")) {
-          done = repository.tryGit("pack-refs", "--all").status() == 0;
-        } else {
-          databases
-              .get(how)
-              .packRefs(
-                  NullProgressMonitor.INSTANCE,
-                  new PackRefsCommand(repository.repository()).setAll(true));
-        }
-        say((done ? "packed " : "notpacked ") + how);
-      } catch (IOException e) {
-        say("notpacked " + how + " " + e);
+  /** Who finds the lock of packed-refs taken gives up, and says so. */
+  private void pack(String how) throws InterruptedException {
+    try {
+      boolean done = true;
+      if (how.equals("git")) {
+        done = repository.tryGit("pack-refs", "--all").status() == 0;
+      } else {
+        databases
+            .get(how)
+            .packRefs(
+                NullProgressMonitor.INSTANCE,
+                new PackRefsCommand(repository.repository()).setAll(true));
       }
+      say((done ? "packed " : "notpacked ") + how);
+    } catch (IOException e) {
+      say("notpacked " + how + " " + e);
     }
   }
 
@@ -237,6 +244,22 @@ final class NfsRefsMain {
       }
       say("unseen " + unseen + " held " + held.size());
     }
+    cache.close();
+  }
+
+  /**
+   * Packs a loose ref, which another machine locks or deletes while this one waits for packed-refs.
+   */
+  private void packDeleted(String how) throws IOException, InterruptedException {
+    String name = "refs/heads/loose";
+    repository.tryGit("update-ref", name, values.get(1).name());
+    for (RefDatabase database : databases.values()) {
+      say("found " + database.exactRef(name));
+    }
+    // As by an earlier packing.
+    say("locked " + Files.exists(repository.folder().resolve(name + ".lock")));
+    say("packing");
+    pack(how);
     cache.close();
   }
 

@@ -245,6 +245,11 @@ public final class LooseRefs {
     return true;
   }
 
+  /** Opens the folders above a ref, whatever the settings trust. */
+  public void refreshFolders(String name) {
+    boolean unused = refreshFolders(name, false);
+  }
+
   /**
    * Opens the folders above a ref. A network file system then checks whether a folder has changed,
    * and looks up the names in it again.

@@ -239,9 +239,13 @@ final class RefPacker {
     for (Map.Entry<String, Peeled> entry : values.entrySet()) {
       String name = entry.getKey();
       Peeled value = entry.getValue();
-      if (!locked && Files.exists(RefPaths.lockOf(updater.paths().loose(name)))) {
-        // The lock holder may be deleting the ref, and have seen that it is not packed.
-        continue;
+      if (!locked) {
+        // A lock by another machine is not seen by one that remembers its own unlocking.
+        refs.reader().loose().refreshFolders(name);
+        if (Files.exists(RefPaths.lockOf(updater.paths().loose(name)))) {
+          // The lock holder may be deleting the ref, and have seen that it is not packed.
+          continue;
+        }
       }
       Ref now = refs.reader().loose().readFile(name);
       if (now == null || now.isSymbolic() || !value.id.equals(now.getObjectId())) {

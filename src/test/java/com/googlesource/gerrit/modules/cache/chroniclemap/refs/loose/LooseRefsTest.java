@@ -143,21 +143,7 @@ class LooseRefsTest {
   @EnumSource(names = {"AFTER_OPEN", "NEVER"})
   void seesARefThatIsNotSeenBeforeItsFoldersAreOpened(TrustStat trust) throws Exception {
     List<Path> unseen = new ArrayList<>();
-    loose =
-        new LooseRefs(
-            testRefs.repository(),
-            new RefPaths(testRefs.repository(), file("packed-refs").toFile()),
-            trust,
-            memory,
-            opened -> {
-              for (Path hidden : List.copyOf(unseen)) {
-                Path place = hidden.resolveSibling(hidden.getFileName().toString().substring(7));
-                if (place.getParent().equals(opened)) {
-                  Files.move(hidden, place, StandardCopyOption.ATOMIC_MOVE);
-                  unseen.remove(hidden);
-                }
-              }
-            });
+    loose = looseWithUnseen(trust, unseen);
     assertThat(id(A)).isNull();
     assertThat(id(CHANGE)).isNull();
     write("refs/heads/hidden-a", one);
@@ -167,6 +153,37 @@ class LooseRefsTest {
     assertThat(id(A)).isEqualTo(one);
     assertThat(loose.readFile(CHANGE).getObjectId()).isEqualTo(two);
     assertThat(unseen).isEmpty();
+  }
+
+  /** Files that are called hidden-NAME until their folder is opened. */
+  private LooseRefs looseWithUnseen(TrustStat trust, List<Path> unseen) {
+    return new LooseRefs(
+        testRefs.repository(),
+        new RefPaths(testRefs.repository(), file("packed-refs").toFile()),
+        trust,
+        memory,
+        opened -> {
+          for (Path hidden : List.copyOf(unseen)) {
+            Path place = hidden.resolveSibling(hidden.getFileName().toString().substring(7));
+            if (place.getParent().equals(opened)) {
+              Files.move(hidden, place, StandardCopyOption.ATOMIC_MOVE);
+              unseen.remove(hidden);
+            }
+          }
+        });
+  }
+
+  /** For a packer, which must not miss the lock of another machine. */
+  @Test
+  void opensTheFoldersAboveARefOnRequestWhateverIsTrusted() throws Exception {
+    List<Path> unseen = new ArrayList<>();
+    loose = looseWithUnseen(TrustStat.ALWAYS, unseen);
+    write("refs/heads/hidden-a.lock", one);
+    unseen.add(file("refs/heads/hidden-a.lock"));
+    assertThat(loose.read(A)).isNull();
+    assertThat(unseen).hasSize(1);
+    loose.refreshFolders(A);
+    assertThat(Files.exists(file(A + ".lock"))).isTrue();
   }
 
   @ParameterizedTest
