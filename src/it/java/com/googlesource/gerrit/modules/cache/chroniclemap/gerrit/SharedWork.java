@@ -43,6 +43,9 @@ final class SharedWork {
   private static final int FIRST = 1000;
   private static final int ALL = 10_000;
 
+  /** A network file system in the same building. */
+  private static final Duration GIT_AWAY = Duration.ofNanos(300_000);
+
   /** How a node starts. Each turn takes them in this order, as the later ones need the second. */
   private enum Start {
     COLD("cold", null),
@@ -70,6 +73,7 @@ final class SharedWork {
 
   private final BenchRun run;
   private final boolean areSmall;
+  private final boolean isRemote;
   private final int changes;
   private final int users;
   private final int rounds;
@@ -79,6 +83,7 @@ final class SharedWork {
   private SharedWork(BenchRun run) {
     this.run = run;
     areSmall = run.has("--small");
+    isRemote = run.has("--remote-git");
     changes = run.number("--changes", run.isQuick() ? 100 : 1000);
     // No more than the processors bear: this is about how long somebody waits, too.
     users = run.number("--users", 2);
@@ -91,8 +96,13 @@ final class SharedWork {
 
   private void run() throws Exception {
     run.printHead(
-        "%d %s changes, %d users, %d rounds"
-            .formatted(changes, areSmall ? "small" : "reviewed", users, rounds));
+        "%d %s changes, %d users, %d rounds%s"
+            .formatted(
+                changes,
+                areSmall ? "small" : "reviewed",
+                users,
+                rounds,
+                isRemote ? ", repositories on a network file system" : ""));
     Path root = Files.createTempDirectory("cache-chroniclemap-shared-");
     try (RedisProcess redis = RedisProcess.start(root)) {
       GerritSite site = prepare(root);
@@ -146,8 +156,13 @@ final class SharedWork {
       Folders.copy(filled, site.cacheFolder());
     }
     boolean isShared = start.roundTrip != null;
-    RedisProxy proxy = isShared ? new RedisProxy(redis.port(), start.roundTrip) : null;
-    try (proxy) {
+    Path git = site.path().resolve("git");
+    try (RedisProxy proxy = isShared ? new RedisProxy(redis.port(), start.roundTrip) : null;
+        RemoteFolder remote =
+            isRemote ? new RemoteFolder(git, git.resolveSibling("remote"), GIT_AWAY) : null) {
+      if (isRemote) {
+        site.edit(config -> config.setString("gerrit", null, "basePath", remote.path().toString()));
+      }
       if (isShared) {
         site.share(proxy.url());
       } else {

@@ -15,17 +15,13 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
@@ -36,9 +32,6 @@ public final class RedisProxy implements AutoCloseable {
     /** Writes what it likes; the connection is cut afterwards. */
     void tell(byte[] reply, OutputStream client) throws IOException;
   }
-
-  /** Bytes with the time at which they arrive; none at the end. */
-  private record Chunk(byte[] bytes, long arrival) {}
 
   private final ServerSocket listener;
   private final int port;
@@ -55,7 +48,7 @@ public final class RedisProxy implements AutoCloseable {
     this.listener = new ServerSocket(0, 64, InetAddress.getLoopbackAddress());
     this.port = port;
     this.oneWayNanos = roundTrip.toNanos() / 2;
-    start(this::accept);
+    Delay.start(this::accept);
   }
 
   public String url() {
@@ -82,12 +75,6 @@ public final class RedisProxy implements AutoCloseable {
     };
   }
 
-  private static void start(Runnable task) {
-    Thread thread = new Thread(task, "redis proxy");
-    thread.setDaemon(true);
-    thread.start();
-  }
-
   private void accept() {
     try {
       while (true) {
@@ -105,45 +92,23 @@ public final class RedisProxy implements AutoCloseable {
     }
   }
 
-  private void pass(Socket from, Socket to, boolean lies) {
-    BlockingQueue<Chunk> onTheWay = new LinkedBlockingQueue<>();
-    start(() -> receive(from, onTheWay));
-    start(() -> deliver(onTheWay, from, to, lies));
-  }
-
-  private void receive(Socket from, BlockingQueue<Chunk> onTheWay) {
-    byte[] room = new byte[1 << 16];
-    try {
-      InputStream in = from.getInputStream();
-      for (int count = in.read(room); count >= 0; count = in.read(room)) {
-        onTheWay.add(new Chunk(Arrays.copyOf(room, count), System.nanoTime() + oneWayNanos));
-      }
-    } catch (IOException e) {
-      // As if it had ended.
-    }
-    onTheWay.add(new Chunk(new byte[0], System.nanoTime()));
-  }
-
-  private void deliver(BlockingQueue<Chunk> onTheWay, Socket from, Socket to, boolean lies) {
-    try (from;
-        to) {
-      OutputStream out = to.getOutputStream();
-      for (Chunk next = onTheWay.take(); next.bytes.length > 0; next = onTheWay.take()) {
-        for (long wait = next.arrival - System.nanoTime();
-            wait > 0;
-            wait = next.arrival - System.nanoTime()) {
-          LockSupport.parkNanos(wait);
-        }
-        Lie told = lie;
-        if (lies && told != null) {
-          told.tell(next.bytes, out);
-          return;
-        }
-        out.write(next.bytes);
-      }
-    } catch (IOException | InterruptedException e) {
-      // Both sides are closed.
-    }
+  private void pass(Socket from, Socket to, boolean lies) throws IOException {
+    OutputStream out = to.getOutputStream();
+    Delay.pass(
+        from.getInputStream(),
+        bytes -> {
+          Lie told = lie;
+          if (lies && told != null) {
+            told.tell(bytes, out);
+            throw new IOException("the connection is cut after a lie");
+          }
+          out.write(bytes);
+        },
+        oneWayNanos,
+        () -> {
+          try (from;
+              to) {}
+        });
   }
 
   @Override
