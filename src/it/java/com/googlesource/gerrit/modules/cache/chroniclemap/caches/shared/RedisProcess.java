@@ -97,7 +97,20 @@ public final class RedisProcess implements AutoCloseable {
     }
   }
 
-  /** Starts a sentinel that knows this server by a name. */
+  /** Starts a replica of this server, which has all that this one has. */
+  public RedisProcess startReplica() throws IOException {
+    RedisProcess replica =
+        start(folder, "--replicaof", "127.0.0.1 " + port, "--repl-diskless-sync-delay", "0");
+    await(() -> replica.says("info", "replication").contains("master_link_status:up"));
+    return replica;
+  }
+
+  /** Waits until sentinels have made a replica the server. */
+  public void awaitPromoted() {
+    await(() -> says("info", "replication").contains("role:master"));
+  }
+
+  /** Starts a sentinel that knows this server by a name, and has a replica take its place. */
   public RedisProcess sentinel(String name) throws IOException {
     RedisProcess sentinel = new RedisProcess(folder, freePort(), ImmutableList.of());
     Path config = folder.resolve("sentinel-" + sentinel.port + ".conf");
@@ -107,9 +120,10 @@ public final class RedisProcess implements AutoCloseable {
         port %d
         bind 127.0.0.1
         dir %s
-        sentinel monitor %s 127.0.0.1 %d 1
+        sentinel monitor %4$s 127.0.0.1 %3$d 1
+        sentinel down-after-milliseconds %4$s 500
         """
-            .formatted(sentinel.port, folder, name, port));
+            .formatted(sentinel.port, folder, port, name));
     sentinel.process =
         new ProcessBuilder("redis-server", config.toString(), "--sentinel")
             .redirectErrorStream(true)
