@@ -52,6 +52,7 @@ class RealGerritIT {
 
   private GerritSite site;
   private H2Files h2;
+  private Path classLog;
   private GerritDaemon daemon;
   private Gerrit gerrit;
   private Workload team;
@@ -63,6 +64,8 @@ class RealGerritIT {
     site = SiteTemplate.siteWithModule(tmp.resolve("gerrit"));
     site.edit(config -> config.setBoolean("plugins", null, "allowRemoteAdmin", true));
     h2 = H2Files.of(site);
+    classLog = tmp.resolve("classes.log");
+    site.editJavaOptions(options -> options.add("-Xlog:class+load:file=" + classLog));
     daemon = GerritDaemon.start(site);
     gerrit = new Gerrit(site);
     gerrit.createProject("work");
@@ -104,6 +107,15 @@ class RealGerritIT {
     Map<String, String> after = team.readAll(reader);
     assertThat(after).isEqualTo(before);
     assertReadFromDisk();
+  }
+
+  @Test
+  void withoutASharedServerNothingOfItsClientIsLoaded() throws Exception {
+    assertThat(team.readAll(reader)).isNotEmpty();
+    assertThat(gerrit.ssh().tryRun("cache-chroniclemap shared").err()).contains("sharedUrl");
+    String loaded = Files.readString(classLog);
+    assertThat(loaded).contains(GerritSite.MODULE);
+    assertThat(loaded).doesNotContain(".bundled.");
   }
 
   @Test

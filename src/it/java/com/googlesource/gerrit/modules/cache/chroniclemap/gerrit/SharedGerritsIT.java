@@ -58,7 +58,6 @@ class SharedGerritsIT {
   private Workload workload;
   private Map<String, String> answers;
   private GerritSite secondSite;
-  private Path classLog;
 
   @BeforeAll
   void startFirst(@TempDir Path tmp) throws Exception {
@@ -76,8 +75,6 @@ class SharedGerritsIT {
     secondSite.edit(
         config ->
             config.setString("gerrit", null, "basePath", site.path().resolve("git").toString()));
-    classLog = tmp.resolve("classes.log");
-    secondSite.editJavaOptions(options -> options.add("-Xlog:class+load:file=" + classLog));
     second = new Gerrit(secondSite);
   }
 
@@ -118,28 +115,10 @@ class SharedGerritsIT {
   /** One story, as each step needs the ones before. */
   @Test
   void whatOneHasComputedTheOtherTakesAndNoFaultIsSeen() throws Exception {
-    withoutTheSettingNothingOfItIsLoaded();
     aFreshNodeComputesNoChangeAndNoDiff();
     theMetricsArePublished();
     theCheckSaysThatAllIsWell();
     noFaultOfTheServerIsSeen();
-  }
-
-  private void withoutTheSettingNothingOfItIsLoaded() throws Exception {
-    secondSite.edit(config -> config.unset("cache-chroniclemap", null, "sharedUrl"));
-    try (GerritDaemon daemon = GerritDaemon.start(secondSite)) {
-      assertThat(workload.readAll(second.rest())).isEqualTo(answers);
-      assertThat(daemon.site()).isSameInstanceAs(secondSite);
-      assertThat(second.ssh().tryRun("cache-chroniclemap shared").err()).contains("sharedUrl");
-    }
-    try (var lines = Files.lines(classLog)) {
-      assertThat(
-              lines.filter(
-                  line -> line.contains("bundled.jedis") || line.contains("bundled.pool2")))
-          .isEmpty();
-    }
-    Folders.delete(secondSite.cacheFolder());
-    secondSite.share(redis.url());
   }
 
   private void aFreshNodeComputesNoChangeAndNoDiff() throws Exception {
