@@ -167,6 +167,16 @@ class SharedTierIT {
     assertThat(loaderB.loads).isEmpty();
   }
 
+  /** Gerrit computes some values before it looks whether there is one. */
+  @Test
+  void whatIsPutIsSentToo() throws Exception {
+    TestSite first = connected(site("a"));
+    cacheA(first).put("x", "put");
+    await(() -> shared(first).sent() == 1);
+    assertThat(cacheB(connected(site("b"))).get("x")).isEqualTo("put");
+    assertThat(loaderB.loads).isEmpty();
+  }
+
   @Test
   void aLookWithoutALoaderAsksNobody() throws Exception {
     fill("x");
@@ -640,9 +650,9 @@ class SharedTierIT {
             RedisProxy.of("$2147483640\r\n".getBytes(UTF_8)),
             RedisProxy.of("*1000000000\r\n".getBytes(UTF_8)),
             RedisProxy.of("$3\r\nabc\r\n".getBytes(UTF_8)),
-            RedisProxy.of("-ERR no\r\n".getBytes(UTF_8)),
             RedisProxy.of(":1\r\n".getBytes(UTF_8)),
-            RedisProxy.dripping());
+            RedisProxy.dripping(),
+            RedisProxy.of("-ERR \u001b[2J\r\n".getBytes(UTF_8)));
     int told = 0;
     for (RedisProxy.Lie lie : lies) {
       proxy.tell(lie);
@@ -655,6 +665,8 @@ class SharedTierIT {
     SharedReport report = shared(site);
     assertThat(report.errors() + report.timeouts() + stats(cache).rejected())
         .isEqualTo(lies.size());
+    // It is shown on a terminal.
+    assertThat(report.lastError()).contains("?[2J");
     assertThat(cache.get("y")).isEqualTo("loaded y");
     assertThat(loaderB.loads).hasSize(told);
   }

@@ -115,6 +115,10 @@ final class ChronicleMapCacheFactory
   }
 
   private Optional<SharedTier> openShared() {
+    if (directory.isEmpty()) {
+      whyNotShared = "only caches on disk are shared: " + memoryOnlyReason.orElse("there is none");
+      return Optional.empty();
+    }
     try {
       return settings.sharedTier();
     } catch (IllegalArgumentException e) {

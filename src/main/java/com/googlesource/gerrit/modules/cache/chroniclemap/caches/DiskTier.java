@@ -202,15 +202,13 @@ final class DiskTier<K, V> {
   }
 
   /**
-   * Asks the shared server for values that are not on disk and would have to be computed.
+   * Asks the shared server for values that are not on disk and would have to be computed. Only for
+   * a cache that {@link #isShared}.
    *
    * @return in the order of the keys, and null for each that the server does not have; empty if it
    *     has not answered
    */
   Optional<List<SharedValue>> askShared(List<DiskKey> keys) {
-    if (shared == null) {
-      return Optional.empty();
-    }
     long begun = System.nanoTime();
     Optional<List<SharedValue>> found = shared.getAll(Lists.transform(keys, DiskKey::bytes));
     if (found.isPresent()) {
@@ -310,6 +308,9 @@ final class DiskTier<K, V> {
       byte[] bytes = serialize(value);
       if (bytes != null) {
         long ticket = store.put(key.bytes(), bytes, now);
+        if (shared != null) {
+          shared.fillUntimed(key.bytes(), value, bytes, now);
+        }
         times.add(DiskOperation.PUT, begun, System.nanoTime());
         return new Held<>(value, now, ticket);
       }
@@ -335,7 +336,7 @@ final class DiskTier<K, V> {
       if (bytes != null) {
         store.putIfCurrent(key.bytes(), bytes, now, ticket);
         if (shared != null && isCurrent(ticket)) {
-          shared.fill(key.bytes(), bytes, now, loadNanos, allNanos);
+          shared.fill(key.bytes(), value, bytes, now, loadNanos, allNanos);
         }
         times.add(DiskOperation.PUT, computed, System.nanoTime());
       }

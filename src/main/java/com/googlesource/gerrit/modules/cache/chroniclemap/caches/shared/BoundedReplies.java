@@ -74,6 +74,9 @@ final class BoundedReplies extends FilterInputStream {
     if (deadlineNanos != Long.MAX_VALUE && System.nanoTime() - deadlineNanos > 0) {
       throw new IOException("the reply takes too long");
     }
+    if (Thread.currentThread().isInterrupted()) {
+      throw new IOException("nobody waits for the reply any more");
+    }
     int count = super.read(bytes, from, length);
     for (int i = from; i < from + count; i++) {
       if (skipped > 0) {

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared;
 import static com.google.common.collect.ImmutableSet.toImmutableSet;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.google.common.base.CharMatcher;
 import com.google.common.base.Splitter;
 import com.google.gerrit.common.Nullable;
 import java.io.ByteArrayInputStream;
@@ -316,8 +317,13 @@ final class RedisServer implements AutoCloseable {
       String unused = reply.get();
       return null;
     } catch (JedisDataException e) {
-      return e.getMessage();
+      return printable(e.getMessage());
     }
+  }
+
+  /** What the server says is shown on terminals. */
+  private static String printable(String said) {
+    return CharMatcher.javaIsoControl().replaceFrom(said, '?');
   }
 
   /** Sets a value unless there is one; returns the one that is there now. */
@@ -339,7 +345,7 @@ final class RedisServer implements AutoCloseable {
       for (String line : Splitter.on('\n').split(text)) {
         int colon = line.indexOf(':');
         if (colon > 0) {
-          info.put(line.substring(0, colon), line.substring(colon + 1).trim());
+          info.put(line.substring(0, colon), printable(line.substring(colon + 1).trim()));
         }
       }
       return info;
@@ -358,7 +364,7 @@ final class RedisServer implements AutoCloseable {
       cause = cause.getSuppressed()[0];
     }
     return new IOException(
-        cause.getMessage() == null ? cause.toString() : cause.getMessage(), cause);
+        printable(cause.getMessage() == null ? cause.toString() : cause.getMessage()), cause);
   }
 
   private static void closeQuietly(@Nullable UnifiedJedis client) {

@@ -18,6 +18,8 @@ import com.google.common.collect.ImmutableSet;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cache.PersistentCacheDef;
 import com.google.gerrit.server.cache.serialize.JavaCacheSerializer;
+import com.google.gerrit.server.patch.filediff.FileDiffOutput;
+import com.google.gerrit.server.patch.gitfilediff.GitFileDiff;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -56,8 +58,11 @@ public final class SharedCache {
   /** So many keys are asked for in one round trip at most. */
   private static final int KEYS_AT_ONCE = 64;
 
-  /** One in so many keys is asked for though it does not pay, to notice when it does. */
+  /** What does not pay is asked for now and then, to notice when it does: once in so many times. */
   private static final int TRIED_ONE_IN = 32;
+
+  /** The same where asking takes much longer than a load: a load takes so much longer by it. */
+  private static final double MOST_TRIED = 0.02;
 
   /** A larger value is not sent, as others would have no time to take it. */
   private static final int MOST_BYTES = 4 << 20;
@@ -69,8 +74,8 @@ public final class SharedCache {
   private static final long CLOCK_MILLIS = 60_000;
 
   /**
-   * Caches in which Gerrit keeps a poor value if a good one takes longer than a time-out, or if the
-   * thread was interrupted.
+   * Caches with values that are poorer if a diff that they are made from has taken longer than a
+   * time-out.
    */
   private static final ImmutableSet<String> TIMED =
       ImmutableSet.of("gerrit_file_diff", "git_file_diff");
@@ -121,7 +126,7 @@ public final class SharedCache {
     List<SharedValue> found = new ArrayList<>(Collections.nCopies(keys.size(), null));
     int asked = 0;
     boolean isWorthIt = isWorthAsking();
-    if (isWorthIt || ThreadLocalRandom.current().nextInt(TRIED_ONE_IN) == 0) {
+    if (isWorthIt || ThreadLocalRandom.current().nextDouble() < triedShare()) {
       try {
         while (asked < keys.size() && System.nanoTime() - begun < timeoutNanos) {
           int end = Math.min(asked + KEYS_AT_ONCE, keys.size());
@@ -168,6 +173,10 @@ public final class SharedCache {
     return !isMeasured() || askNanos.get() <= hitRate.get() * loadNanos.get();
   }
 
+  private double triedShare() {
+    return Math.min(1.0 / TRIED_ONE_IN, MOST_TRIED * loadNanos.get() / askNanos.get());
+  }
+
   private boolean isMeasured() {
     return askNanos.isKnown() && loadNanos.isKnown();
   }
@@ -189,7 +198,9 @@ public final class SharedCache {
     }
     if (isHit) {
       hits.increment();
-      loadNanos.add((double) opened.loadNanos());
+      if (opened.loadNanos() > 0) {
+        loadNanos.add((double) opened.loadNanos());
+      }
       return opened;
     }
     (value != null && opened == null ? rejected : misses).increment();
@@ -199,19 +210,39 @@ public final class SharedCache {
   /**
    * Has a value that was computed sent to the server, in the background.
    *
+   * @param loaded the value, which stays here if it is a poor one
    * @param value as its serializer made it; must not be changed afterwards
    * @param created when it was made, in milliseconds since the epoch
    * @param nanos how long it took to compute it
    * @param allNanos how long it took to compute all that were computed together
    */
-  public void fill(byte[] key, byte[] value, long created, long nanos, long allNanos) {
+  public void fill(
+      byte[] key, Object loaded, byte[] value, long created, long nanos, long allNanos) {
     loadNanos.add((double) nanos);
-    if (isWorthSending()
-        && value.length <= MOST_BYTES
-        && allNanos < mostLoadNanos
-        && !Thread.currentThread().isInterrupted()) {
+    if (allNanos < mostLoadNanos) {
+      send(key, loaded, value, created, nanos);
+    }
+  }
+
+  /** Like {@link #fill}, for a value of which nobody knows how long it took to compute it. */
+  public void fillUntimed(byte[] key, Object loaded, byte[] value, long created) {
+    send(key, loaded, value, created, (long) loadNanos.get());
+  }
+
+  private void send(byte[] key, Object loaded, byte[] value, long created, long nanos) {
+    if (isWorthSending() && value.length <= MOST_BYTES && !isPoor(loaded)) {
       tier.send(new SharedTier.Unsent(seal, key.clone(), value, created, nanos));
     }
+  }
+
+  /**
+   * Whether Gerrit may have made a value for want of a better one: a diff that is too expensive, or
+   * whose thread was interrupted, is "negative"; one of a file that could not be read is empty, as
+   * is one that has nothing to show.
+   */
+  static boolean isPoor(Object loaded) {
+    return (loaded instanceof GitFileDiff file && file.isNegative())
+        || (loaded instanceof FileDiffOutput diff && (diff.isNegative() || diff.isEmpty()));
   }
 
   /**

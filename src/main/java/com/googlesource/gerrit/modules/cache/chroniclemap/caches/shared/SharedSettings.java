@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared;
 
+import static com.google.common.base.Preconditions.checkArgument;
 import static com.google.common.collect.ImmutableSet.toImmutableSet;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static java.util.concurrent.TimeUnit.SECONDS;
@@ -147,19 +148,15 @@ record SharedSettings(
 
   private static ImmutableSet<HostAndPort> hosts(String list) {
     try {
-      return parse(list);
+      return Splitter.on(',')
+          .trimResults()
+          .splitToStream(list)
+          .map(host -> HostAndPort.fromString(host).withDefaultPort(DEFAULT_PORT))
+          .peek(host -> checkArgument(!host.getHost().isEmpty()))
+          .collect(toImmutableSet());
     } catch (IllegalArgumentException e) {
       throw wrongUrl();
     }
-  }
-
-  private static ImmutableSet<HostAndPort> parse(String list) {
-    return Splitter.on(',')
-        .trimResults()
-        .omitEmptyStrings()
-        .splitToStream(list)
-        .map(host -> HostAndPort.fromString(host).withDefaultPort(DEFAULT_PORT))
-        .collect(toImmutableSet());
   }
 
   boolean isCluster() {

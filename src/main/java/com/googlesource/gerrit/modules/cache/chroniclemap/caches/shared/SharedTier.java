@@ -98,6 +98,9 @@ public final class SharedTier implements AutoCloseable {
   private final AtomicLong queuedBytes = new AtomicLong();
   private final Thread sender;
 
+  /** Only for the thread that sends. */
+  private boolean isWriterConnected;
+
   private final LongAdder requests = new LongAdder();
   private final LongAdder timeouts = new LongAdder();
   private final LongAdder errors = new LongAdder();
@@ -191,6 +194,7 @@ public final class SharedTier implements AutoCloseable {
       return values;
     } catch (TimeoutException e) {
       timeouts.increment();
+      asked.cancel(true);
       breaker.failed(openings);
       note(new IOException("no answer within " + settings.timeout().toMillis() + " ms"));
     } catch (ExecutionException e) {
@@ -198,6 +202,7 @@ public final class SharedTier implements AutoCloseable {
       breaker.failed(openings);
       note(e.getCause());
     } catch (InterruptedException e) {
+      asked.cancel(true);
       Thread.currentThread().interrupt();
     }
     return null;
@@ -231,30 +236,24 @@ public final class SharedTier implements AutoCloseable {
 
   private void send() {
     long waitMillis = Breaker.FIRST_WAIT_MILLIS;
-    boolean isConnected = false;
     List<Unsent> batch = new ArrayList<>();
     try {
       // Jedis may swallow the interrupt.
       while (!breaker.hasEnded()) {
-        takeInto(batch);
+        long bytes = takeInto(batch);
         breaker.awaitClosed();
-        boolean hasFailed = true;
+        int taken = 0;
         try {
-          if (!isConnected) {
-            writer.connect();
-            isConnected = true;
-          }
-          hasFailed = !hasSent(batch);
-          // Another server may be the one that takes values by now.
-          isConnected = !hasFailed;
-        } catch (IOException | RuntimeException | Error e) {
-          isConnected = false;
+          taken = send(batch);
+        } catch (RuntimeException | Error e) {
+          // Without a word, for which there may be no memory.
           dropped.add(batch.size());
-          note(e);
         }
-        queuedBytes.addAndGet(-batch.stream().mapToLong(Unsent::size).sum());
+        // The server may not be the one that takes values any more.
+        isWriterConnected = taken == batch.size();
+        queuedBytes.addAndGet(-bytes);
         batch.clear();
-        if (hasFailed) {
+        if (taken == 0) {
           // Nobody waits for this thread, and a server that refuses is not asked at once again.
           Thread.sleep(waitMillis);
           waitMillis = Math.min(2 * waitMillis, Breaker.LONGEST_WAIT_MILLIS);
@@ -267,20 +266,34 @@ public final class SharedTier implements AutoCloseable {
     }
   }
 
-  /** Waits for a value, and takes it with others that wait. */
-  private void takeInto(List<Unsent> batch) throws InterruptedException {
+  /** Waits for a value, and takes it with others that wait; returns their size. */
+  private long takeInto(List<Unsent> batch) throws InterruptedException {
     long bytes = 0;
     for (Unsent next = queue.take(); next != null; next = queue.poll()) {
       batch.add(next);
       bytes += next.size();
       if (bytes >= BATCH_BYTES || batch.size() >= BATCH) {
-        return;
+        break;
       }
+    }
+    return bytes;
+  }
+
+  /** Returns how many the server took: none if it does not answer or is full. */
+  private int send(List<Unsent> batch) {
+    try {
+      if (!isWriterConnected) {
+        writer.connect();
+      }
+      return put(batch);
+    } catch (IOException e) {
+      dropped.add(batch.size());
+      note(e);
+      return 0;
     }
   }
 
-  /** Sends values. Returns false if the server took none of them, for example as it is full. */
-  private boolean hasSent(List<Unsent> batch) throws IOException {
+  private int put(List<Unsent> batch) throws IOException {
     List<Entry> entries = batch.stream().map(Unsent::entry).toList();
     List<String> refusals = writer.putAll(entries);
     int taken = 0;
@@ -294,7 +307,7 @@ public final class SharedTier implements AutoCloseable {
       }
     }
     sent.add(taken);
-    return taken > 0;
+    return taken;
   }
 
   // ---- figures
@@ -333,7 +346,7 @@ public final class SharedTier implements AutoCloseable {
       return List.of(new SharedCheck.Line("check", SharedCheck.Verdict.FAILED, detail));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      return List.of();
+      return List.of(new SharedCheck.Line("check", SharedCheck.Verdict.FAILED, "interrupted"));
     }
   }
 

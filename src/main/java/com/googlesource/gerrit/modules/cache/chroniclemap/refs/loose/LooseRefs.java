@@ -245,9 +245,17 @@ public final class LooseRefs {
     return true;
   }
 
-  /** Opens the folders above a ref, whatever the settings trust. */
-  public void refreshFolders(String name) {
-    boolean unused = refreshFolders(name, false);
+  /**
+   * Opens the folder of a loose ref that was read before, whatever the settings trust, so that a
+   * network file system looks up the names in it again.
+   */
+  public void refreshFolder(String name) throws IOException {
+    Path folder = paths.loose(name).getParentFile().toPath();
+    try {
+      opener.open(folder);
+    } catch (IOException e) {
+      // The ref was deleted together with its folder, or the folder cannot be listed.
+    }
   }
 
   /**

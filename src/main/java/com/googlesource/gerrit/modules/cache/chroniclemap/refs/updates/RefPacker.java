@@ -241,7 +241,7 @@ final class RefPacker {
       Peeled value = entry.getValue();
       if (!locked) {
         // A lock by another machine is not seen by one that remembers its own unlocking.
-        refs.reader().loose().refreshFolders(name);
+        refs.reader().loose().refreshFolder(name);
         if (Files.exists(RefPaths.lockOf(updater.paths().loose(name)))) {
           // The lock holder may be deleting the ref, and have seen that it is not packed.
           continue;

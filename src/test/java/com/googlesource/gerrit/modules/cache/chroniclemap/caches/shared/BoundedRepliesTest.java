@@ -109,4 +109,15 @@ class BoundedRepliesTest {
     bounded.begin(TimeUnit.MINUTES.toNanos(1));
     assertWithMessage("bytes").that(bounded.read(room)).isEqualTo(7);
   }
+
+  @Test
+  void whoIsNotWaitedForAnyMoreStopsReading() {
+    BoundedReplies replies = of("+OK\r\n");
+    Thread.currentThread().interrupt();
+    try {
+      assertThrows(IOException.class, replies::read);
+    } finally {
+      assertThat(Thread.interrupted()).isTrue();
+    }
+  }
 }

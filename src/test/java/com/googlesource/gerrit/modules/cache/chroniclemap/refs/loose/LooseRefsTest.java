@@ -175,14 +175,14 @@ class LooseRefsTest {
 
   /** For a packer, which must not miss the lock of another machine. */
   @Test
-  void opensTheFoldersAboveARefOnRequestWhateverIsTrusted() throws Exception {
+  void opensTheFolderOfARefOnRequestWhateverIsTrusted() throws Exception {
     List<Path> unseen = new ArrayList<>();
     loose = looseWithUnseen(TrustStat.ALWAYS, unseen);
     write("refs/heads/hidden-a.lock", one);
     unseen.add(file("refs/heads/hidden-a.lock"));
     assertThat(loose.read(A)).isNull();
     assertThat(unseen).hasSize(1);
-    loose.refreshFolders(A);
+    loose.refreshFolder(A);
     assertThat(Files.exists(file(A + ".lock"))).isTrue();
   }
 
