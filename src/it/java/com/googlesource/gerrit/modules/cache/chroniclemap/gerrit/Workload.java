@@ -24,7 +24,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
-import java.util.Random;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.jgit.lib.ObjectId;
@@ -34,18 +33,13 @@ final class Workload {
   private static final int CHAIN = 3;
   static final int FILES = 3;
 
-  /** Files of the project that the changes of {@link #pushEdits} edit. */
-  private static final int EDITED = 60;
-
-  private static final int EDITED_LINES = 800;
-
   private final Gerrit gerrit;
   private final String project;
 
   /** Remembered, because a SIGKILL takes from Gerrit's search index what it has not written yet. */
   private ImmutableList<Integer> changes = ImmutableList.of();
 
-  private boolean doesEdit;
+  private FileNames names = Workload::addedFile;
 
   Workload(Gerrit gerrit, String project) {
     this.gerrit = gerrit;
@@ -64,6 +58,11 @@ final class Workload {
           (parent, i) -> git.commit(parent, "Change " + (first + i), files(first + i)));
     }
     changes = gerrit.changes(project);
+  }
+
+  /** Names the files of a change. */
+  private interface FileNames {
+    String of(int change, int file);
   }
 
   /** Makes the commit of a change on top of another one. */
@@ -95,17 +94,14 @@ final class Workload {
   }
 
   /**
-   * Pushes changes that edit files of 800 lines in forty places each, with some patch sets and
-   * rounds of review. A workload has either these changes or those of {@link #push}.
+   * Pushes changes that edit {@link EditedFiles}, with some patch sets and rounds of review. A
+   * workload has either these changes or those of {@link #push}.
    */
   void pushEdits(int count, int patchSets, int reviews) throws IOException {
-    doesEdit = true;
+    names = EditedFiles::name;
     try (GitUser git = gerrit.git(project)) {
-      List<GitUser.Content> base = new ArrayList<>();
-      for (int file = 0; file < EDITED; file++) {
-        base.add(new GitUser.Content(editedFile(file), edited(file, -1, 0)));
-      }
-      ObjectId master = git.commit(git.fetch("refs/heads/master"), "Add files", base);
+      ObjectId master =
+          git.commit(git.fetch("refs/heads/master"), "Add files", EditedFiles.unedited());
       git.push(master, "refs/for/master");
       approve(gerrit.changes(project));
       submit(gerrit.changes(project));
@@ -115,7 +111,7 @@ final class Workload {
             git,
             master,
             count,
-            (parent, i) -> git.commit(parent, "Edit " + i, editedFiles(i, current)));
+            (parent, i) -> git.commit(parent, "Edit " + i, EditedFiles.of(i, current)));
         // Without the one that added the files.
         changes = gerrit.changes(project).subList(1, 1 + count);
         for (int review = 0; review < reviews / patchSets; review++) {
@@ -123,15 +119,6 @@ final class Workload {
         }
       }
     }
-  }
-
-  private static List<GitUser.Content> editedFiles(int change, int patchSet) {
-    List<GitUser.Content> files = new ArrayList<>();
-    for (int file = 0; file < FILES; file++) {
-      int number = (change * FILES + file) % EDITED;
-      files.add(new GitUser.Content(editedFile(number), edited(number, change, patchSet)));
-    }
-    return files;
   }
 
   private void commentAtOnce(int line, int file) throws IOException {
@@ -147,28 +134,6 @@ final class Workload {
     var unused = AtOnce.run(Collections.nCopies(4, one));
   }
 
-  private static String editedFile(int number) {
-    return "src/main/part" + number % 7 + "/File" + number + ".txt";
-  }
-
-  /** The text of a file as it is in master, or as a change edits it. */
-  private static String edited(int file, int change, int patchSet) {
-    Random words = new Random(file);
-    Random edits = new Random(31L * change + file);
-    StringBuilder text = new StringBuilder();
-    for (int line = 0; line < EDITED_LINES; line++) {
-      text.append("  ".repeat(words.nextInt(5)));
-      text.append(Long.toString(words.nextLong(1L << 40), 36)).append(" = ");
-      text.append(Long.toString(words.nextLong(1L << 50), 36)).append(';');
-      boolean isEdited = edits.nextInt(20) == 0;
-      if (change >= 0 && isEdited) {
-        text.append(" // change ").append(change).append(", ").append(patchSet);
-      }
-      text.append('\n');
-    }
-    return text.toString();
-  }
-
   /**
    * The name of a file that a change adds or edits.
    *
@@ -176,7 +141,7 @@ final class Workload {
    * @param file less than {@link #FILES}
    */
   String fileOf(int index, int file) {
-    return doesEdit ? editedFile((index * FILES + file) % EDITED) : addedFile(index, file);
+    return names.of(index, file);
   }
 
   private static String addedFile(int index, int file) {

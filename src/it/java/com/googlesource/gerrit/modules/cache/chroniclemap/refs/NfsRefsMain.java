@@ -158,7 +158,11 @@ final class NfsRefsMain {
               .formatted(
                   command.getRefName(), command.getNewId().name(), command.getOldId().name()));
     }
-    return repository.tryGitWith(lines.toString(), "update-ref", "--stdin").status() == 0;
+    TestRefs.Output git = repository.tryGitWith(lines.toString(), "update-ref", "--stdin");
+    if (git.status() != 0) {
+      say("git " + git.status() + " " + git.text().replace('\n', ' '));
+    }
+    return git.status() == 0;
   }
 
   /** Who finds the lock of packed-refs taken gives up, and says so. */
