@@ -71,11 +71,10 @@ final class BoundedReplies extends FilterInputStream {
 
   @Override
   public int read(byte[] bytes, int from, int length) throws IOException {
-    if (deadlineNanos != Long.MAX_VALUE && System.nanoTime() - deadlineNanos > 0) {
+    boolean isLate = deadlineNanos != Long.MAX_VALUE && System.nanoTime() - deadlineNanos > 0;
+    // Whoever gives up waiting interrupts this thread.
+    if (isLate || Thread.currentThread().isInterrupted()) {
       throw new IOException("the reply takes too long");
-    }
-    if (Thread.currentThread().isInterrupted()) {
-      throw new IOException("nobody waits for the reply any more");
     }
     int count = super.read(bytes, from, length);
     for (int i = from; i < from + count; i++) {

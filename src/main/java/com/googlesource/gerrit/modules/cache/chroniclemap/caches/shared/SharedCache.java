@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared;
 
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Sets;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cache.PersistentCacheDef;
 import com.google.gerrit.server.cache.serialize.JavaCacheSerializer;
@@ -24,6 +25,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.LongAdder;
 
@@ -42,18 +44,10 @@ public final class SharedCache {
    * passwords, and {@code persisted_projects}, as plugins keep passwords in projects' settings.
    */
   static final ImmutableSet<String> NAMES =
-      ImmutableSet.of(
-          "accounts",
-          "change_kind",
-          "change_notes",
-          "gerrit_file_diff",
-          "git_file_diff",
-          "git_modified_files",
-          "groups_byuuid_persisted",
-          "groups_external_persisted",
-          "mergeability",
-          "modified_files",
-          "pure_revert");
+      Sets.difference(
+              PureCaches.NAMES,
+              Set.of("diff_intraline", "diff_summary", "external_ids_map", "persisted_projects"))
+          .immutableCopy();
 
   /** So many keys are asked for in one round trip at most. */
   private static final int KEYS_AT_ONCE = 64;
