@@ -8,7 +8,7 @@
 VM=$PWD/target/soak/vm
 VM_ACCEL=${VM_ACCEL:-tcg} # kvm, where that works for Debian's kernel
 VM_BOOT_MODULES="virtio_pci virtio_blk virtio_net 9pnet_virtio 9p overlay"
-declare -A VM_PID VM_PORT VM_DONE
+declare -A VM_PID VM_PORT VM_PART VM_DONE
 
 # Whatever ends this script, a guest ends with it: see also --pdeathsig in vm_boot.
 vm_kill_all() {
@@ -154,11 +154,18 @@ vm_boot() {
 
 # vm_await N JOB SECONDS: fails if the guest is dead, or is silent for so long; else the status is the job's.
 vm_await() {
-  local n=$1 job=$2 seconds=$3 end=$((SECONDS + $3)) word status
+  local n=$1 job=$2 end=$((SECONDS + $3)) part line
   while [ -z "${VM_DONE[$n-$job]-}" ]; do
-    if read -r -t 1 -u "${VM_PORT[$n]}" word status; then
-      VM_DONE[$n-$word]=${status:-0}
-    elif ! kill -0 "${VM_PID[$n]}" 2>/dev/null; then
+    part=
+    if IFS= read -r -t 1 -u "${VM_PORT[$n]}" part; then
+      line=${VM_PART[$n]-}$part
+      VM_PART[$n]=
+      VM_DONE[$n-${line%% *}]=$([[ "$line" != *" "* ]] && echo 0 || echo "${line#* }")
+      continue
+    fi
+    # A line may come in two pieces, as a serial port is slow.
+    VM_PART[$n]=${VM_PART[$n]-}$part
+    if ! kill -0 "${VM_PID[$n]}" 2>/dev/null; then
       return 137
     elif [ "$SECONDS" -ge "$end" ]; then
       return 124
@@ -190,6 +197,6 @@ vm_kill() {
   wait "${VM_PID[$1]}" 2>/dev/null || true
   local port=${VM_PORT[$1]} key
   exec {port}>&-
-  unset "VM_PID[$1]"
+  unset "VM_PID[$1]" "VM_PART[$1]"
   for key in "${!VM_DONE[@]}"; do [[ "$key" != "$1"-* ]] || unset "VM_DONE[$key]"; done
 }
