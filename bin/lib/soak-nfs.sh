@@ -91,16 +91,22 @@ nfs_check() { # NAME N
   return "$status"
 }
 
+# Waits until the program in vm2 has printed a word.
+nfs_await_word() { # NAME WORD JOB
+  local end=$((SECONDS + 120))
+  until grep -qs "$2" "$VM/share/$1.2"; do
+    [ "$SECONDS" -lt "$end" ] || nfs_wrong "$1" "$VM/share/vm2/$3.out" || return 1
+    sleep 0.1
+  done
+}
+
 # JGit issue 271: a client has packed-refs open when another one replaces it.
 nfs_see() { # VERSION module|jgit
-  local name=see-v$1-$2 job end=$((SECONDS + 120)) at
+  local name=see-v$1-$2 job at
   nfs_repository "$name" after_open
   vm_start 2 "/lab/java $NFS_MAIN see /mnt/$name $2 >>/lab/$name.2"
   job=$VM_JOB
-  until grep -qs looking "$VM/share/$name.2"; do
-    [ "$SECONDS" -lt "$end" ] || nfs_wrong "$name" "$VM/share/vm2/$job.out" || return 1
-    sleep 0.2
-  done
+  nfs_await_word "$name" looking "$job" || return 1
   at=$(vm_run 3 60 "cd /mnt/$name/first.git; value=\$(git rev-parse refs/fixed/00/100)
 new=\$(sed -n 2p ../values)
 printf 'delete %s\nupdate %s %s\ncreate %s %s\n' refs/fixed/00/100 refs/fixed/00/200 \$new refs/fixed/00/new \$new | git update-ref --stdin
@@ -113,19 +119,16 @@ date +%s%3N")
 }
 
 # A client has listed the loose refs to be packed, and waits for the lock of packed-refs. The other one, which has that
-# lock, deletes a loose ref, whose attributes the first one believes to know; or locks it to delete it later, as JGit
-# does, where the first one remembers that there was no lock. Does packing bring it back?
+# lock, deletes a loose ref, whose attributes the first one has cached. Or it locks the ref, to delete it later as JGit
+# does, and the first one has cached that there is no lock. Does packing bring the ref back?
 nfs_pack_deleted() { # VERSION module|jgit|git TRUST deleted|locked
-  local name=$4-v$1-$2-$3 job end=$((SECONDS + 120)) found does="rm refs/heads/loose"
+  local name=$4-v$1-$2-$3 job found does="rm refs/heads/loose"
   [ "$4" = deleted ] || does=": >refs/heads/loose.lock"
   nfs_repository "$name" "$3"
   vm_run 3 60 "cd /mnt/$name/first.git; git config core.packedRefsTimeout 30000; : >packed-refs.lock"
   vm_start 2 "/lab/java $NFS_MAIN packdeleted /mnt/$name $2 >>/lab/$name.2"
   job=$VM_JOB
-  until grep -qs packing "$VM/share/$name.2"; do
-    [ "$SECONDS" -lt "$end" ] || nfs_wrong "$name" "$VM/share/vm2/$job.out" || return 1
-    sleep 0.1
-  done
+  nfs_await_word "$name" packing "$job" || return 1
   vm_run 3 60 "cd /mnt/$name/first.git; sleep 1; $does; rm packed-refs.lock"
   vm_await 2 "$job" 300 || nfs_wrong "$name" "$VM/share/vm2/$job.out" || return 1
   grep -q " packed $2" "$VM/share/$name.2" || nfs_wrong "$name" "$VM/share/$name.2" || return 1

@@ -52,10 +52,10 @@ public final class SharedCache {
   /** So many keys are asked for in one round trip at most. */
   private static final int KEYS_AT_ONCE = 64;
 
-  /** What does not pay is asked for now and then, to notice when it does: once in so many times. */
+  /** While asking does not pay, one in so many lookups asks at most, to notice when it does. */
   private static final int TRIED_ONE_IN = 32;
 
-  /** The same where asking takes much longer than a load: a load takes so much longer by it. */
+  /** These lookups may make loads slower by this share on average, however far the server is. */
   private static final double MOST_TRIED = 0.02;
 
   /** A larger value is not sent, as others would have no time to take it. */
@@ -68,8 +68,8 @@ public final class SharedCache {
   private static final long CLOCK_MILLIS = 60_000;
 
   /**
-   * Caches with values that are poorer if a diff that they are made from has taken longer than a
-   * time-out.
+   * Caches whose values are made from diffs. If one of these diffs ran into Gerrit's time-out, the
+   * value lacks what it would have shown.
    */
   private static final ImmutableSet<String> TIMED =
       ImmutableSet.of("gerrit_file_diff", "git_file_diff");
@@ -230,9 +230,9 @@ public final class SharedCache {
   }
 
   /**
-   * Whether Gerrit may have made a value for want of a better one: a diff that is too expensive, or
-   * whose thread was interrupted, is "negative"; one of a file that could not be read is empty, as
-   * is one that has nothing to show.
+   * Whether Gerrit may have made a value because it could not make a better one. A diff is negative
+   * if it was too expensive, or if its thread was interrupted. It is empty if a file could not be
+   * read, or if nothing has changed.
    */
   static boolean isPoor(Object loaded) {
     return (loaded instanceof GitFileDiff file && file.isNegative())

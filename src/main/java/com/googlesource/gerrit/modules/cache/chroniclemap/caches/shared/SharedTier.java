@@ -125,7 +125,7 @@ public final class SharedTier implements AutoCloseable {
     this.breaker = new Breaker(this::probe, timer);
     this.askers =
         new ThreadPoolExecutor(0, MOST_AT_ONCE, 60, SECONDS, new SynchronousQueue<>(), threads);
-    this.sender = threads.newThread(this::send);
+    this.sender = threads.newThread(this::sendAll);
   }
 
   /**
@@ -234,7 +234,7 @@ public final class SharedTier implements AutoCloseable {
     queue.add(value);
   }
 
-  private void send() {
+  private void sendAll() {
     long waitMillis = Breaker.FIRST_WAIT_MILLIS;
     List<Unsent> batch = new ArrayList<>();
     try {
@@ -244,12 +244,12 @@ public final class SharedTier implements AutoCloseable {
         breaker.awaitClosed();
         int taken = 0;
         try {
-          taken = send(batch);
+          taken = sendBatch(batch);
         } catch (RuntimeException | Error e) {
-          // Without a word, for which there may be no memory.
+          // Not logged, as most likely there is no memory for that.
           dropped.add(batch.size());
         }
-        // The server may not be the one that takes values any more.
+        // After a fail-over, or if a cluster has moved keys, another server takes the values.
         isWriterConnected = taken == batch.size();
         queuedBytes.addAndGet(-bytes);
         batch.clear();
@@ -280,7 +280,7 @@ public final class SharedTier implements AutoCloseable {
   }
 
   /** Returns how many the server took: none if it does not answer or is full. */
-  private int send(List<Unsent> batch) {
+  private int sendBatch(List<Unsent> batch) {
     try {
       if (!isWriterConnected) {
         writer.connect();

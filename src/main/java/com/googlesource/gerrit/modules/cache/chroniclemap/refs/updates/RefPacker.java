@@ -240,7 +240,7 @@ final class RefPacker {
       String name = entry.getKey();
       Peeled value = entry.getValue();
       if (!locked) {
-        // A lock by another machine is not seen by one that remembers its own unlocking.
+        // An NFS client caches that a file is missing, and would miss another machine's new lock.
         refs.reader().loose().refreshFolder(name);
         if (Files.exists(RefPaths.lockOf(updater.paths().loose(name)))) {
           // The lock holder may be deleting the ref, and have seen that it is not packed.
