@@ -154,30 +154,6 @@ class ArchitectureTest {
   }
 
   @Test
-  void onlyOneClassKnowsJedis() {
-    noClasses()
-        .that()
-        .resideInAPackage(ROOT + "..")
-        .and()
-        .haveNameNotMatching(ROOT.replace(".", "\\.") + "\\.caches\\.shared\\.RedisServer(\\$.*)?")
-        .should()
-        .dependOnClassesThat()
-        .resideInAnyPackage("redis..", "org.apache.commons.pool2..")
-        .check(MAIN);
-  }
-
-  @Test
-  void importsWithinTheCachesRunDownwards() {
-    noClasses()
-        .that()
-        .resideInAPackage(ROOT + ".caches.shared..")
-        .should()
-        .dependOnClassesThat()
-        .resideInAnyPackage(ROOT + ".caches", ROOT + ".caches.h2..", ROOT + ".store..")
-        .check(MAIN);
-  }
-
-  @Test
   void theStoreKnowsNoGerritAndNoGit() {
     noClasses()
         .that()

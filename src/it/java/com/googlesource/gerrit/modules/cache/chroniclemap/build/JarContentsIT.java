@@ -19,7 +19,6 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.stream.Collectors.toCollection;
 
-import com.google.common.collect.ImmutableMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.ChronicleMapCacheModule;
 import java.io.IOException;
 import java.io.InputStream;
@@ -55,9 +54,6 @@ class JarContentsIT {
       List.of(
           "com/sun/jna/", // the second way to call fallocate; jnr-ffi is the first
           "com/thoughtworks/xstream/", // export of a map as JSON
-          "io/github/resilience4j/", // Jedis with several servers, of which one is used
-          "net/sf/cglib/proxy/", // proxies of pooled objects, which Jedis does not use
-          "org/json/", // modules of Redis for JSON
           "net/openhft/affinity/", // event loops bound to a CPU
           "org/jetbrains/annotations/", // annotations without an effect at run time
           "shaded/org/apache/maven/", // version of a Chronicle-Map run from its source tree
@@ -79,42 +75,12 @@ class JarContentsIT {
     assertThat(jarPath().getFileName().toString()).isEqualTo("cache-chroniclemap.jar");
   }
 
-  /** Packages that have another name in the jar, as plugins may bring such classes too. */
-  private static final ImmutableMap<String, String> RENAMED =
-      ImmutableMap.of(
-          "redis/clients/jedis/",
-          "com/googlesource/gerrit/modules/cache/chroniclemap/bundled/jedis/",
-          "redis/clients/authentication/",
-          "com/googlesource/gerrit/modules/cache/chroniclemap/bundled/authentication/",
-          "org/apache/commons/pool2/",
-          "com/googlesource/gerrit/modules/cache/chroniclemap/bundled/pool2/");
-
-  @Test
-  void renamedClassesAreThereWithTheirNewNames() throws Exception {
-    Set<String> all = classes(jar);
-    for (BundledJar bundled : BundledJar.fromPom()) {
-      for (String name : classes(bundled.file())) {
-        RENAMED.forEach(
-            (before, after) -> {
-              if (name.startsWith(before)) {
-                assertThat(all).contains(after + name.substring(before.length()));
-                assertThat(all).doesNotContain(name);
-              }
-            });
-      }
-    }
-  }
-
-  private static boolean isRenamed(String name) {
-    return RENAMED.keySet().stream().anyMatch(name::startsWith);
-  }
-
   @Test
   void classesOfTheBundledJarsAreThereUnchanged() throws Exception {
     for (BundledJar bundled : BundledJar.fromPom()) {
       try (JarFile original = new JarFile(bundled.file().toFile())) {
         for (JarEntry entry : files(original)) {
-          if (!entry.getName().startsWith("META-INF/") && !isRenamed(entry.getName())) {
+          if (!entry.getName().startsWith("META-INF/")) {
             assertWithMessage("%s of %s", entry.getName(), bundled.coordinates())
                 .that(bytes(jar, entry.getName()))
                 .isEqualTo(bytes(original, entry.getName()));

@@ -20,12 +20,9 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonPrimitive;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.security.KeyPair;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 
@@ -51,19 +48,6 @@ final class Gerrit {
 
   SshUser ssh() {
     return new SshUser(site.sshPort(), ADMIN, site.adminKey());
-  }
-
-  /** Figures of the server that several Gerrits share. */
-  JsonObject shared() {
-    try {
-      return ssh().json("shared");
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
-  long shared(String figure) {
-    return shared().get(figure).getAsLong();
   }
 
   /** The branches that the administrator sees by REST. */
@@ -193,17 +177,15 @@ final class Gerrit {
 
   /** The numbers of all changes of a project, the oldest first. */
   ImmutableList<Integer> changes(String project) throws IOException {
-    List<Integer> changes = new ArrayList<>();
-    JsonArray page;
-    do {
-      page =
-          admin
-              .get("/changes/?n=1000&S=" + changes.size() + "&q=" + encode("project:" + project))
-              .json()
-              .getAsJsonArray();
-      page.forEach(e -> changes.add(e.getAsJsonObject().get("_number").getAsInt()));
-    } while (!page.isEmpty());
-    return ImmutableList.sortedCopyOf(changes);
+    return admin
+        .get("/changes/?n=1000&q=" + encode("project:" + project))
+        .json()
+        .getAsJsonArray()
+        .asList()
+        .stream()
+        .map(e -> e.getAsJsonObject().get("_number").getAsInt())
+        .sorted()
+        .collect(ImmutableList.toImmutableList());
   }
 
   /** Signs the admin in over the web page; answers with the cookie of the session. */

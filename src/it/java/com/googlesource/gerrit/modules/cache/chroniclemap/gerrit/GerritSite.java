@@ -171,14 +171,6 @@ final class GerritSite implements AutoCloseable {
         });
   }
 
-  /** Has the daemon share values with others on a server, as those with the same secret do. */
-  void share(String url) throws IOException {
-    edit(config -> config.setString("cache-chroniclemap", null, "sharedUrl", url));
-    Files.writeString(
-        path().resolve("etc/secure.config"),
-        "[cache-chroniclemap]\n\tsharedSecret = " + "0123456789abcdef".repeat(4) + "\n");
-  }
-
   /** Goes back to H2 as the documentation says: one line less. */
   void goBackToH2() throws IOException {
     edit(config -> config.unset("gerrit", null, "installModule"));

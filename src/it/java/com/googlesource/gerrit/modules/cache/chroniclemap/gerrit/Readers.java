@@ -140,7 +140,7 @@ final class Readers {
       case DIFF ->
           change
               + "/revisions/current/files/"
-              + encode(work.fileOf(index, random.nextInt(Workload.FILES)))
+              + encode(Workload.fileOf(index, random.nextInt(Workload.FILES)))
               + "/diff";
       case QUERY -> {
         StringBuilder query = new StringBuilder();

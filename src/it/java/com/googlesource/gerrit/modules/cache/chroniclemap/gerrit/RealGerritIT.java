@@ -52,7 +52,6 @@ class RealGerritIT {
 
   private GerritSite site;
   private H2Files h2;
-  private Path classLog;
   private GerritDaemon daemon;
   private Gerrit gerrit;
   private Workload team;
@@ -64,8 +63,6 @@ class RealGerritIT {
     site = SiteTemplate.siteWithModule(tmp.resolve("gerrit"));
     site.edit(config -> config.setBoolean("plugins", null, "allowRemoteAdmin", true));
     h2 = H2Files.of(site);
-    classLog = tmp.resolve("classes.log");
-    site.editJavaOptions(options -> options.add("-Xlog:class+load:file=" + classLog));
     daemon = GerritDaemon.start(site);
     gerrit = new Gerrit(site);
     gerrit.createProject("work");
@@ -107,15 +104,6 @@ class RealGerritIT {
     Map<String, String> after = team.readAll(reader);
     assertThat(after).isEqualTo(before);
     assertReadFromDisk();
-  }
-
-  @Test
-  void withoutASharedServerNothingOfItsClientIsLoaded() throws Exception {
-    assertThat(team.readAll(reader)).isNotEmpty();
-    assertThat(gerrit.ssh().tryRun("cache-chroniclemap shared").err()).contains("sharedUrl");
-    String loaded = Files.readString(classLog);
-    assertThat(loaded).contains(GerritSite.MODULE);
-    assertThat(loaded).doesNotContain(".bundled.");
   }
 
   @Test
@@ -342,8 +330,7 @@ class RealGerritIT {
   @Test
   void metricsArePublished() throws Exception {
     List<String> documented =
-        // Those of the shared server, which this Gerrit does not have, are in SharedGerritsIT.
-        Pattern.compile("`(caches/chroniclemap/(?!shared_)\\w+)` \\|")
+        Pattern.compile("`(caches/chroniclemap/\\w+)` \\|")
             .matcher(Files.readString(Path.of("resources/Documentation/metrics.md")))
             .results()
             .map(row -> row.group(1))

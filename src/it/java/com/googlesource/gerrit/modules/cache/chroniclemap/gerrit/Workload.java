@@ -21,11 +21,8 @@ import java.io.IOException;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Callable;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.jgit.lib.ObjectId;
 
 /** What a small team does in one project: pushes, comments, votes, submits; and reads it all. */
@@ -39,8 +36,6 @@ final class Workload {
   /** Remembered, because a SIGKILL takes from Gerrit's search index what it has not written yet. */
   private ImmutableList<Integer> changes = ImmutableList.of();
 
-  private FileNames names = Workload::addedFile;
-
   Workload(Gerrit gerrit, String project) {
     this.gerrit = gerrit;
     this.project = project;
@@ -51,34 +46,16 @@ final class Workload {
     int first = changes.size();
     try (GitUser git = gerrit.git(project)) {
       ObjectId master = git.fetch("refs/heads/master");
-      pushChains(
-          git,
-          master,
-          count,
-          (parent, i) -> git.commit(parent, "Change " + (first + i), files(first + i)));
-    }
-    changes = gerrit.changes(project);
-  }
-
-  /** Names the files of a change. */
-  private interface FileNames {
-    String of(int change, int file);
-  }
-
-  /** Makes the commit of a change on top of another one. */
-  private interface Change {
-    ObjectId commit(ObjectId parent, int index) throws IOException;
-  }
-
-  private static void pushChains(GitUser git, ObjectId master, int count, Change change)
-      throws IOException {
-    ObjectId tip = master;
-    for (int i = 0; i < count; i++) {
-      tip = change.commit(i % CHAIN == 0 ? master : tip, i);
-      if (i % CHAIN == CHAIN - 1 || i == count - 1) {
-        git.push(tip, "refs/for/master");
+      ObjectId tip = master;
+      for (int i = 0; i < count; i++) {
+        int number = first + i;
+        tip = git.commit(i % CHAIN == 0 ? master : tip, "Change " + number, files(number));
+        if (i % CHAIN == CHAIN - 1 || i == count - 1) {
+          git.push(tip, "refs/for/master");
+        }
       }
     }
+    changes = gerrit.changes(project);
   }
 
   private static List<GitUser.Content> files(int change) {
@@ -88,63 +65,18 @@ final class Workload {
       for (int line = 0; line < 40; line++) {
         text.append("change ").append(change).append(", line ").append(line).append('\n');
       }
-      files.add(new GitUser.Content(addedFile(change, file), text.toString()));
+      files.add(new GitUser.Content(fileOf(change, file), text.toString()));
     }
     return files;
   }
 
   /**
-   * Pushes changes that edit {@link EditedFiles}, with some patch sets and rounds of review. A
-   * workload has either these changes or those of {@link #push}.
-   */
-  void pushEdits(int count, int patchSets, int reviews) throws IOException {
-    names = EditedFiles::name;
-    try (GitUser git = gerrit.git(project)) {
-      ObjectId master =
-          git.commit(git.fetch("refs/heads/master"), "Add files", EditedFiles.unedited());
-      git.push(master, "refs/for/master");
-      approve(gerrit.changes(project));
-      submit(gerrit.changes(project));
-      for (int patchSet = 0; patchSet < patchSets; patchSet++) {
-        int current = patchSet;
-        pushChains(
-            git,
-            master,
-            count,
-            (parent, i) -> git.commit(parent, "Edit " + i, EditedFiles.of(i, current)));
-        // Without the one that added the files.
-        changes = gerrit.changes(project).subList(1, 1 + count);
-        for (int review = 0; review < reviews / patchSets; review++) {
-          commentAtOnce(10 + review, review % FILES);
-        }
-      }
-    }
-  }
-
-  private void commentAtOnce(int line, int file) throws IOException {
-    AtomicInteger next = new AtomicInteger();
-    Callable<Void> one =
-        () -> {
-          for (int i = next.getAndIncrement(); i < changes.size(); i = next.getAndIncrement()) {
-            gerrit.comment(
-                changes.get(i), fileOf(i, file), line, "Is this line of use to anybody?");
-          }
-          return null;
-        };
-    var unused = AtOnce.run(Collections.nCopies(4, one));
-  }
-
-  /**
-   * The name of a file that a change adds or edits.
+   * The name of a file that a change adds.
    *
    * @param index of the change in {@link #changes}, if these were pushed in one go
    * @param file less than {@link #FILES}
    */
-  String fileOf(int index, int file) {
-    return names.of(index, file);
-  }
-
-  private static String addedFile(int index, int file) {
+  static String fileOf(int index, int file) {
     return "src/c" + index + "/File" + file + ".txt";
   }
 

@@ -40,7 +40,6 @@ final class AdminSshModule extends PluginCommandModule {
       command(VerifyCommand.class);
       command(CompactCommand.class);
       command(ImportCommand.class);
-      command(SharedCommand.class);
     }
     command(RefsCommand.class);
   }

@@ -19,7 +19,6 @@ import static com.google.gerrit.metrics.Description.Units.MICROSECONDS;
 import static com.google.gerrit.metrics.Description.Units.NANOSECONDS;
 
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.Iterables;
 import com.google.gerrit.metrics.CallbackMetric;
 import com.google.gerrit.metrics.CallbackMetric1;
 import com.google.gerrit.metrics.Description;
@@ -32,15 +31,11 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.DiskOperation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedStats;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedTier;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToLongFunction;
 
@@ -55,12 +50,6 @@ final class CacheMetrics extends PublishedMetrics {
    * another one, so that a pattern which selects one metric of all caches selects nothing else.
    */
   static final ImmutableList<Metric<CacheReport>> ALL = all();
-
-  /** The metrics of each cache of the shared server, under the same rule. */
-  static final ImmutableList<Metric<CacheReport>> SHARED = shared();
-
-  /** The metrics of the shared server, under the same rule. */
-  static final ImmutableList<Metric<SharedReport>> SERVER = server();
 
   /** The only metric that is not of a single cache: if it is 1, there are no others. */
   static final String MEMORY_ONLY = "caches/chroniclemap/memory_only";
@@ -101,9 +90,7 @@ final class CacheMetrics extends PublishedMetrics {
     t.count("misses", "reads that found none", "reads", r -> r.disk().misses());
     t.count("puts", "values written to disk", "entries", r -> r.disk().puts());
     for (DiskOperation operation : DiskOperation.values()) {
-      if (operation != DiskOperation.ASK_SHARED) {
-        addLatency(t, operation.name().toLowerCase(Locale.ROOT) + "_latency_", operation);
-      }
+      addLatency(t, operation);
     }
     t.count("invalidated", "keys removed on request", "entries", r -> r.disk().invalidated());
     t.count("evicted", "values evicted to make room", "entries", r -> r.disk().evictions());
@@ -121,39 +108,6 @@ final class CacheMetrics extends PublishedMetrics {
     return t.all();
   }
 
-  private static ImmutableList<Metric<CacheReport>> shared() {
-    Metric.Table<CacheReport> t =
-        new Metric.Table<>("caches/chroniclemap/shared_", "Shared server: ");
-    t.count("hits", "values taken from it", "values", of(SharedStats::hits));
-    t.count("misses", "keys that it did not have", "keys", of(SharedStats::misses));
-    t.count("not_asked", "keys it was not asked for", "keys", of(SharedStats::notAsked));
-    t.count(
-        "rejected", "values that no node of this site made", "values", of(SharedStats::rejected));
-    t.count("received_bytes", "size of what came from it", BYTES, of(SharedStats::receivedBytes));
-    addLatency(t, "latency_", DiskOperation.ASK_SHARED);
-    return t.all();
-  }
-
-  private static ToLongFunction<CacheReport> of(ToLongFunction<SharedStats> figure) {
-    return report -> report.shared().map(figure::applyAsLong).orElse(0L);
-  }
-
-  private static ImmutableList<Metric<SharedReport>> server() {
-    Metric.Table<SharedReport> t = new Metric.Table<>("shared/chroniclemap/", "Shared server: ");
-    t.gauge("answering", "1 if it is asked", "flag", r -> r.isAnswering() ? 1 : 0);
-    t.count("requests", "round trips that requests waited for", "requests", SharedReport::requests);
-    t.count("timeouts", "those not answered in time", "requests", SharedReport::timeouts);
-    t.count("errors", "those that failed otherwise", "requests", SharedReport::errors);
-    t.count("too_many", "those not sent, as others waited", "requests", SharedReport::tooMany);
-    t.count("openings", "times it was given up for a while", "times", SharedReport::openings);
-    t.gauge("queued_bytes", "size of values to be sent", BYTES, SharedReport::queuedBytes);
-    t.count("sent", "values that it took", "values", SharedReport::sent);
-    t.count("sent_bytes", "their size", BYTES, SharedReport::sentBytes);
-    t.count("refused", "values that it did not take", "values", SharedReport::refused);
-    t.count("dropped", "values that were not sent", "values", SharedReport::dropped);
-    return t.all();
-  }
-
   private static boolean isFailed(CacheReport report) {
     return report.disk().state() == StoreState.FAILED;
   }
@@ -162,8 +116,8 @@ final class CacheMetrics extends PublishedMetrics {
     return report.disk().start().kind() == StartReport.Kind.RECOVERED;
   }
 
-  private static void addLatency(
-      Metric.Table<CacheReport> t, String prefix, DiskOperation operation) {
+  private static void addLatency(Metric.Table<CacheReport> t, DiskOperation operation) {
+    String prefix = operation.name().toLowerCase(Locale.ROOT) + "_latency_";
     String unit = operation.unit() == TimeUnit.MICROSECONDS ? MICROSECONDS : NANOSECONDS;
     for (Percentile percentile : Percentile.ALL) {
       t.gauge(
@@ -187,9 +141,8 @@ final class CacheMetrics extends PublishedMetrics {
             Long.class,
             new Description("1 if all caches are kept in memory only").setGauge().setUnit("flag"),
             () -> inventory.memoryOnlyReason().isPresent() ? 1L : 0L));
-    Optional<SharedTier> server = inventory.shared();
     Map<Metric<CacheReport>, CallbackMetric1<String, Long>> metrics = new LinkedHashMap<>();
-    for (Metric<CacheReport> metric : server.isPresent() ? Iterables.concat(ALL, SHARED) : ALL) {
+    for (Metric<CacheReport> metric : ALL) {
       metrics.put(
           metric, maker.newCallbackMetric(metric.name(), Long.class, metric.description(), CACHE));
     }
@@ -198,16 +151,10 @@ final class CacheMetrics extends PublishedMetrics {
         () -> {
           for (CacheReport report : inventory.reports()) {
             String cache = nameInGerrit(report.name());
-            metrics.forEach(
-                (metric, gauge) -> {
-                  if (report.shared().isPresent() || !SHARED.contains(metric)) {
-                    gauge.set(cache, metric.of(report));
-                  }
-                });
+            metrics.forEach((metric, gauge) -> gauge.set(cache, metric.of(report)));
           }
           metrics.values().forEach(CallbackMetric::prune);
         });
-    server.ifPresent(one -> publish(SERVER, one::report));
   }
 
   /** The cache's name in Gerrit's own metrics, where a plugin's cache has another name. */

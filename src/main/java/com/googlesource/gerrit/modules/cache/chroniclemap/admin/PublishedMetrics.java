@@ -19,14 +19,10 @@ import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.gerrit.extensions.registration.RegistrationHandle;
 import com.google.gerrit.metrics.CallbackMetric;
-import com.google.gerrit.metrics.CallbackMetric0;
 import com.google.gerrit.metrics.MetricMaker;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.function.Supplier;
 
 /** Metrics that exist while the server runs. */
 abstract class PublishedMetrics implements LifecycleListener {
@@ -55,20 +51,6 @@ abstract class PublishedMetrics implements LifecycleListener {
   /** Has a metric removed when the server stops. */
   final void remove(RegistrationHandle handle) {
     handles.add(handle);
-  }
-
-  /** Publishes figures of which there is one each, and not one for each cache. */
-  final <R> void publish(List<Metric<R>> all, Supplier<R> report) {
-    Map<Metric<R>, CallbackMetric0<Long>> metrics = new LinkedHashMap<>();
-    for (Metric<R> metric : all) {
-      metrics.put(metric, maker.newCallbackMetric(metric.name(), Long.class, metric.description()));
-    }
-    read(
-        metrics.values(),
-        () -> {
-          R figures = report.get();
-          metrics.forEach((metric, gauge) -> gauge.set(metric.of(figures)));
-        });
   }
 
   /** Has all of these metrics updated at once when somebody reads one, and removed at the end. */

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import static com.google.gerrit.metrics.Description.Units.BYTES;
 
 import com.google.common.collect.ImmutableList;
+import com.google.gerrit.metrics.CallbackMetric0;
 import com.google.gerrit.metrics.MetricMaker;
 import com.google.inject.Inject;
 import com.google.inject.Singleton;
@@ -25,7 +26,11 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RefsInven
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportCounts;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * Publishes the metrics of parsed ref lists while the server runs. All of them are read at once,
@@ -109,5 +114,18 @@ final class RefsMetrics extends PublishedMetrics {
     }
     publish(ALL, inventory::totals);
     publish(TRANSPORT, () -> transport);
+  }
+
+  private <R> void publish(List<Metric<R>> all, Supplier<R> report) {
+    Map<Metric<R>, CallbackMetric0<Long>> metrics = new LinkedHashMap<>();
+    for (Metric<R> metric : all) {
+      metrics.put(metric, maker.newCallbackMetric(metric.name(), Long.class, metric.description()));
+    }
+    read(
+        metrics.values(),
+        () -> {
+          R figures = report.get();
+          metrics.forEach((metric, gauge) -> gauge.set(metric.of(figures)));
+        });
   }
 }

@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedTier;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
@@ -30,12 +29,6 @@ public interface CacheInventory {
 
   /** Why all caches are in memory only; empty if they are not. */
   Optional<String> memoryOnlyReason();
-
-  /** The server that other Gerrits share; empty if there is none. */
-  Optional<SharedTier> shared();
-
-  /** Why there is no such server, for people; without meaning if there is one. */
-  String whyNotShared();
 
   /** Returns the figures of all caches that have a store, sorted by name. */
   List<CacheReport> reports();

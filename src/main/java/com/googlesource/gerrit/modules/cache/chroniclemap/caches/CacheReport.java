@@ -16,9 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import com.google.common.cache.CacheStats;
 import com.google.common.collect.ImmutableMap;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedStats;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
-import java.util.Optional;
 
 /**
  * Figures of both tiers of a cache, all taken at about the same moment.
@@ -28,7 +26,6 @@ import java.util.Optional;
  * @param heap hits, misses and loads of the heap tier since the server's start
  * @param disk figures of the store
  * @param serializerErrors keys and values that their serializer rejected
- * @param shared figures of the shared server; empty if the cache is not shared
  * @param latencies recent latencies of the disk tier
  */
 public record CacheReport(
@@ -37,5 +34,4 @@ public record CacheReport(
     CacheStats heap,
     StoreStats disk,
     long serializerErrors,
-    Optional<SharedStats> shared,
     ImmutableMap<DiskOperation, Latency> latencies) {}

@@ -23,7 +23,6 @@ import com.google.gerrit.server.config.GerritRuntime;
 import com.google.gerrit.server.config.GerritServerConfig;
 import com.google.gerrit.server.config.SitePaths;
 import com.google.inject.Inject;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedTier;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
@@ -80,15 +79,6 @@ final class CacheSettings {
   /** Whether values are imported from H2 without a command. */
   boolean importFromH2() {
     return config.getBoolean(SECTION, null, "importFromH2", true);
-  }
-
-  /**
-   * Opens the tier that several Gerrits share; empty if none is set.
-   *
-   * @throws IllegalArgumentException if a setting is wrong
-   */
-  Optional<SharedTier> sharedTier() {
-    return SharedTier.open(config, site::resolve);
   }
 
   /** The limit of a cache's file in bytes; 0 or less for a cache in memory only. */

@@ -34,7 +34,6 @@ final class CacheTrace {
   static final String LOAD = "Loading value from cache";
   static final String LOAD_ALL = "Loading multiple values from cache";
   static final String READ = "Reading value from disk";
-  static final String ASK_SHARED = "Asking shared server for value";
   static final String STORE = "Storing value on disk";
 
   /** Thrown by {@link #QUESTION}, which is only asked for a record if performance is logged. */
@@ -83,12 +82,6 @@ final class CacheTrace {
   @Nullable
   TraceTimer reading() {
     return isOn() ? TraceContext.newTimer(READ, metadata().build()) : null;
-  }
-
-  /** Times a question to the shared server within a load. */
-  @Nullable
-  TraceTimer askingShared() {
-    return isOn() ? TraceContext.newTimer(ASK_SHARED, metadata().build()) : null;
   }
 
   /** Times the write to disk within a load. */

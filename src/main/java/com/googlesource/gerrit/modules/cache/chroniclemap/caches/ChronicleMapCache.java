@@ -244,7 +244,6 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
         loads.stats(),
         disk.store().stats(),
         disk.serializerErrors(),
-        disk.sharedStats(),
         disk.latencies());
   }
 

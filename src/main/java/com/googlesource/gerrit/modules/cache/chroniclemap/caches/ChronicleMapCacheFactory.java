@@ -31,8 +31,6 @@ import com.google.inject.Singleton;
 import com.google.inject.name.Named;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.H2Imports;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.PureCaches;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedTier;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.ImportMode;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.JvmFlags;
@@ -86,13 +84,6 @@ final class ChronicleMapCacheFactory
   private final Set<String> reloaded = ConcurrentHashMap.newKeySet();
 
   private final StartLog log = new StartLog();
-
-  /** Empty if no server is set, or it is set wrongly. */
-  private final Optional<SharedTier> shared;
-
-  private String whyNotShared =
-      "no shared server is set: cache-chroniclemap.sharedUrl in gerrit.config";
-
   private Optional<String> memoryOnlyReason = Optional.empty();
 
   /** Why this server must not start; empty if it may. */
@@ -112,21 +103,6 @@ final class ChronicleMapCacheFactory
     this.settings = settings;
     this.bound = bound;
     this.directory = openDirectory();
-    this.shared = openShared();
-  }
-
-  private Optional<SharedTier> openShared() {
-    if (directory.isEmpty()) {
-      whyNotShared = "only caches on disk are shared: " + memoryOnlyReason.orElse("there is none");
-      return Optional.empty();
-    }
-    try {
-      return settings.sharedTier();
-    } catch (IllegalArgumentException e) {
-      whyNotShared = e.getMessage();
-      log.warn("No values are shared with other Gerrits: " + e.getMessage());
-      return Optional.empty();
-    }
   }
 
   private static ScheduledExecutorService newTimer() {
@@ -283,16 +259,6 @@ final class ChronicleMapCacheFactory
   }
 
   @Override
-  public Optional<SharedTier> shared() {
-    return shared;
-  }
-
-  @Override
-  public String whyNotShared() {
-    return whyNotShared;
-  }
-
-  @Override
   public List<CacheReport> reports() {
     return caches.stream()
         .map(ChronicleMapCache::report)
@@ -394,8 +360,7 @@ final class ChronicleMapCacheFactory
               settings.maxAge(def),
               settings.refreshAfterWrite(def),
               /* missesStay= */ mode != ImportMode.NONE && H2Imports.isSecret(def.name()),
-              timer,
-              shared.map(tier -> tier.cache(def)).orElse(null)));
+              timer));
     } catch (StoreUnavailableException e) {
       log.warn("Cache " + def.name() + " is kept in memory only: " + e.getMessage());
       return Optional.empty();
@@ -495,7 +460,6 @@ final class ChronicleMapCacheFactory
     if (isDistrustUnrecorded) {
       distrust();
     }
-    shared.ifPresent(SharedTier::close);
     timer.shutdown();
     caches.forEach(cache -> cache.disk().write());
     directory.ifPresent(StoreDirectory::close);

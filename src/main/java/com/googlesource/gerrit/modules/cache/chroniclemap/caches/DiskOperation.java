@@ -19,7 +19,7 @@ import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
 import java.util.concurrent.TimeUnit;
 
-/** An operation of a cache below its heap tier whose latency is measured. */
+/** An operation of a cache on its disk tier whose latency is measured. */
 public enum DiskOperation {
   /**
    * From the call to the moment at which the store, which writes in the background, has the value.
@@ -30,9 +30,7 @@ public enum DiskOperation {
   /** Turning a value into bytes, which is a part of a put. */
   SERIALIZE("the time to serialize a value", NANOSECONDS),
   /** Turning the bytes that were read into a value. */
-  DESERIALIZE("the time to deserialize a value", NANOSECONDS),
-  /** A question to the shared server that was answered, for one key or for many. */
-  ASK_SHARED("the time to ask the shared server", MICROSECONDS);
+  DESERIALIZE("the time to deserialize a value", NANOSECONDS);
 
   private final String meaning;
   private final TimeUnit unit;

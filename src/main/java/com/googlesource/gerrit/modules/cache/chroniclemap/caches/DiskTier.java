@@ -15,19 +15,14 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import com.google.common.collect.ImmutableMap;
-import com.google.common.collect.Lists;
 import com.google.common.flogger.FluentLogger;
 import com.google.common.primitives.Ints;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cache.PersistentCacheDef;
 import com.google.gerrit.server.cache.serialize.CacheSerializer;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedCache;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedStats;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedValue;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Value;
 import java.time.Duration;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -55,9 +50,6 @@ final class DiskTier<K, V> {
   /** Null if each value is written when it is put. */
   @Nullable private final DelayedWrites<V> delayed;
 
-  /** Null if no other Gerrit shares this cache's values. */
-  @Nullable private final SharedCache shared;
-
   private final LongAdder serializerErrors = new LongAdder();
   private final DiskTimes times = new DiskTimes();
 
@@ -69,7 +61,6 @@ final class DiskTier<K, V> {
    *     sign-out from a session that is not found invalidates nothing, so the miss is the only
    *     trace of that sign-out
    * @param timer for caches with {@link DelayedWrites}
-   * @param shared the values that other Gerrits share; null if there are none
    */
   DiskTier(
       PersistentCacheDef<K, V> def,
@@ -78,10 +69,8 @@ final class DiskTier<K, V> {
       Optional<Duration> maxAge,
       Optional<Duration> refreshAfterWrite,
       boolean missesStay,
-      ScheduledExecutorService timer,
-      @Nullable SharedCache shared) {
+      ScheduledExecutorService timer) {
     this.name = def.name();
-    this.shared = shared;
     this.readOnly = readOnly;
     this.missesStay = missesStay;
     this.store = store;
@@ -196,59 +185,9 @@ final class DiskTier<K, V> {
     return null;
   }
 
-  /** Whether other Gerrits share this cache's values. */
-  boolean isShared() {
-    return shared != null;
-  }
-
-  /**
-   * Asks the shared server for values that are not on disk and would have to be computed. Only for
-   * a cache that {@link #isShared}.
-   *
-   * @return in the order of the keys, and null for each that the server does not have; empty if it
-   *     has not answered
-   */
-  Optional<List<SharedValue>> askShared(List<DiskKey> keys) {
-    long begun = System.nanoTime();
-    Optional<List<SharedValue>> found = shared.getAll(Lists.transform(keys, DiskKey::bytes));
-    if (found.isPresent()) {
-      times.add(DiskOperation.ASK_SHARED, begun, System.nanoTime());
-    }
-    return found;
-  }
-
-  /**
-   * Takes a value of another Gerrit, which is then on disk, too.
-   *
-   * @param ticket taken before the server was asked
-   * @return null if the value cannot be used
-   */
-  @Nullable
-  Held<V> take(DiskKey key, SharedValue found, long ticket) {
-    if (!key.isStored()) {
-      return null;
-    }
-    V value = deserialize(found.bytes());
-    Held<V> held = value == null ? null : new Held<>(value, found.created(), ticket);
-    if (held == null || isExpired(held)) {
-      return null;
-    }
-    if (!readOnly.get()) {
-      store.putIfCurrent(key.bytes(), found.bytes(), found.created(), ticket);
-    }
-    return held;
-  }
-
-  /** The figures of the shared server for this cache; empty if it is not shared. */
-  Optional<SharedStats> sharedStats() {
-    return Optional.ofNullable(shared).map(SharedCache::stats);
-  }
-
   /** Removes a value, if there is one, and ends the tickets of its key. */
   void remove(DiskKey key) {
-    distrustShared();
     var unused = change(key);
-    distrustShared();
   }
 
   /** Like {@link #remove}; returns a ticket that is current until the key is changed again. */
@@ -261,25 +200,12 @@ final class DiskTier<K, V> {
 
   /** Removes all values, and ends all tickets. */
   void clear() {
-    distrustShared();
     if (readOnly.get()) {
       store.endAllTickets();
     } else if (delayed != null) {
       delayed.clear();
     } else {
       store.clear();
-    }
-    distrustShared();
-  }
-
-  /**
-   * Nothing is removed from the shared server, so what was made before must not come back. Called
-   * before a change, as a read may follow at once, and after it, for values whose load the change
-   * has overtaken.
-   */
-  private void distrustShared() {
-    if (shared != null) {
-      shared.distrust();
     }
   }
 
@@ -308,9 +234,6 @@ final class DiskTier<K, V> {
       byte[] bytes = serialize(value);
       if (bytes != null) {
         long ticket = store.put(key.bytes(), bytes, now);
-        if (shared != null) {
-          shared.fillUntimed(key.bytes(), value, bytes, now);
-        }
         times.add(DiskOperation.PUT, begun, System.nanoTime());
         return new Held<>(value, now, ticket);
       }
@@ -322,11 +245,9 @@ final class DiskTier<K, V> {
   /**
    * Stores a value that was computed after the ticket was taken, unless the key has changed since.
    *
-   * @param loadNanos how long that took
-   * @param allNanos how long it took to compute all values that were computed together
    * @return the value for the heap tier
    */
-  Held<V> putLoaded(DiskKey key, V value, long ticket, long loadNanos, long allNanos) {
+  Held<V> putLoaded(DiskKey key, V value, long ticket) {
     long now = System.currentTimeMillis();
     if (isDelayed(key)) {
       delayed.putIfCurrent(key.bytes(), value, now, ticket);
@@ -335,9 +256,6 @@ final class DiskTier<K, V> {
       byte[] bytes = serialize(value);
       if (bytes != null) {
         store.putIfCurrent(key.bytes(), bytes, now, ticket);
-        if (shared != null && isCurrent(ticket)) {
-          shared.fill(key.bytes(), value, bytes, now, loadNanos, allNanos);
-        }
         times.add(DiskOperation.PUT, computed, System.nanoTime());
       }
     }

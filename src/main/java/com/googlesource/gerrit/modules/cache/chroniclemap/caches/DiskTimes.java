@@ -19,7 +19,7 @@ import com.google.common.collect.Maps;
 import java.util.EnumMap;
 import java.util.concurrent.ThreadLocalRandom;
 
-/** The recent latencies of a cache below its heap tier. Safe for any thread. */
+/** The recent latencies of a cache's disk tier. Safe for any thread. */
 final class DiskTimes {
   /**
    * One in so many reads and serializations is timed; a power of two. A read takes 2 microseconds,

@@ -34,14 +34,10 @@ import com.google.gerrit.server.cache.MemoryCacheFactory;
 import com.google.gerrit.server.cache.PersistentCacheDef;
 import com.google.gerrit.server.cache.mem.PassthroughLoadingCache;
 import com.google.gerrit.server.logging.TraceContext.TraceTimer;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedValue;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
@@ -229,27 +225,11 @@ final class Loads<K, V> {
       }
       // The read may have removed a value that cannot be used, which ended the first ticket.
       long second = disk.ticket(diskKey);
-      Held<V> shared = disk.isShared() ? askShared(diskKey, second) : null;
-      if (shared != null) {
-        return shared;
-      }
-      long begun = System.nanoTime();
       V value = callable == null ? source.load(key) : callable.call();
       if (value == null) {
         throw noValue(key);
       }
-      return store(diskKey, value, second, System.nanoTime() - begun);
-    }
-  }
-
-  @Nullable
-  private Held<V> askShared(DiskKey key, long ticket) {
-    TraceTimer timer = disk.trace().askingShared();
-    try (timer) {
-      return disk.askShared(Collections.singletonList(key))
-          .map(found -> found.get(0))
-          .map(value -> disk.take(key, value, ticket))
-          .orElse(null);
+      return store(diskKey, value, second);
     }
   }
 
@@ -275,10 +255,10 @@ final class Loads<K, V> {
     }
   }
 
-  private Held<V> store(DiskKey key, V value, long ticket, long loadNanos) {
+  private Held<V> store(DiskKey key, V value, long ticket) {
     TraceTimer timer = disk.trace().storing();
     try (timer) {
-      return disk.putLoaded(key, value, ticket, loadNanos, loadNanos);
+      return disk.putLoaded(key, value, ticket);
     }
   }
 
@@ -387,14 +367,12 @@ final class Loads<K, V> {
           held = found == null ? null : keep(key, found);
         }
         if (held != null) {
-          landWith(begun, held, result);
+          land(begun.flight(), key, held);
+          result.put(key, held);
         } else {
           long ticket = disk.ticket(begun.diskKey());
           absent.add(new Begun<>(key, begun.diskKey(), begun.flight(), ticket));
         }
-      }
-      if (disk.isShared() && !absent.isEmpty()) {
-        takeShared(absent, result);
       }
       if (!absent.isEmpty()) {
         computeAll(absent, result);
@@ -402,34 +380,8 @@ final class Loads<K, V> {
     }
   }
 
-  private void landWith(Begun<K, V> begun, Held<V> held, Map<K, Held<V>> result) {
-    land(begun.flight(), begun.key(), held);
-    result.put(begun.key(), held);
-  }
-
-  /** Removes those from the list whose values the shared server has. */
-  private void takeShared(List<Begun<K, V>> absent, Map<K, Held<V>> result) {
-    Optional<List<SharedValue>> found = disk.askShared(Lists.transform(absent, Begun::diskKey));
-    if (found.isEmpty()) {
-      return;
-    }
-    Iterator<SharedValue> values = found.get().iterator();
-    absent.removeIf(
-        begun -> {
-          SharedValue value = values.next();
-          Held<V> held = value == null ? null : disk.take(begun.diskKey(), value, begun.ticket());
-          if (held == null) {
-            return false;
-          }
-          landWith(begun, keep(begun.key(), held), result);
-          return true;
-        });
-  }
-
   private void computeAll(List<Begun<K, V>> absent, Map<K, Held<V>> result) throws Exception {
-    long begun = System.nanoTime();
     Map<K, V> values = callSource(Lists.transform(absent, Begun::key));
-    long nanos = System.nanoTime() - begun;
     if (values == null) {
       throw noValue(absent.get(0).key());
     }
@@ -439,9 +391,9 @@ final class Loads<K, V> {
       if (value == null) {
         missing = one.key();
       } else {
-        Held<V> held =
-            disk.putLoaded(one.diskKey(), value, one.ticket(), nanos / absent.size(), nanos);
-        landWith(one, keep(one.key(), held), result);
+        Held<V> held = keep(one.key(), disk.putLoaded(one.diskKey(), value, one.ticket()));
+        land(one.flight(), one.key(), held);
+        result.put(one.key(), held);
       }
     }
     if (missing != null) {
@@ -526,7 +478,6 @@ final class Loads<K, V> {
       try {
         DiskKey diskKey = disk.key(key);
         long ticket = disk.ticket(diskKey);
-        long begun = System.nanoTime();
         // After the ticket was taken. The source may derive a value from the old one only if no
         // change has overtaken that.
         ListenableFuture<V> value =
@@ -536,7 +487,7 @@ final class Loads<K, V> {
         ListenableFuture<Held<V>> reloaded =
             Futures.transform(
                 value,
-                found -> found == null ? null : putReloaded(diskKey, found, ticket, begun),
+                found -> found == null ? null : disk.putLoaded(diskKey, found, ticket),
                 directExecutor());
         Futures.addCallback(reloaded, new EndRefresh(old), directExecutor());
         return reloaded;
@@ -545,11 +496,6 @@ final class Loads<K, V> {
         throw e;
       }
     }
-  }
-
-  private Held<V> putReloaded(DiskKey key, V value, long ticket, long begun) {
-    long nanos = System.nanoTime() - begun;
-    return disk.putLoaded(key, value, ticket, nanos, nanos);
   }
 
   /** Ends the refresh of a value that was not replaced. */

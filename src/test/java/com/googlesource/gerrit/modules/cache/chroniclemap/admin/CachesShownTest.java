@@ -26,7 +26,6 @@ import com.google.gson.JsonParser;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.DiskOperation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedStats;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
@@ -58,7 +57,6 @@ class CachesShownTest {
         new CacheStats(figure, figure, 0, 0, 0, 0),
         disk,
         figure / 2,
-        Optional.of(new SharedStats(figure, figure, figure, figure, figure, true)),
         latencies(figure));
   }
 

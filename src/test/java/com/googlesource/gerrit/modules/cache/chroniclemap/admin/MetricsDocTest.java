@@ -32,7 +32,6 @@ import java.util.TreeSet;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Each metric is documented and on the dashboard, and no other one is. */
@@ -41,7 +40,7 @@ class MetricsDocTest {
   private static final Path DASHBOARD = Path.of("resources/grafana/cache-chroniclemap.json");
   private static final Pattern ROW =
       Pattern.compile(
-          "^\\| `((?:caches|refs|shared)/chroniclemap/\\w+)` \\| ([\\w ]+) \\| (gauge|count) \\|",
+          "^\\| `((?:caches|refs)/chroniclemap/\\w+)` \\| ([\\w ]+) \\| (gauge|count) \\|",
           Pattern.MULTILINE);
 
   /** A metric's name as Prometheus has it, before what stands for the name of a cache. */
@@ -49,7 +48,7 @@ class MetricsDocTest {
       Pattern.compile("(caches_chroniclemap_[a-z0-9_]+)_(?:\\$cache|\\(\\.\\+\\)|\\.\\+)");
 
   private static Set<String> names() {
-    return Stream.concat(CacheMetrics.ALL.stream(), CacheMetrics.SHARED.stream())
+    return CacheMetrics.ALL.stream()
         .map(Metric::name)
         .collect(Collectors.toCollection(TreeSet::new));
   }
@@ -77,12 +76,7 @@ class MetricsDocTest {
     Map<String, String> published = new HashMap<>();
     published.put(CacheMetrics.MEMORY_ONLY, "flag, gauge");
     for (Metric<?> metric :
-        Iterables.concat(
-            CacheMetrics.ALL,
-            CacheMetrics.SHARED,
-            CacheMetrics.SERVER,
-            RefsMetrics.ALL,
-            RefsMetrics.TRANSPORT)) {
+        Iterables.concat(CacheMetrics.ALL, RefsMetrics.ALL, RefsMetrics.TRANSPORT)) {
       published.put(
           metric.name(), metric.unit() + ", " + (metric.cumulative() ? "count" : "gauge"));
     }
@@ -118,12 +112,11 @@ class MetricsDocTest {
   }
 
   @Test
-  void dashboardAndOtherFiguresAgree() throws Exception {
+  void dashboardAndRefsAgree() throws Exception {
     Set<String> shown = new TreeSet<>();
-    Pattern name = Pattern.compile("(?:refs|shared)_chroniclemap_[a-z0-9_]+");
+    Pattern name = Pattern.compile("refs_chroniclemap_[a-z0-9_]+");
     find(name, dashboard().getAsJsonArray("panels").toString()).forEach(m -> shown.add(m.group()));
     Set<String> published = new TreeSet<>();
-    CacheMetrics.SERVER.forEach(metric -> published.add(inPrometheus(metric.name())));
     RefsMetrics.ALL.forEach(metric -> published.add(inPrometheus(metric.name())));
     RefsMetrics.TRANSPORT.forEach(metric -> published.add(inPrometheus(metric.name())));
     assertThat(shown).isEqualTo(published);

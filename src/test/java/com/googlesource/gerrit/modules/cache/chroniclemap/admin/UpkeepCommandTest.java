@@ -23,7 +23,6 @@ import com.google.gerrit.sshd.BaseCommand.UnloggedFailure;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared.SharedTier;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
@@ -60,16 +59,6 @@ class UpkeepCommandTest {
     }
 
     @Override
-    public Optional<SharedTier> shared() {
-      return Optional.empty();
-    }
-
-    @Override
-    public String whyNotShared() {
-      throw new AssertionError();
-    }
-
-    @Override
     public List<CacheReport> reports() {
       return Stream.of("a", "b").map(TwoCaches::report).toList();
     }
@@ -80,7 +69,7 @@ class UpkeepCommandTest {
           new StoreStats(
               name, StoreState.READY, start, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
       return new CacheReport(
-          name, 0, new CacheStats(0, 0, 0, 0, 0, 0), stats, 0, Optional.empty(), ImmutableMap.of());
+          name, 0, new CacheStats(0, 0, 0, 0, 0, 0), stats, 0, ImmutableMap.of());
     }
 
     @Override

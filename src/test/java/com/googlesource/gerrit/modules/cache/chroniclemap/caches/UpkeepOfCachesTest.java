@@ -45,14 +45,11 @@ class UpkeepOfCachesTest extends SiteTest {
   void withoutAFolderAllIsInMemoryOnly() throws Exception {
     List<Path> before = files();
     site.config().unset("cache", null, "directory");
-    site.config().setString("cache-chroniclemap", null, "sharedUrl", "redis://localhost");
     site.restart();
     Cache<String, String> cache = site.build(new TestCacheDef("c"));
     cache.put("a", "b");
     assertThat(cache.getIfPresent("a")).isEqualTo("b");
     assertThat(inventory().memoryOnlyReason().get()).contains("cache.directory is not set");
-    assertThat(inventory().shared()).isEmpty();
-    assertThat(inventory().whyNotShared()).contains("cache.directory is not set");
     assertThat(inventory().reports()).isEmpty();
     assertThat(files()).isEqualTo(before);
   }

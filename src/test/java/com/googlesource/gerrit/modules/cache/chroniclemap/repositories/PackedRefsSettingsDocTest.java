@@ -35,7 +35,7 @@ class PackedRefsSettingsDocTest {
   private static final Path PAGE = Path.of("resources/Documentation/config.md");
   private static final Pattern HEADING =
       Pattern.compile(
-          "^### ((?:cache\\.packed_refs|packedRefs|cache-chroniclemap)\\.(?!shared)\\w+)$",
+          "^### ((?:cache\\.packed_refs|packedRefs|cache-chroniclemap)\\.\\w+)$",
           Pattern.MULTILINE);
 
   @TempDir Path temp;

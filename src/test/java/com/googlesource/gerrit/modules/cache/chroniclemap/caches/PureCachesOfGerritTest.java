@@ -12,35 +12,34 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-package com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared;
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.base.Splitter;
-import com.google.common.hash.Hashing;
 import com.google.common.io.Resources;
-import com.google.gerrit.proto.Entities;
 import com.google.gerrit.server.account.AccountCacheImpl;
 import com.google.gerrit.server.account.GroupCacheImpl;
 import com.google.gerrit.server.account.GroupIncludeCacheImpl;
+import com.google.gerrit.server.account.externalids.storage.notedb.ExternalIdCacheImpl;
 import com.google.gerrit.server.cache.PersistentCacheDef;
-import com.google.gerrit.server.cache.proto.Cache;
 import com.google.gerrit.server.change.ChangeKindCacheImpl;
 import com.google.gerrit.server.change.MergeabilityCacheImpl;
 import com.google.gerrit.server.git.PureRevertCache;
 import com.google.gerrit.server.notedb.ChangeNotesCache;
+import com.google.gerrit.server.patch.PatchListCacheImpl;
 import com.google.gerrit.server.patch.diff.ModifiedFilesCacheImpl;
 import com.google.gerrit.server.patch.filediff.FileDiffCacheImpl;
 import com.google.gerrit.server.patch.gitdiff.GitModifiedFilesCacheImpl;
 import com.google.gerrit.server.patch.gitfilediff.GitFileDiffCacheImpl;
+import com.google.gerrit.server.project.ProjectCacheImpl;
 import com.google.inject.Module;
 import com.google.inject.spi.DefaultElementVisitor;
 import com.google.inject.spi.Element;
 import com.google.inject.spi.Elements;
 import com.google.inject.spi.ProviderInstanceBinding;
-import com.google.protobuf.Descriptors.FileDescriptor;
 import com.googlesource.gerrit.modules.cache.chroniclemap.ChronicleMapCacheModule;
 import java.io.IOException;
 import java.io.InputStream;
@@ -52,15 +51,15 @@ import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
 /**
- * The keys and serializers of the shared caches, in each Gerrit that this module is built for, are
- * those whose sources were read: a value that another Gerrit has made means the same here.
+ * The keys and serializers of {@link PureCaches}, in each Gerrit that this module is built for, are
+ * those whose sources were read: each key still names all that its value depends on.
  *
- * <p>If this test fails, Gerrit has changed a key, a serializer or a message. Read in its sources
- * whether the key still names all that the value depends on, and whether the cache has a new
- * version if values are written otherwise. Then put what the failure shows into the file.
+ * <p>If this test fails, Gerrit has changed a key or a serializer. Read in its sources whether the
+ * key still names the content, and whether the cache has a new version if values are written
+ * otherwise. Then put what the failure shows into the file.
  */
-class SharedCachesOfGerritTest {
-  private static final String KNOWN = "shared-caches.txt";
+class PureCachesOfGerritTest {
+  private static final String KNOWN = "pure-caches.txt";
 
   /** The modules that bind the caches, as Gerrit's own does. */
   private static Module[] modules() {
@@ -68,6 +67,7 @@ class SharedCachesOfGerritTest {
       AccountCacheImpl.module(),
       ChangeKindCacheImpl.module(),
       ChangeNotesCache.module(),
+      new ExternalIdCacheImpl.ExternalIdCacheModule(),
       FileDiffCacheImpl.module(),
       GitFileDiffCacheImpl.module(),
       GitModifiedFilesCacheImpl.module(),
@@ -75,6 +75,8 @@ class SharedCachesOfGerritTest {
       GroupIncludeCacheImpl.module(),
       MergeabilityCacheImpl.module(),
       ModifiedFilesCacheImpl.module(),
+      PatchListCacheImpl.module(),
+      ProjectCacheImpl.module(),
       PureRevertCache.module()
     };
   }
@@ -117,16 +119,6 @@ class SharedCachesOfGerritTest {
     return serializer.getClass().getName().replaceFirst("^com\\.google\\.gerrit\\.", "");
   }
 
-  /** A digest of the messages of which the values of caches are made. */
-  private static String messages() {
-    TreeSet<String> all = new TreeSet<>();
-    for (FileDescriptor file :
-        new FileDescriptor[] {Cache.getDescriptor(), Entities.getDescriptor()}) {
-      file.getMessageTypes().forEach(message -> all.add(message.toProto().toString()));
-    }
-    return "messages " + Hashing.sha256().hashString(String.join("", all), UTF_8);
-  }
-
   private static String builtFor() throws IOException {
     Properties properties = new Properties();
     try (InputStream in =
@@ -140,18 +132,17 @@ class SharedCachesOfGerritTest {
   void keysAndSerializersAreThoseThatWereRead() throws Exception {
     TreeSet<String> found = new TreeSet<>();
     for (PersistentCacheDef<?, ?> def : definitions().values()) {
-      if (SharedCache.isShared(def)) {
+      if (PureCaches.NAMES.contains(def.name())) {
         found.add(describe(def));
       }
     }
-    found.add(messages());
     String gerrit = builtFor();
     TreeSet<String> known = new TreeSet<>();
     for (String line :
         Splitter.on('\n')
             .split(
                 Resources.toString(
-                    Resources.getResource(SharedCachesOfGerritTest.class, KNOWN), UTF_8))) {
+                    Resources.getResource(PureCachesOfGerritTest.class, KNOWN), UTF_8))) {
       if (line.startsWith(gerrit + " ")) {
         known.add(line.substring(gerrit.length() + 1));
       }
@@ -160,7 +151,7 @@ class SharedCachesOfGerritTest {
   }
 
   @Test
-  void allSharedCachesExist() {
-    assertThat(definitions().keySet()).containsAtLeastElementsIn(SharedCache.NAMES);
+  void allPureCachesExist() {
+    assertThat(definitions().keySet()).containsAtLeastElementsIn(PureCaches.NAMES);
   }
 }

@@ -12,7 +12,7 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-package com.googlesource.gerrit.modules.cache.chroniclemap.caches.shared;
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import com.google.common.collect.ImmutableSet;
 
@@ -26,8 +26,8 @@ import com.google.common.collect.ImmutableSet;
  * true when they were made (conflicts depends on what is merged, comment_context on where a draft
  * is), and the caches of plugins.
  */
-public final class PureCaches {
-  public static final ImmutableSet<String> NAMES =
+final class PureCaches {
+  static final ImmutableSet<String> NAMES =
       ImmutableSet.of(
           "accounts",
           "change_kind",
