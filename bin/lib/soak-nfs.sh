@@ -107,22 +107,23 @@ nfs_see() { # VERSION module|jgit
   vm_start 2 "/lab/java $NFS_MAIN see /mnt/$name $2 >>/lab/$name.2"
   job=$VM_JOB
   nfs_await_word "$name" looking "$job" || return 1
-  at=$(vm_run 3 60 "cd /mnt/$name/first.git; value=\$(git rev-parse refs/fixed/00/100)
+  at=$(vm_run 3 60 "set -e; cd /mnt/$name/first.git; value=\$(git rev-parse refs/fixed/00/100)
 new=\$(sed -n 2p ../values)
 printf 'delete %s\nupdate %s %s\ncreate %s %s\n' refs/fixed/00/100 refs/fixed/00/200 \$new refs/fixed/00/new \$new | git update-ref --stdin
-date +%s%3N")
+date +%s%3N") || nfs_wrong "$name: $at" || return 1
   vm_await 2 "$job" 300 || nfs_wrong "$name" "$VM/share/vm2/$job.out" || return 1
   sed -n 's/ sees / /p' "$VM/share/$name.2" | awk -v name="$name" -v at="$at" '
     BEGIN { printf "nfs: %s (after_open, packed-refs held open), seconds until seen:", name }
     { printf " %s %.1f", $2, ($1 - at) / 1000 }
     END { print (NR < 3 ? "; not all within 120 s" : "") }'
+  [ "$2" = jgit ] || [ "$(grep -c ' sees ' "$VM/share/$name.2")" = 3 ] || nfs_wrong "$name" "$VM/share/$name.2"
 }
 
 # A client has listed the loose refs to be packed, and waits for the lock of packed-refs. The other one, which has that
 # lock, deletes a loose ref, whose attributes the first one has cached. Or it locks the ref, to delete it later as JGit
 # does, and the first one has cached that there is no lock. Does packing bring the ref back?
 nfs_pack_deleted() { # VERSION module|jgit|git TRUST deleted|locked
-  local name=$4-v$1-$2-$3 job found does="rm refs/heads/loose"
+  local name=$4-v$1-$2-$3 job found took does="rm refs/heads/loose"
   [ "$4" = deleted ] || does=": >refs/heads/loose.lock"
   nfs_repository "$name" "$3"
   vm_run 3 60 "cd /mnt/$name/first.git; git config core.packedRefsTimeout 30000; : >packed-refs.lock"
@@ -134,13 +135,20 @@ nfs_pack_deleted() { # VERSION module|jgit|git TRUST deleted|locked
   grep -q " packed $2" "$VM/share/$name.2" || nfs_wrong "$name" "$VM/share/$name.2" || return 1
   found=$(vm_run 1 30 "cat /srv/nfs/$name/first.git/packed-refs | grep -o refs/heads/loose || echo none")
   echo "nfs: $name: of the refs that the other client deletes, packed by this one: $found"
-  [ "$2" = jgit ] || [ "$found" = none ] || nfs_wrong "$name" "$VM/share/$name.2"
+  # After half a minute, a client asks the server again by itself.
+  took=$(awk '$2 ~ /^pack/ { print $1 }' "$VM/share/$name.2" | paste -sd' ' | awk '{ print int(($2 - $1) / 1000) }')
+  [ "$took" -lt 25 ] || nfs_wrong "$name took $took s, too long to show anything" "$VM/share/$name.2" || return 1
+  case "$2 $3" in
+    "jgit always") [ "$found" != none ] || nfs_wrong "$name: JGit is not trapped, so nobody is" "$VM/share/$name.2" ;;
+    jgit*) ;;
+    *) [ "$found" = none ] || nfs_wrong "$name" "$VM/share/$name.2" ;;
+  esac
 }
 
 # One client's machine dies when a batch is decided. The other one goes on; then an administrator follows "By hand".
 nfs_kill() { # VERSION LEASES transaction|durable
   local name=kill-v$1-leases$2-$3 job end=$((SECONDS + 240)) n killed
-  vm_run 1 10 "sysctl -q fs.leases-enable=$2"
+  vm_run 1 10 "sysctl -q fs.leases-enable=$2" || return 1
   nfs_repository "$name" after_open
   for n in 2 3; do
     vm_start "$n" "/lab/java $NFS_MAIN work /mnt/$name $((n - 2)) module 200 >>/lab/$name.$n"
@@ -154,7 +162,7 @@ nfs_kill() { # VERSION LEASES transaction|durable
   done
   # A journal of one of its larger batches.
   vm_run 1 120 "cd /srv/nfs/$name/first.git/cache-chroniclemap; shopt -s nullglob
-while :; do for file in *.$3; do [[ \$(<\$file) != *refs/changes/@(08|10)/* ]] || exit 0; done 2>/dev/null; done" || true
+while :; do for file in *.$3; do [[ \$(<\$file) != *refs/changes/@(08|10)/* ]] || exit 0; done 2>/dev/null; done" || nfs_wrong "$name: no batch" "$VM/share/$name.3" || return 1
   killed=$(date +%s%3N)
   vm_kill 3
   sleep 10
@@ -167,10 +175,13 @@ while :; do for file in *.$3; do [[ \$(<\$file) != *refs/changes/@(08|10)/* ]] |
   nfs_check "$name" 2 >/dev/null || true
   local alive
   alive=$(sed -n 's/.*may hold locks of refs by [^ ]*cache-chroniclemap\/\([^ ;]*\)\.alive;.*/\1/p' "$VM/share/$name.check" | head -n 1)
-  echo "  the log names ${alive:-no process: it left no locks}"
-  [ -n "$alive" ] || alive=$(vm_run 2 30 "cd /mnt/$name/first.git/cache-chroniclemap; ls *.alive" | sed 's/\.alive$//')
+  [ -n "$alive" ] || nfs_wrong "$name: the log names no process that left locks" "$VM/share/$name.check" || return 1
   # Refs whose locks are left are locked for native git, too, until then.
-  vm_run 2 120 "cd /mnt/$name/first.git; $(nfs_by_hand "$alive")" | sed 's/^/  /'
+  vm_run 2 120 "cd /mnt/$name/first.git; $(nfs_by_hand "$alive")" >"$VM/share/$name.hand" || nfs_wrong "$name" "$VM/share/$name.hand" || return 1
+  sed 's/^/  /' "$VM/share/$name.hand"
+  if grep -q WRONG "$VM/share/$name.hand" || ! grep -q 'has [1-9][0-9]* locks' "$VM/share/$name.hand"; then
+    nfs_wrong "$name, by hand" "$VM/share/$name.hand" || return 1
+  fi
   nfs_check "$name" 2 || nfs_wrong "$name, after \"By hand\"" "$VM/share/$name.check"
 }
 

@@ -8,7 +8,7 @@
 VM=$PWD/target/soak/vm
 VM_ACCEL=${VM_ACCEL:-tcg} # kvm, where that works for Debian's kernel
 VM_BOOT_MODULES="virtio_pci virtio_blk virtio_net 9pnet_virtio 9p overlay"
-declare -A VM_PID VM_PORT VM_PART VM_DONE
+declare -A VM_PID VM_PORT VM_IN VM_PART VM_DONE
 
 # Whatever ends this script, a guest ends with it: see also --pdeathsig in vm_boot.
 vm_kill_all() {
@@ -29,10 +29,14 @@ vm_setup() {
   rm -rf "$VM/share" "$VM/disks"
   mkdir -p "$VM/share" "$VM/disks" "$VM/deb/partial"
   local log=$VM/setup.log
-  if [ ! -e "$VM/initramfs" ] && ! (vm_make) >"$log" 2>&1; then
-    tail -n 20 "$log" >&2
-    echo "error: the virtual machines could not be prepared: $log" >&2
-    exit 1
+  if [ ! "$VM/initramfs" -nt bin/lib/vm.sh ]; then
+    # In the background, as a condition would switch its set -e off.
+    (vm_make) >"$log" 2>&1 &
+    if ! wait $!; then
+      tail -n 20 "$log" >&2
+      echo "error: the virtual machines could not be prepared: $log" >&2
+      exit 1
+    fi
   fi
   # A JVM in a guest opens one jar much sooner than it finds hundreds of files.
   "$JAVA_HOME/bin/jar" --create --no-compress --file "$VM/share/classes.jar" -C target/test-classes .
@@ -123,7 +127,7 @@ END_AGENT
 
 # vm_boot N [DISK]...: returns once it takes jobs. Its disks are /dev/vda and so on.
 vm_boot() {
-  local n=$1 here=$VM/share/vm$1 disks=() disk line port
+  local n=$1 here=$VM/share/vm$1 disks=() disk line port in
   shift
   rm -rf "$here"
   mkdir -p "$here"
@@ -143,8 +147,9 @@ vm_boot() {
     -device virtio-9p-pci,fsdev=modules,mount_tag=modules -device virtio-rng-pci \
     "${disks[@]}" </dev/null >"$here/qemu" 2>&1 &
   VM_PID[$n]=$!
-  exec {port}<>"$here/port.out"
-  VM_PORT[$n]=$port
+  # Opened for both directions, no end of a pipe is waited for.
+  exec {port}<>"$here/port.out" {in}<>"$here/port.in"
+  VM_PORT[$n]=$port VM_IN[$n]=$in
   if ! vm_await "$n" ready 240; then
     tail -n 20 "$here/qemu" "$here/console" >&2
     echo "error: vm$n did not boot" >&2
@@ -178,7 +183,7 @@ vm_await() {
 vm_start() {
   VM_JOB=$((${VM_JOB:-0} + 1))
   printf '%s\n' "$2" >"$VM/share/vm$1/$VM_JOB.sh"
-  echo "$VM_JOB" >"$VM/share/vm$1/port.in"
+  echo "$VM_JOB" >&"${VM_IN[$1]}"
 }
 
 # vm_run N SECONDS SCRIPT: waited for; prints what the script prints.
@@ -195,8 +200,8 @@ vm_kill() {
   [ -n "${VM_PID[$1]-}" ] || return 0
   kill -KILL "${VM_PID[$1]}" 2>/dev/null || true
   wait "${VM_PID[$1]}" 2>/dev/null || true
-  local port=${VM_PORT[$1]} key
-  exec {port}>&-
+  local port=${VM_PORT[$1]} in=${VM_IN[$1]} key
+  exec {port}>&- {in}>&-
   unset "VM_PID[$1]" "VM_PART[$1]"
   for key in "${!VM_DONE[@]}"; do [[ "$key" != "$1"-* ]] || unset "VM_DONE[$key]"; done
 }

@@ -275,8 +275,7 @@ class TransportIT {
             git.run("-c", version, "fetch", "-q", git.ssh(PROJECT), "+refs/*:refs/copy/*");
             return git.run("for-each-ref");
           });
-      // Protocol 1 differs from 0 by a line at the start.
-      for (String name : protocol.equals("1") ? List.<String>of() : NAMES) {
+      for (String name : NAMES) {
         assertSame(
             name + " over ssh, protocol " + protocol,
             (server, git) -> {
@@ -857,6 +856,7 @@ class TransportIT {
       JsonObject before = figures();
       listsOfRefsAreTheSame();
       idsAreGivenAndRefusedAlike();
+      idsAreGivenAndRefusedAlikeOverSsh();
       refsAreGivenAndRefusedAlikeByName();
       assertThat(difference(before, figures(), "fetches_by_tip")).isGreaterThan(0);
     } finally {

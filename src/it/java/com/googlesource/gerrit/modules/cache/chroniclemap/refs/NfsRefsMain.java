@@ -47,9 +47,9 @@ import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
  * One of two machines on one repository on NFS; run by bin/lib/soak-nfs.sh. Each changes sets of
- * its own: some through the module, some through JGit, some with native git; all three pack. It
- * says what {@link RefKillsMain} says, with the time before, and when it sees which generation of
- * the other machine's sets.
+ * its own: some through the module, some through JGit, some with native git. All three pack, JGit
+ * only under {@code after_open}. It says what {@link RefKillsMain} says, with the time before, and
+ * when it sees which generation of the other machine's sets.
  */
 final class NfsRefsMain {
   static final String REPOSITORY = RefKillsMain.REPOSITORIES.get(0);
@@ -77,6 +77,7 @@ final class NfsRefsMain {
   }
 
   public static void main(String[] args) {
+    Thread.setDefaultUncaughtExceptionHandler((thread, cause) -> fail(cause));
     try {
       Path folder = Path.of(args[1]);
       switch (args[0]) {
@@ -93,9 +94,13 @@ final class NfsRefsMain {
       }
       System.exit(0);
     } catch (Exception | AssertionError e) {
-      System.err.println("WRONG: " + Throwables.getStackTraceAsString(e));
-      Runtime.getRuntime().halt(1);
+      fail(e);
     }
+  }
+
+  private static void fail(Throwable cause) {
+    System.err.println("WRONG: " + Throwables.getStackTraceAsString(cause));
+    Runtime.getRuntime().halt(1);
   }
 
   private static void say(String what) {
@@ -256,7 +261,10 @@ final class NfsRefsMain {
    */
   private void packDeleted(String how) throws IOException, InterruptedException {
     String name = "refs/heads/loose";
-    repository.tryGit("update-ref", name, values.get(1).name());
+    TestRefs.Output made = repository.tryGit("update-ref", name, values.get(1).name());
+    if (made.status() != 0) {
+      throw new AssertionError(made.text());
+    }
     for (RefDatabase database : databases.values()) {
       say("found " + database.exactRef(name));
     }
@@ -330,6 +338,15 @@ final class NfsRefsMain {
               list.get(list.size() - 1) / 1000.0,
               list.size());
         });
+    for (String how : List.of("begin", "done")) {
+      if (counts.getOrDefault(how, 0) == 0) {
+        throw new AssertionError("no " + how);
+      }
+    }
+    if (all.stream()
+        .anyMatch(words -> words.get(1).equals("exception") && words.get(2).equals("module"))) {
+      throw new AssertionError("a change by the module threw an exception");
+    }
     model.check("on NFS");
     System.out.println(
         "all right: acknowledged=" + model.batches() + " refused=" + model.refused());

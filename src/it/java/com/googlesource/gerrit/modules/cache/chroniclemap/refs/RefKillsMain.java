@@ -268,7 +268,7 @@ final class RefKillsMain {
   }
 
   private static void end(Throwable why) {
-    System.err.println(Throwables.getStackTraceAsString(why));
+    System.err.println("WRONG refs: " + Throwables.getStackTraceAsString(why));
     System.err.flush();
     Runtime.getRuntime().halt(1);
   }

@@ -124,7 +124,12 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
     this.trustPacked = config.getTrustPackedRefsStat();
     this.paths = new RefPaths(repository, packedFile.file());
     this.loose =
-        new LooseRefs(repository, paths, config.getTrustLooseRefStat(), packedFile.looseMemory());
+        new LooseRefs(
+            repository,
+            paths,
+            config.getTrustLooseRefStat(),
+            packedFile.looseMemory(),
+            packedFile.opener());
     this.reader =
         new RefReader(
             loose, () -> packedFile.current(trustPacked), writes.transactions(), writes::counted);
@@ -204,10 +209,16 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
     return packedFile.current(trustPacked == TrustStat.NEVER ? TrustStat.AFTER_OPEN : trustPacked);
   }
 
+  /**
+   * Under locks, the file is opened even if its attributes are trusted. On NFS, a client's old
+   * attributes would hide that another machine has deleted a ref, which has since become a loose
+   * one of the same value. Packing would then delete the only file of that ref.
+   */
   @Override
   @Nullable
   public ParsedRefs lockedList(boolean byContent) throws IOException {
-    return byContent ? packedFile.currentByContent() : packedFile.current(trustPacked);
+    TrustStat trust = trustPacked == TrustStat.ALWAYS ? TrustStat.AFTER_OPEN : trustPacked;
+    return byContent ? packedFile.currentByContent() : packedFile.current(trust);
   }
 
   // ---- who answers

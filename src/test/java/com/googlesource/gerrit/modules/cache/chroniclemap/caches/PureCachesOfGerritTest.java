@@ -51,8 +51,9 @@ import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
 /**
- * The keys and serializers of {@link PureCaches}, in each Gerrit that this module is built for, are
- * those whose sources were read: each key still names all that its value depends on.
+ * {@link PureCaches} have the types of keys, the serializers and the versions whose sources were
+ * read, in each Gerrit that this module is built for. A change within one of these types is noticed
+ * only if the cache has a new version, too.
  *
  * <p>If this test fails, Gerrit has changed a key or a serializer. Read in its sources whether the
  * key still names the content, and whether the cache has a new version if values are written

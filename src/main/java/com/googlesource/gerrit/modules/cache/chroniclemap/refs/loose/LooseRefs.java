@@ -70,11 +70,7 @@ public final class LooseRefs {
    *
    * @param memory shared by all instances of the repository
    */
-  public LooseRefs(FileRepository repository, RefPaths paths, TrustStat trust, LooseMemory memory) {
-    this(repository, paths, trust, memory, Opener.OF_SYSTEM);
-  }
-
-  LooseRefs(
+  public LooseRefs(
       FileRepository repository,
       RefPaths paths,
       TrustStat trust,

@@ -146,7 +146,13 @@ public final class PackedRefsFile implements ListMemory.Holder {
     this(file, tiers, remember, Opener.OF_SYSTEM);
   }
 
-  PackedRefsFile(File file, ListTiers tiers, Consumer<PackedRefsFile> remember, Opener opener) {
+  /**
+   * Makes a file that has not been read yet.
+   *
+   * @param opener opens what a network file system has to look at again
+   */
+  public PackedRefsFile(
+      File file, ListTiers tiers, Consumer<PackedRefsFile> remember, Opener opener) {
     this.opener = opener;
     this.file = file;
     this.tiers = tiers;
@@ -162,6 +168,10 @@ public final class PackedRefsFile implements ListMemory.Holder {
 
   public FileCounts counts() {
     return counts;
+  }
+
+  public Opener opener() {
+    return opener;
   }
 
   /** The memory of the loose refs in the same repository. */

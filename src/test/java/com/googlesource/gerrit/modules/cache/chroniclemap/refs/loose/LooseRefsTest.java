@@ -82,7 +82,8 @@ class LooseRefsTest {
             testRefs.repository(),
             new RefPaths(testRefs.repository(), file("packed-refs").toFile()),
             trust,
-            memory);
+            memory,
+            Opener.OF_SYSTEM);
   }
 
   private Path file(String name) {

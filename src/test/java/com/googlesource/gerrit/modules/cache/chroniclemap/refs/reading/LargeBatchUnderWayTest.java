@@ -23,6 +23,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.Opener;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Lists;
 import java.io.IOException;
@@ -67,7 +68,8 @@ class LargeBatchUnderWayTest {
             repository,
             new RefPaths(repository, git.resolve("packed-refs").toFile()),
             TrustStat.ALWAYS,
-            new LooseMemory(git.resolve("refs").toFile())),
+            new LooseMemory(git.resolve("refs").toFile()),
+            Opener.OF_SYSTEM),
         () -> packed,
         transactions,
         count -> {});
