@@ -7,7 +7,7 @@ soak_power() {
   local fs status=0
   POWER_PIDS=()
   # A command in the background does not get the Ctrl-C. Its guest ends with it.
-  trap 'kill "${POWER_PIDS[@]}" 2>/dev/null; progress_stop' EXIT
+  trap 'kill "${POWER_PIDS[@]}" 2>/dev/null || true; progress_stop' EXIT
   mkdir -p "$VM/share/refs"
   "${VM_JAVA[@]}" $POWER_PACKAGE.refs.PowerRefsMain make "$VM/share/refs"
   for fs in ext4 xfs; do
