@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
 import static com.google.common.truth.Truth.assertThat;
 
+import com.google.gson.JsonObject;
 import java.nio.file.Files;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -140,7 +141,7 @@ abstract class PackedRefsScenario extends RefsFixture {
   }
 
   @Test
-  void reftablesAreLeftAlone() throws Exception {
+  void reftablesAreReadFromTheirTables() throws Exception {
     gerrit.createProject("table");
     createBranch("table", "a");
     git("table", "pack-refs", "--all");
@@ -150,6 +151,10 @@ abstract class PackedRefsScenario extends RefsFixture {
     assertThat(refsOfGerrit("table")).isEqualTo(before);
     createBranch("table", "b");
     assertThat(gerrit.branches("table")).containsAtLeast("refs/heads/a", "refs/heads/b");
+    JsonObject totals = gerrit.ssh().json("refs").getAsJsonObject("totals");
+    assertThat(totals.get("reftables").getAsLong()).isGreaterThan(0);
+    assertThat(totals.get("table_lookups").getAsLong()).isGreaterThan(0);
+    assertThat(totals.get("failures").getAsLong()).isEqualTo(0);
     Set<String> with = refsOfGerrit("table");
     gerrit.ssh().run("gerrit convert-ref-storage --project table --format refdir --backup false");
     assertThat(refsOfGerrit("table")).isEqualTo(with);

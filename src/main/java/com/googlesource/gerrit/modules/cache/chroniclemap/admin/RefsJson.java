@@ -60,6 +60,9 @@ final class RefsJson {
     out.addProperty("no_memory", totals.noMemory());
     out.addProperty("failures", totals.failures());
     out.addProperty("last_parse", totals.lastParse());
+    out.addProperty("reftables", totals.reftables());
+    out.addProperty("table_bytes", totals.tableBytes());
+    out.addProperty("table_lookups", totals.tableLookups());
     totals.memoryOnlyReason().ifPresent(why -> out.addProperty("memory_only_reason", why));
     totals.disk().ifPresent(stats -> out.add("disk", CachesJson.store(stats)));
     return out;

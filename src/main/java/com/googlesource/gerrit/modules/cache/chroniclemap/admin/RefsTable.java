@@ -136,6 +136,14 @@ final class RefsTable {
             Units.count(transport.tips()),
             Units.count(transport.walks()),
             Units.count(transport.branchesByRules())));
+    if (totals.reftables() > 0) {
+      notes.add(
+          String.format(
+              "Reftables: those of %s projects, %s, were looked into %s times.",
+              Units.count(totals.reftables()),
+              Units.bytes(totals.tableBytes()),
+              Units.count(totals.tableLookups())));
+    }
     totals.memoryOnlyReason().ifPresent(why -> notes.add("Lists are kept in memory only: " + why));
     if (totals.leftToJGit() > 0) {
       notes.add(

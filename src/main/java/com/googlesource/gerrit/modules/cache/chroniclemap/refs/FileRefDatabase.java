@@ -435,7 +435,7 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
         : ask(refs -> map(prefix, refs.packed().refs(prefix)), refs -> refs.getRefs(prefix));
   }
 
-  private static Map<String, Ref> map(String prefix, List<Ref> refs) {
+  static Map<String, Ref> map(String prefix, List<Ref> refs) {
     RefList.Builder<Ref> list = new RefList.Builder<>(refs.size());
     for (Ref ref : refs) {
       list.add(ref);

@@ -22,6 +22,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.BlockFormat
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Root;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Origin;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.FileCounts;
@@ -44,11 +45,13 @@ import java.lang.management.ManagementFactory;
 import java.lang.ref.Cleaner;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.ExecutorService;
@@ -58,8 +61,10 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.ToLongFunction;
 import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.Constants;
@@ -102,6 +107,12 @@ public final class PackedRefsCache implements AutoCloseable {
 
   /** The writers by path of the file, each as long as the repository is in use. */
   private final ConcurrentMap<File, SharedWrites> writes = new MapMaker().weakValues().makeMap();
+
+  /** The databases on reftables, each as long as its repository is in use. */
+  private final Set<TableRefDatabase> tables =
+      Collections.newSetFromMap(new MapMaker().weakKeys().makeMap());
+
+  private final LongAdder tableLookups = new LongAdder();
 
   /** The counts of repositories that were forgotten. */
   private final FileCounts forgotten = new FileCounts();
@@ -193,6 +204,22 @@ public final class PackedRefsCache implements AutoCloseable {
     SharedWrites shared = writes.computeIfAbsent(packedRefs, path -> newWrites(file));
     return new RepositoryRefs(
         new FileRefDatabase(repository, jgit, file, shared, updates, failures));
+  }
+
+  /**
+   * Returns the refs of a repository that keeps them in reftables.
+   *
+   * @param jgit the repository's own database, which is returned itself where the file system may
+   *     be changed by other machines: a table that one of them deletes could not be read any more
+   *     while it is mapped
+   */
+  public RefDatabase ofTables(FileRepository repository, FileReftableDatabase jgit) {
+    if (!Origin.isLocal(repository.getCommonDirectory().toPath())) {
+      return jgit;
+    }
+    TableRefDatabase made = new TableRefDatabase(repository, jgit, tableLookups, failures);
+    tables.add(made);
+    return made;
   }
 
   /** Makes a writer. Its journals are closed when it is garbage, as only its users hold it. */
@@ -538,6 +565,9 @@ public final class PackedRefsCache implements AutoCloseable {
         Math.max(
             forgotten.lastParse(),
             reports.stream().mapToLong(RefsReport::lastParse).max().orElse(0)),
+        tables.size(),
+        tables.stream().mapToLong(TableRefDatabase::tableBytes).sum(),
+        tableLookups.sum(),
         disk.map(ListDisk::store).map(Store::stats),
         disk.isPresent() ? Optional.empty() : Optional.of(memoryOnlyReason));
   }

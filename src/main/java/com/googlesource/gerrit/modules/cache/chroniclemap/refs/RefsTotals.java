@@ -41,6 +41,9 @@ import java.util.Optional;
  * @param noMemory lists for which there was no memory, so that JGit answered for a while
  * @param failures lookups that JGit answered because of a fault
  * @param lastParse time of the last parse in milliseconds since the epoch; 0 if there was none
+ * @param reftables repositories that are read from mapped reftables
+ * @param tableBytes size of these tables
+ * @param tableLookups lookups in these tables
  * @param disk figures of the store; empty if there is none
  * @param memoryOnlyReason why there is no store; empty if there is one
  */
@@ -65,5 +68,8 @@ public record RefsTotals(
     long noMemory,
     long failures,
     long lastParse,
+    long reftables,
+    long tableBytes,
+    long tableLookups,
     Optional<StoreStats> disk,
     Optional<String> memoryOnlyReason) {}

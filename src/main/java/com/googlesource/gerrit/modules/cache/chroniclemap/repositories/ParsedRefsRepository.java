@@ -25,6 +25,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.errors.RepositoryNotFoundException;
+import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.RefDatabase;
@@ -33,8 +34,8 @@ import org.eclipse.jgit.lib.RepositoryCache;
 import org.eclipse.jgit.util.FS;
 
 /**
- * A repository that answers for its refs from parsed lists if it keeps its refs in files, and
- * otherwise as JGit does.
+ * A repository that answers for its refs from parsed lists if it keeps its refs in files, from
+ * mapped tables if it keeps them in reftables, and otherwise as JGit does.
  *
  * <p>Like Gerrit's own repositories, this class is a {@code FileRepository} with Gerrit's hook.
  * Every method asks the ref database that the hook returns.
@@ -125,9 +126,11 @@ final class ParsedRefsRepository extends DynamicRefDbRepository {
     /**
      * The ref databases on top of JGit's database, which changes when refs are converted.
      *
-     * @param parsed null if JGit has to answer
+     * @param current the one that answers outside of requests, which may be JGit's
+     * @param parsed null if there are no parsed lists
      */
-    private record Databases(RefDirectory jgit, @Nullable PackedRefsCache.RepositoryRefs parsed) {}
+    private record Databases(
+        RefDatabase jgit, RefDatabase current, @Nullable PackedRefsCache.RepositoryRefs parsed) {}
 
     Hook(PackedRefsCache cache, boolean perRequest) {
       this.cache = cache;
@@ -136,31 +139,39 @@ final class ParsedRefsRepository extends DynamicRefDbRepository {
 
     @Override
     public RefDatabase apply(File path, RefDatabase refs) {
-      if (!(refs instanceof RefDirectory jgit) || repository == null) {
+      if (repository == null) {
         return refs;
       }
       Databases now = databases;
-      if (now == null || now.jgit != jgit) {
-        now = make(jgit);
+      if (now == null || now.jgit != refs) {
+        now = make(refs);
       }
-      boolean inRequest = perRequest && PerThreadCache.get() != null;
-      if (now.parsed == null) {
-        return inRequest ? PerThreadRefDbCache.getRefDatabase(path, jgit) : jgit;
+      if (!perRequest || PerThreadCache.get() == null || !(refs instanceof RefDirectory jgit)) {
+        return now.current;
       }
-      return inRequest ? RequestRefs.of(path, jgit, now.parsed) : now.parsed.current();
+      return now.parsed == null
+          ? PerThreadRefDbCache.getRefDatabase(path, jgit)
+          : RequestRefs.of(path, jgit, now.parsed);
     }
 
-    private Databases make(RefDirectory jgit) {
+    private Databases make(RefDatabase jgit) {
+      Databases left = new Databases(jgit, jgit, null);
       try {
-        boolean enabled = PackedRefsConfig.isEnabled(repository.getConfig());
-        Databases made = new Databases(jgit, enabled ? cache.of(repository, jgit) : null);
+        boolean isEnabled = PackedRefsConfig.isEnabled(repository.getConfig());
+        Databases made = left;
+        if (isEnabled && jgit instanceof RefDirectory files) {
+          PackedRefsCache.RepositoryRefs parsed = cache.of(repository, files);
+          made = new Databases(jgit, parsed.current(), parsed);
+        } else if (isEnabled && jgit instanceof FileReftableDatabase tables) {
+          made = new Databases(jgit, cache.ofTables(repository, tables), null);
+        }
         databases = made;
         return made;
       } catch (RuntimeException | LinkageError | OutOfMemoryError e) {
         // The next use tries again.
         logger.atSevere().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
             "Cannot use parsed ref lists for %s; JGit answers instead", repository);
-        return new Databases(jgit, null);
+        return left;
       }
     }
   }

@@ -108,6 +108,9 @@ class RefsShownTest {
         failures,
         failures,
         1,
+        3,
+        12_000_000,
+        1_234,
         disk,
         memoryOnlyReason);
   }

@@ -26,7 +26,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import org.eclipse.jgit.annotations.Nullable;
-import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 
@@ -75,11 +74,20 @@ final class RefsComparison {
   };
 
   private final TestRefs repository;
-  private final RefDirectory peer;
+  private final RefDatabase peer;
 
   RefsComparison(TestRefs repository) {
+    this(repository, repository.peer());
+  }
+
+  /**
+   * Makes a comparison.
+   *
+   * @param peer JGit's database of the repository
+   */
+  RefsComparison(TestRefs repository, RefDatabase peer) {
     this.repository = repository;
-    this.peer = repository.peer();
+    this.peer = peer;
   }
 
   /** An answer or a failure. */

@@ -92,7 +92,7 @@ public final class TestRefs implements Closeable {
   }
 
   /** Opens what {@link #create} made. */
-  static TestRefs open(Path folder) throws IOException {
+  public static TestRefs open(Path folder) throws IOException {
     TestRefs refs = new TestRefs(folder);
     refs.insertObjects();
     return refs;
@@ -150,6 +150,11 @@ public final class TestRefs implements Closeable {
   /** Its file of packed refs, whose lists are in memory that nobody else has. */
   public PackedRefsFile packedRefs() {
     return packedRefs(folder());
+  }
+
+  /** The same repository, opened by JGit elsewhere. */
+  FileRepository peerRepository() {
+    return peerRepository;
   }
 
   /** The same of a folder. */

@@ -232,14 +232,14 @@ class ParsedRefsRepositoriesTest {
   }
 
   @Test
-  void aReftableIsPassedThrough() throws Exception {
+  void aReftableIsReadFromItsTables() throws Exception {
     try (Repository repository = manager.createRepository(NAME)) {
       update(repository, "refs/heads/a");
       try (PerThreadCache request = PerThreadCache.create()) {
         assertThat(request).isNotNull();
         assertThat(names(repository)).containsExactly("refs/heads/a");
         ((FileRepository) repository).convertRefStorage("reftable", false, false);
-        assertThat(repository.getRefDatabase()).isInstanceOf(FileReftableDatabase.class);
+        assertThat(repository.getRefDatabase()).isNotInstanceOf(FileReftableDatabase.class);
         assertThat(names(repository)).containsExactly("refs/heads/a");
         ((FileRepository) repository).convertRefStorage("refdir", false, false);
         assertThat(names(repository)).containsExactly("refs/heads/a");

@@ -72,7 +72,8 @@ public record Origin(String boot, String machine, boolean isLocal) {
     return new Origin(isLocked ? THIS_BOOT : UNKNOWN, THIS_MACHINE, isLocal(folder));
   }
 
-  private static boolean isLocal(Path folder) {
+  /** Whether a folder is on a file system that only one kernel mounts at a time. */
+  public static boolean isLocal(Path folder) {
     try {
       return LOCAL_TYPES.contains(Files.getFileStore(folder).type());
     } catch (IOException e) {

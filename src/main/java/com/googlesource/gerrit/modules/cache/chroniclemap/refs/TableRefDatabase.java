@@ -1,0 +1,250 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableStack;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TablesFile;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.atomic.LongAdder;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.api.PackRefsCommand;
+import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
+import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.lib.BatchRefUpdate;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.ProgressMonitor;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefDatabase;
+import org.eclipse.jgit.lib.RefRename;
+import org.eclipse.jgit.lib.RefUpdate;
+import org.eclipse.jgit.lib.ReflogReader;
+
+/**
+ * The ref database, by JGit's interface, of one repository that keeps its refs in reftables.
+ *
+ * <p>Lookups are answered from mapped tables, without JGit's lock. JGit's own database makes all
+ * updates and compactions, decides when others' changes are seen ({@code reftable.autoRefresh},
+ * {@code core.trustTablesListStat}), and answers where this package fails. It fires an event
+ * whenever it sees a change, its own ones included, which is when the tables are read again.
+ *
+ * <p>Any thread may call.
+ */
+final class TableRefDatabase extends RefDatabase {
+  private final FileReftableDatabase jgit;
+  private final TablesFile file;
+  private final LongAdder lookups;
+  private final Failures failures;
+
+  /**
+   * Makes the database of a repository.
+   *
+   * @param jgit the repository's own database
+   * @param lookups counts those of all repositories
+   */
+  TableRefDatabase(
+      FileRepository repository, FileReftableDatabase jgit, LongAdder lookups, Failures failures) {
+    this.lookups = lookups;
+    this.jgit = jgit;
+    this.file =
+        new TablesFile(repository.getCommonDirectory().toPath().resolve(Constants.REFTABLE));
+    this.failures = failures;
+    var unused = repository.getListenerList().addRefsChangedListener(event -> file.changed());
+    // JGit, too, opens the tables with the repository, and not at the first lookup.
+    file.open();
+  }
+
+  /** The size of the tables in use, in bytes. */
+  long tableBytes() {
+    return file.bytes();
+  }
+
+  // ---- who answers
+
+  /** A question for the tables. */
+  @FunctionalInterface
+  private interface Question<T> {
+    T ask(TableStack refs) throws IOException;
+  }
+
+  /** The same question for JGit. */
+  @FunctionalInterface
+  private interface ToJGit<T> {
+    T ask(RefDatabase refs) throws IOException;
+  }
+
+  private <T> T ask(Question<T> question, ToJGit<T> toJGit) throws IOException {
+    lookups.increment();
+    try {
+      if (jgit.isAutoRefresh()) {
+        jgit.refresh();
+      }
+      return question.ask(file.stack());
+    } catch (IOException | RuntimeException | InternalError | OutOfMemoryError e) {
+      // A mapped file that somebody has cut short is an InternalError.
+      failures.count(file.list().toFile(), e);
+      return toJGit.ask(jgit);
+    }
+  }
+
+  // ---- single refs
+
+  @Override
+  @Nullable
+  public Ref exactRef(String name) throws IOException {
+    return ask(refs -> refs.exactRef(name), refs -> refs.exactRef(name));
+  }
+
+  @Override
+  public List<Ref> getAdditionalRefs() throws IOException {
+    return jgit.getAdditionalRefs();
+  }
+
+  @Override
+  public Ref peel(Ref ref) throws IOException {
+    return jgit.peel(ref);
+  }
+
+  // ---- many refs
+
+  @Override
+  public List<Ref> getRefsByPrefix(String prefix) throws IOException {
+    return ask(refs -> refs.refs(prefix), refs -> refs.getRefsByPrefix(prefix));
+  }
+
+  @Override
+  public List<Ref> getRefsByPrefixWithExclusions(String include, Set<String> excludes)
+      throws IOException {
+    return ask(
+        refs -> refs.refs(include, excludes),
+        refs -> refs.getRefsByPrefixWithExclusions(include, excludes));
+  }
+
+  @Override
+  @Deprecated
+  public Map<String, Ref> getRefs(String prefix) throws IOException {
+    return FileRefDatabase.map(prefix, getRefsByPrefix(prefix));
+  }
+
+  @Override
+  public Set<Ref> getTipsWithSha1(ObjectId id) throws IOException {
+    return ask(refs -> refs.tips(id), refs -> refs.getTipsWithSha1(id));
+  }
+
+  @Override
+  public boolean hasFastTipsWithSha1() throws IOException {
+    return ask(TableStack::hasFastTips, RefDatabase::hasFastTipsWithSha1);
+  }
+
+  // ---- conflicts of names
+
+  @Override
+  public boolean isNameConflicting(String name) throws IOException {
+    return ask(refs -> isConflicting(refs, name), refs -> refs.isNameConflicting(name));
+  }
+
+  private static boolean isConflicting(TableStack refs, String name) throws IOException {
+    for (String parent : parents(name)) {
+      if (refs.contains(parent)) {
+        return true;
+      }
+    }
+    return refs.hasRefs(name + '/');
+  }
+
+  @Override
+  public Collection<String> getConflictingNames(String name) throws IOException {
+    return ask(refs -> conflicting(refs, name), refs -> refs.getConflictingNames(name));
+  }
+
+  private static Collection<String> conflicting(TableStack refs, String name) throws IOException {
+    for (String parent : parents(name)) {
+      Ref ref = refs.exactRef(parent);
+      if (ref != null && ref.getObjectId() != null) {
+        return List.of(parent);
+      }
+    }
+    return refs.refs(name + '/').stream().map(Ref::getName).toList();
+  }
+
+  /** Returns the names of all folders above a ref, the longest first. */
+  private static List<String> parents(String name) {
+    List<String> parents = new ArrayList<>();
+    for (int slash = name.lastIndexOf('/'); slash > 0; slash = name.lastIndexOf('/', slash - 1)) {
+      parents.add(name.substring(0, slash));
+    }
+    return parents;
+  }
+
+  // ---- everything else is JGit's
+
+  @Override
+  public RefUpdate newUpdate(String name, boolean detach) throws IOException {
+    return jgit.newUpdate(name, detach);
+  }
+
+  @Override
+  public RefRename newRename(String fromName, String toName) throws IOException {
+    return jgit.newRename(fromName, toName);
+  }
+
+  @Override
+  public BatchRefUpdate newBatchUpdate() {
+    return jgit.newBatchUpdate();
+  }
+
+  @Override
+  public boolean performsAtomicTransactions() {
+    return jgit.performsAtomicTransactions();
+  }
+
+  @Override
+  public void packRefs(ProgressMonitor monitor, PackRefsCommand command) throws IOException {
+    jgit.packRefs(monitor, command);
+    // A compaction changes no ref, so JGit fires no event; but the old tables are to be let go.
+    file.changed();
+  }
+
+  @Override
+  public void create() throws IOException {
+    jgit.create();
+  }
+
+  @Override
+  public void close() {
+    jgit.close();
+  }
+
+  @Override
+  public void refresh() {
+    jgit.refresh();
+    file.changed();
+  }
+
+  @Override
+  public ReflogReader getReflogReader(Ref ref) throws IOException {
+    return jgit.getReflogReader(ref);
+  }
+
+  @Override
+  public ReflogReader getReflogReader(String name) throws IOException {
+    return jgit.getReflogReader(name);
+  }
+}

@@ -1,0 +1,156 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.common.util.concurrent.Uninterruptibles;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
+import org.eclipse.jgit.annotations.Nullable;
+
+/**
+ * The tables of a repository on disk, as {@code reftable/tables.list} names them.
+ *
+ * <p>The stack is read again after {@link #changed}. Tables that are still named are kept. A table
+ * that is gone was replaced by a compaction since the list was read, so the list is read again.
+ *
+ * <p>Any thread may call. Only those wait that meet a change, until the new tables are open.
+ */
+public final class TablesFile {
+  /** For so long, a list is read again that names a missing table; as long as JGit does. */
+  private static final Duration MOST_WAITED = Duration.ofMillis(2500);
+
+  private static final Duration PAUSE = Duration.ofMillis(1);
+
+  private final Path folder;
+  private final Path list;
+  private final AtomicLong changes = new AtomicLong();
+
+  /**
+   * A stack, and the changes that it surely contains.
+   *
+   * @param stack null if it was not read yet, or cannot be read
+   * @param failure why it cannot be read
+   */
+  private record Known(long changes, @Nullable TableStack stack, @Nullable IOException failure) {}
+
+  private volatile Known known = new Known(-1, null, null);
+
+  /**
+   * Makes the tables of a repository, which are not read yet.
+   *
+   * @param folder {@code reftable} in the repository
+   */
+  public TablesFile(Path folder) {
+    this.folder = folder;
+    this.list = folder.resolve("tables.list");
+  }
+
+  public Path list() {
+    return list;
+  }
+
+  /** The size of the tables in use, in bytes. */
+  public long bytes() {
+    TableStack stack = known.stack;
+    return stack == null
+        ? 0
+        : stack.byName().values().stream().mapToLong(table -> table.file().limit()).sum();
+  }
+
+  /** Has the stack read again at its next use. */
+  public void changed() {
+    changes.incrementAndGet();
+  }
+
+  /** Opens the tables. If that fails, {@link #stack} says so. */
+  public void open() {
+    Known unused = read();
+  }
+
+  /**
+   * Returns the stack, with all changes before this call.
+   *
+   * @throws IOException if it cannot be read; also at later calls, until it has changed
+   */
+  public TableStack stack() throws IOException {
+    Known now = known;
+    if (now.changes != changes.get()) {
+      now = read();
+    }
+    if (now.stack == null) {
+      throw new IOException(now.failure);
+    }
+    return now.stack;
+  }
+
+  private synchronized Known read() {
+    long seen = changes.get();
+    if (known.changes != seen) {
+      try {
+        known = new Known(seen, readAll(), null);
+      } catch (IOException e) {
+        known = new Known(seen, null, e);
+      } catch (IndexOutOfBoundsException e) {
+        known = new Known(seen, null, new IOException(list + " names a broken table", e));
+      }
+    }
+    return known;
+  }
+
+  private TableStack readAll() throws IOException {
+    long begun = System.nanoTime();
+    while (true) {
+      List<String> names = readList();
+      try {
+        return open(names);
+      } catch (NoSuchFileException e) {
+        boolean isOver = System.nanoTime() - begun > MOST_WAITED.toNanos();
+        if (isOver || readList().equals(names)) {
+          throw e;
+        }
+        // Somebody compacts again and again.
+        Uninterruptibles.sleepUninterruptibly(PAUSE);
+      }
+    }
+  }
+
+  private List<String> readList() throws IOException {
+    try {
+      return Files.readAllLines(list, UTF_8).stream().filter(name -> !name.isEmpty()).toList();
+    } catch (NoSuchFileException e) {
+      // A repository without refs.
+      return List.of();
+    }
+  }
+
+  private TableStack open(List<String> names) throws IOException {
+    Map<String, Table> before = known.stack == null ? Map.of() : known.stack.byName();
+    Map<String, Table> tables = new LinkedHashMap<>();
+    for (String name : names) {
+      Table table = before.get(name);
+      tables.put(name, table != null ? table : Table.open(folder.resolve(name)));
+    }
+    return new TableStack(tables);
+  }
+}

@@ -1,0 +1,189 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
+import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.lib.ConfigConstants;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefUpdate;
+import org.eclipse.jgit.transport.ReceiveCommand;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Tables that are replaced while they are read. */
+class TablesFileTest {
+  private static final String ALWAYS = "refs/heads/always";
+
+  /** So many that their table is mapped. */
+  private static final int MANY = 2000;
+
+  @TempDir Path folder;
+  private TestRefs refs;
+  private TablesFile file;
+
+  @BeforeEach
+  void create() throws IOException {
+    try (FileRepository made = new FileRepository(folder.resolve("r.git").toFile())) {
+      made.create(true);
+      made.convertRefStorage(ConfigConstants.CONFIG_REF_STORAGE_REFTABLE, false, false);
+    }
+    refs = TestRefs.open(folder.resolve("r.git"));
+    List<ReceiveCommand> commands = new ArrayList<>();
+    commands.add(create(ALWAYS));
+    for (int i = 0; i < MANY; i++) {
+      commands.add(create("refs/changes/%02d/%d/1".formatted(i % 100, i)));
+    }
+    assertThat(TestRefs.batch(refs.repository(), jgit(), commands.toArray(new ReceiveCommand[0])))
+        .isTrue();
+    jgit().compactFully();
+    file = new TablesFile(refs.folder().resolve("reftable"));
+  }
+
+  @AfterEach
+  void close() throws IOException {
+    refs.close();
+  }
+
+  private ReceiveCommand create(String name) {
+    return new ReceiveCommand(ObjectId.zeroId(), refs.commits().get(0), name);
+  }
+
+  private FileReftableDatabase jgit() {
+    return (FileReftableDatabase) refs.repository().getRefDatabase();
+  }
+
+  private void update(String name, int commit) throws IOException {
+    RefUpdate update = jgit().newUpdate(name, false);
+    update.setNewObjectId(refs.commits().get(commit));
+    update.setForceUpdate(true);
+    assertThat(update.update())
+        .isAnyOf(RefUpdate.Result.NEW, RefUpdate.Result.FORCED, RefUpdate.Result.NO_CHANGE);
+  }
+
+  private static boolean isMapped(String table) throws IOException {
+    return Files.readString(Path.of("/proc/self/maps")).contains(table);
+  }
+
+  private static void awaitUnmapped(String table) throws IOException {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+    while (isMapped(table)) {
+      assertWithMessage("in time").that(System.nanoTime()).isLessThan(end);
+      System.gc();
+    }
+  }
+
+  @Test
+  void anOldTableIsUnmappedWhenItsLastReaderHasGone() throws Exception {
+    TableStack old = file.stack();
+    String table = old.byName().keySet().iterator().next();
+    List<Ref> before = old.refs("refs/");
+    assertThat(isMapped(table)).isTrue();
+    update("refs/heads/new", 1);
+    jgit().compactFully();
+    assertThat(Files.exists(refs.folder().resolve("reftable").resolve(table))).isFalse();
+    file.changed();
+    assertThat(file.stack().contains("refs/heads/new")).isTrue();
+    for (int i = 0; i < 10; i++) {
+      System.gc();
+    }
+    // Somebody still reads the old stack.
+    assertThat(isMapped(table)).isTrue();
+    assertThat(old.refs("refs/").toString()).isEqualTo(before.toString());
+    old = null;
+    awaitUnmapped(table);
+  }
+
+  @Test
+  void tablesThatAreStillNamedAreKept() throws Exception {
+    String table = file.stack().byName().keySet().iterator().next();
+    Table before = file.stack().byName().get(table);
+    update("refs/heads/new", 1);
+    file.changed();
+    assertThat(file.stack().byName().get(table)).isSameInstanceAs(before);
+    assertThat(file.stack().byName()).hasSize(2);
+  }
+
+  @Test
+  void aMissingTableIsAnErrorUntilTheListChanges() throws Exception {
+    Path list = file.list();
+    String names = Files.readString(list);
+    Files.writeString(list, names + "0x000000000001-0x000000000002-00000000.ref\n");
+    IOException failure = assertThrows(IOException.class, () -> file.stack());
+    assertThat(failure).hasCauseThat().isInstanceOf(NoSuchFileException.class);
+    Files.writeString(list, names);
+    assertThrows(IOException.class, () -> file.stack());
+    file.changed();
+    assertThat(file.stack().contains(ALWAYS)).isTrue();
+  }
+
+  /** JGit compacts after each update, and the tables that it replaces are deleted at once. */
+  @Test
+  void readersMissNothingWhileTablesAreCompacted() throws Exception {
+    AtomicBoolean isOver = new AtomicBoolean();
+    ExecutorService threads = Executors.newFixedThreadPool(2);
+    try {
+      List<Future<Integer>> readers = new ArrayList<>();
+      for (int i = 0; i < 2; i++) {
+        readers.add(
+            threads.submit(
+                () -> {
+                  int reads = 0;
+                  while (!isOver.get()) {
+                    file.changed();
+                    TableStack stack = file.stack();
+                    assertThat(stack.exactRef(ALWAYS)).isNotNull();
+                    assertThat(stack.refs("refs/changes/00/")).hasSize(MANY / 100);
+                    reads++;
+                  }
+                  return reads;
+                }));
+      }
+      for (int i = 0; i < 200; i++) {
+        update("refs/heads/b" + i % 7, i % 5);
+        if (i % 20 == 0) {
+          jgit().compactFully();
+        }
+      }
+      isOver.set(true);
+      for (Future<Integer> reader : readers) {
+        assertThat(reader.get()).isGreaterThan(0);
+      }
+    } finally {
+      isOver.set(true);
+      threads.shutdown();
+      assertThat(threads.awaitTermination(1, TimeUnit.MINUTES)).isTrue();
+    }
+  }
+}
