@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
+import static com.googlesource.gerrit.modules.cache.chroniclemap.bench.RefsOperation.ALL;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.bench.RefsOperation.CONFLICTS;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.bench.RefsOperation.EXISTING;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.bench.RefsOperation.FIRST;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.bench.RefsOperation.MISSING;
@@ -80,21 +82,51 @@ final class RefsAims {
             "us"));
     aims.add(once("first read: 40 ms", FIRST, 40));
     aims.add(once("read after a rewrite of one line: 10 ms", REWRITE, 10));
+    aims.add(ofReftable("exactRef", 1, 2, EXISTING, MISSING));
+    aims.add(ofReftable("exactRef", 8, 20, EXISTING));
+    aims.add(ofReftable("all refs", 1, 8, ALL));
+    aims.add(ofReftable("getConflictingNames", 1, 1000, CONFLICTS));
+    aims.add(ofReftable("first read", 1, 1, FIRST));
+    aims.add(
+        Aim.atMost(
+            "exactRef, reftable: at most 300 bytes of garbage",
+            result -> isLookup(result, RefsCase.REFTABLE),
+            result -> result.ours().garbage().orElse(Double.NaN),
+            300,
+            "bytes"));
     return aims;
+  }
+
+  private static Aim<Comparison<RefsCase, RefsPeer>> ofReftable(
+      String text, int threads, int times, RefsOperation... operations) {
+    return Aim.ratio(
+        "%s, reftable, %d %s, p50: %d times as fast as FileReftable"
+            .formatted(text, threads, threads == 1 ? "thread" : "threads", times),
+        result ->
+            isBesideJGit(result)
+                && result.scenario().isReftable()
+                && result.scenario().threads() == threads
+                && List.of(operations).contains(result.scenario().operation()),
+        result -> result.latencyRatio(50),
+        times);
   }
 
   private static Aim<Comparison<RefsCase, RefsPeer>> once(
       String text, RefsOperation operation, int millis) {
     return Aim.atMost(
         text,
-        result -> isBesideJGit(result) && result.scenario().operation() == operation,
+        result ->
+            isBesideJGit(result)
+                && !result.scenario().isReftable()
+                && result.scenario().operation() == operation,
         result -> result.ours().micros(50) / 1000,
         millis,
         "ms");
   }
 
   private static boolean isBesideJGit(Comparison<RefsCase, RefsPeer> result) {
-    return result.peer() == RefsPeer.REF_DIRECTORY && result.scenario().refs() == REFS;
+    boolean isJGit = result.peer() == RefsPeer.REF_DIRECTORY || result.peer() == RefsPeer.REFTABLE;
+    return isJGit && result.scenario().refs() == REFS;
   }
 
   private static boolean isLookup(Comparison<RefsCase, RefsPeer> result, String trust) {
@@ -118,7 +150,7 @@ final class RefsAims {
   private static final List<Aim<Scaling>> SCALING =
       List.of(
           Aim.ratio(
-              "exactRef, always, by two threads: 1.8 times as many as by one",
+              "exactRef, always or reftable, by two threads: 1.8 times as many as by one",
               scaling -> true,
               Scaling::times,
               1.8));
@@ -128,7 +160,7 @@ final class RefsAims {
     for (Comparison<RefsCase, RefsPeer> one : results) {
       for (Comparison<RefsCase, RefsPeer> two : results) {
         RefsCase scenario = one.scenario();
-        if (isLookup(one, RefsCase.ALWAYS)
+        if ((isLookup(one, RefsCase.ALWAYS) || isLookup(one, RefsCase.REFTABLE))
             && two.peer() == one.peer()
             && two.scenario()
                 .equals(new RefsCase(scenario.operation(), scenario.refs(), scenario.trust(), 2))) {

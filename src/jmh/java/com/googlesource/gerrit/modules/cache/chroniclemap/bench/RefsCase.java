@@ -17,12 +17,17 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 /**
  * One line of the results: an operation on a repository with so many refs, by a number of threads.
  *
- * @param trust {@code core.trustStat}
+ * @param trust {@code core.trustStat}; or {@link #REFTABLE} for refs that are not in files
  */
 record RefsCase(RefsOperation operation, int refs, String trust, int threads) implements Case {
   static final String ALWAYS = "always";
   static final String AFTER_OPEN = "after_open";
   static final String NEVER = "never";
+  static final String REFTABLE = "reftable";
+
+  boolean isReftable() {
+    return trust.equals(REFTABLE);
+  }
 
   @Override
   public String title() {

@@ -39,7 +39,7 @@ public class RefsFixture {
   @Param("500000")
   int refs;
 
-  @Param({"always", "after_open", "never"})
+  @Param({"always", "after_open", "never", RefsCase.REFTABLE})
   String trust;
 
   final String[] existing = new String[NAMES];
@@ -58,9 +58,13 @@ public class RefsFixture {
   @Setup(Level.Trial)
   public void prepare() throws IOException {
     Path folder = Path.of(System.getProperty(Folders.PROPERTY));
-    repository = folder.resolve(peer.repository());
     ours = new OurRefs(folder);
-    RefsRepositories.trust(repository, trust);
+    if (trust.equals(RefsCase.REFTABLE)) {
+      repository = folder.resolve(RefsRepositories.REFTABLE);
+    } else {
+      repository = folder.resolve(peer.repository());
+      RefsRepositories.trust(repository, trust);
+    }
     String[] names = RefsFile.names(refs);
     Random random = new Random(1);
     List<ObjectId> branchTips = RefsRepositories.branchTips(folder);

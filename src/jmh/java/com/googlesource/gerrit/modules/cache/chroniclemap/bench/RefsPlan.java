@@ -29,6 +29,17 @@ final class RefsPlan {
    */
   record Once(int warmups, int iterations) {}
 
+  private static final List<RefsOperation> OF_REFTABLES =
+      List.of(
+          RefsOperation.EXISTING,
+          RefsOperation.MISSING,
+          RefsOperation.PREFIX,
+          RefsOperation.CONFLICTS,
+          RefsOperation.TIPS,
+          RefsOperation.NO_TIPS,
+          RefsOperation.ALL,
+          RefsOperation.FIRST);
+
   private RefsPlan() {}
 
   static Once once(boolean quick) {
@@ -71,29 +82,30 @@ final class RefsPlan {
         cases.add(new RefsCase(operation, refs, RefsCase.ALWAYS, 1));
       }
     }
+    for (RefsOperation operation : OF_REFTABLES) {
+      cases.add(new RefsCase(operation, refs, RefsCase.REFTABLE, 1));
+    }
+    for (int threads : List.of(2, 8)) {
+      cases.add(new RefsCase(RefsOperation.EXISTING, refs, RefsCase.REFTABLE, threads));
+    }
     return cases;
   }
 
-  /** Who can do that. Trust is a matter of files, read through JGit. */
+  /** Who can do that. Native git of Debian 12 reads no reftables. */
   static List<RefsPeer> peers(RefsCase scenario) {
+    if (scenario.isReftable()) {
+      return List.of(RefsPeer.OURS, RefsPeer.REFTABLE);
+    }
     List<RefsPeer> peers = new ArrayList<>(List.of(RefsPeer.OURS, RefsPeer.REF_DIRECTORY));
     boolean always = scenario.trust().equals(RefsCase.ALWAYS);
-    switch (scenario.operation()) {
-      case EXISTING, MISSING, ALL -> {
-        if (always) {
-          peers.add(RefsPeer.REFTABLE);
-        }
-        if (always && scenario.threads() == 1) {
-          peers.add(RefsPeer.GIT);
-        }
-      }
-      case PREFIX, CONFLICTS, TIPS, NO_TIPS -> peers.add(RefsPeer.REFTABLE);
-      case FIRST -> {
-        peers.add(RefsPeer.REFTABLE);
-        peers.add(RefsPeer.GIT);
-      }
-      case REWRITE -> peers.add(RefsPeer.GIT);
-      case MAP, FILTERED, COPIED, RESTART -> {}
+    boolean hasGit =
+        switch (scenario.operation()) {
+          case EXISTING, MISSING, ALL -> always && scenario.threads() == 1;
+          case FIRST, REWRITE -> true;
+          default -> false;
+        };
+    if (hasGit) {
+      peers.add(RefsPeer.GIT);
     }
     return peers;
   }

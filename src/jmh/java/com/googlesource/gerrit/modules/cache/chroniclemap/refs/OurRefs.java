@@ -23,6 +23,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.RefDatabase;
@@ -59,7 +60,9 @@ public final class OurRefs implements AutoCloseable {
 
   /** The refs of a repository. */
   public RefDatabase open(FileRepository repository) {
-    return cache.of(repository, (RefDirectory) repository.getRefDatabase()).current();
+    return repository.getRefDatabase() instanceof FileReftableDatabase tables
+        ? cache.ofTables(repository, tables)
+        : cache.of(repository, (RefDirectory) repository.getRefDatabase()).current();
   }
 
   /** Stops and starts again, as a server: what was parsed is on disk. */
