@@ -251,7 +251,7 @@ final class NfsRefsMain {
         // Nothing tells this machine when another one has changed a ref.
         Thread.sleep(LOOK_AGAIN_MILLIS);
       }
-      say("unseen " + unseen + " held " + held.size());
+      say("unseen " + unseen + " held " + held.isOpen());
     }
     cache.close();
   }
