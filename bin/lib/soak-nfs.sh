@@ -175,7 +175,7 @@ while :; do for file in *.$3; do [[ \$(<\$file) != *refs/changes/@(08|10)/* ]] |
   nfs_check "$name" 2 >/dev/null || true
   local alive
   alive=$(sed -n 's/.*may hold locks of refs by [^ ]*cache-chroniclemap\/\([^ ;]*\)\.alive;.*/\1/p' "$VM/share/$name.check" | head -n 1)
-  echo "  the log names ${alive:-no process: it left no locks}"
+  echo "  the log names ${alive:-no process}"
   [ -n "$alive" ] || alive=$(vm_run 2 30 "cd /mnt/$name/first.git/cache-chroniclemap; ls *.alive" | sed 's/\.alive$//')
   # Refs whose locks are left are locked for native git, too, until then.
   vm_run 2 120 "cd /mnt/$name/first.git; $(nfs_by_hand "$alive")" >"$VM/share/$name.hand" || nfs_wrong "$name" "$VM/share/$name.hand" || return 1
