@@ -420,6 +420,7 @@ public final class PackedRefsCache implements AutoCloseable {
       }
     }
     idle.keySet().removeIf(file -> files.get(file.file()) != file);
+    tables.forEach(TableRefDatabase::lookAgain);
   }
 
   private void closeJournals() {

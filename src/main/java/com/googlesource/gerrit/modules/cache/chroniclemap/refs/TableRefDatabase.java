@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableStack;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TablesFile;
 import java.io.IOException;
+import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -66,9 +67,21 @@ final class TableRefDatabase extends RefDatabase {
     this.file =
         new TablesFile(repository.getCommonDirectory().toPath().resolve(Constants.REFTABLE));
     this.failures = failures;
-    var unused = repository.getListenerList().addRefsChangedListener(event -> file.changed());
-    // JGit, too, opens the tables with the repository, and not at the first lookup.
-    file.open();
+    // The repository outlives this database if its refs are converted.
+    WeakReference<TablesFile> listening = new WeakReference<>(file);
+    var unused =
+        repository.getListenerList().addRefsChangedListener(event -> changed(listening.get()));
+  }
+
+  private static void changed(@Nullable TablesFile file) {
+    if (file != null) {
+      file.changed();
+    }
+  }
+
+  /** Has tables let go that others have replaced since. */
+  void lookAgain() {
+    file.changed();
   }
 
   /** The size of the tables in use, in bytes. */
@@ -96,7 +109,13 @@ final class TableRefDatabase extends RefDatabase {
       if (jgit.isAutoRefresh()) {
         jgit.refresh();
       }
-      return question.ask(file.stack());
+      boolean isChanged = file.isChanged();
+      TableStack stack = file.stack();
+      if (isChanged) {
+        // What is read here must not be newer than what JGit compares an update with.
+        jgit.refresh();
+      }
+      return question.ask(stack);
     } catch (IOException | RuntimeException | InternalError | OutOfMemoryError e) {
       // A mapped file that somebody has cut short is an InternalError.
       failures.count(file.list().toFile(), e);
@@ -211,12 +230,19 @@ final class TableRefDatabase extends RefDatabase {
   }
 
   @Override
+  public boolean hasVersioning() {
+    return jgit.hasVersioning();
+  }
+
+  @Override
   public boolean performsAtomicTransactions() {
     return jgit.performsAtomicTransactions();
   }
 
   @Override
   public void packRefs(ProgressMonitor monitor, PackRefsCommand command) throws IOException {
+    // JGit compacts nothing if others have changed the stack, and does not look at it again then.
+    jgit.refresh();
     jgit.packRefs(monitor, command);
     // A compaction changes no ref, so JGit fires no event; but the old tables are to be let go.
     file.changed();

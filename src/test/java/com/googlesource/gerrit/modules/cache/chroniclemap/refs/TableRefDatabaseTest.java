@@ -24,9 +24,11 @@ import java.util.List;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.LongAdder;
+import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.ConfigConstants;
+import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
@@ -42,6 +44,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Each answer from mapped reftables is JGit's own, whatever is written, and by whom. */
 class TableRefDatabaseTest {
   @TempDir Path folder;
+  private boolean seesOthers = true;
 
   /** The forms that JGit's settings give to tables. */
   private TestRefs create(int blockSize, boolean isAligned, boolean hasObjects, int restarts)
@@ -53,7 +56,7 @@ class TableRefDatabaseTest {
       config.setBoolean("reftable", null, "alignBlocks", isAligned);
       config.setBoolean("reftable", null, "indexObjects", hasObjects);
       config.setInt("reftable", null, "restartInterval", restarts);
-      config.setBoolean("reftable", null, "autoRefresh", true);
+      config.setBoolean("reftable", null, "autoRefresh", seesOthers);
       config.save();
       made.convertRefStorage(ConfigConstants.CONFIG_REF_STORAGE_REFTABLE, false, false);
     }
@@ -198,6 +201,51 @@ class TableRefDatabaseTest {
 
   private static String show(Ref ref) {
     return ref == null ? "none" : ref + " " + ref.getUpdateIndex() + " " + ref.getPeeledObjectId();
+  }
+
+  /** JGit's default, under which it may not see what others write, but its own writes at once. */
+  @Test
+  void withoutAutoRefresh() throws Exception {
+    seesOthers = false;
+    try (TestRefs refs = create(4096, true, true, 16)) {
+      RefDatabase ours = ours(refs);
+      for (int i = 0; i < 40; i++) {
+        String name = "refs/heads/b" + i % 9;
+        set(ours, name, refs.commits().get(i % 5));
+        assertThat(ours.exactRef(name).getObjectId()).isEqualTo(refs.commits().get(i % 5));
+        assertThat(ours.getRefsByPrefix("refs/heads/")).hasSize(Math.min(i + 1, 9));
+      }
+      assertThat(failures.sum()).isEqualTo(0);
+    }
+  }
+
+  /** Or an update would be refused again and again, as JGit compares it with an older value. */
+  @Test
+  void whatIsSeenOfOthersIsWhatJGitUpdates() throws Exception {
+    seesOthers = false;
+    try (TestRefs refs = create(4096, true, true, 16)) {
+      RefDatabase ours = ours(refs);
+      set(ours, "refs/heads/a", refs.commits().get(0));
+      assertThat(ours.exactRef("refs/heads/a")).isNotNull();
+      RefDatabase peer = peer(refs);
+      peer.refresh();
+      set(peer, "refs/heads/b", refs.commits().get(0));
+      set(peer, "refs/heads/a", refs.commits().get(1));
+      ours.packRefs(NullProgressMonitor.INSTANCE, new PackRefsCommand(refs.repository()));
+      ObjectId seen = ours.exactRef("refs/heads/a").getObjectId();
+      assertThat(seen).isEqualTo(refs.commits().get(1));
+      ReceiveCommand command = new ReceiveCommand(seen, refs.commits().get(2), "refs/heads/a");
+      assertThat(TestRefs.batch(refs.repository(), ours, command)).isTrue();
+      assertThat(ours.exactRef("refs/heads/a").getObjectId()).isEqualTo(refs.commits().get(2));
+    }
+  }
+
+  private static void set(RefDatabase by, String name, ObjectId id) throws IOException {
+    RefUpdate update = by.newUpdate(name, false);
+    update.setNewObjectId(id);
+    update.setForceUpdate(true);
+    assertThat(update.update())
+        .isAnyOf(RefUpdate.Result.NEW, RefUpdate.Result.FORCED, RefUpdate.Result.NO_CHANGE);
   }
 
   @Test

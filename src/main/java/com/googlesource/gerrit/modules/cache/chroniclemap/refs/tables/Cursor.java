@@ -107,7 +107,8 @@ final class Cursor {
     }
     // A block that is not padded is followed by the next one at once.
     int padded = Math.max(place + table.blockSize(), end);
-    nextBlock = end < section.end() && file.get(end) != 0 ? end : padded;
+    int last = place < section.end() ? section.end() : section.indexEnd();
+    nextBlock = end < last && file.get(end) != 0 ? end : padded;
     next = records;
   }
 
@@ -253,11 +254,19 @@ final class Cursor {
       return found;
     }
     open(section.index());
+    int found = searchBlock(target, length);
+    // Native git leaves a few blocks at the top of an index. JGit makes one.
+    while (found > 0
+        && nextBlock < section.indexEnd()
+        && file.get(nextBlock) == TableFormat.INDEX) {
+      open(nextBlock);
+      found = searchBlock(target, length);
+    }
     while (type == TableFormat.INDEX) {
-      int index = block;
-      if (searchBlock(target, length) > 0) {
-        return 1;
+      if (found > 0) {
+        return found;
       }
+      int index = block;
       at = value;
       long child = varint();
       // An index stands behind what it is of, so this ends.
@@ -265,6 +274,9 @@ final class Cursor {
         throw table.broken("index at " + index);
       }
       open((int) child);
+      if (type == TableFormat.INDEX) {
+        found = searchBlock(target, length);
+      }
     }
     if (type != section.type()) {
       throw table.broken("block at " + block);
@@ -299,15 +311,13 @@ final class Cursor {
       int rest = restAndType >>> TableFormat.VALUE_TYPE_BITS;
       valueType = restAndType & ((1 << TableFormat.VALUE_TYPE_BITS) - 1);
       value = at + rest;
-      if (shared < common) {
-        return -1;
-      }
-      if (shared == common) {
-        int compared = compare(target, length, common, rest);
+      // A key that shares more than that with the one before is as much less than the target.
+      if (shared <= common) {
+        int compared = compare(target, length, shared, rest);
         if (compared <= 0) {
           return compared;
         }
-        common = at - (value - rest) + common;
+        common = shared + at - (value - rest);
       }
       next = endOfValue();
     }

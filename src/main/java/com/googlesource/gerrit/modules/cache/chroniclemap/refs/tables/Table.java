@@ -47,9 +47,10 @@ final class Table {
    *
    * @param start of the first block
    * @param end behind the last block
-   * @param index the root of the index; 0 if there is none
+   * @param index the first block at the top of the index; 0 if there is none
+   * @param indexEnd behind the last block of the index
    */
-  record Section(byte type, int start, int end, int index) {}
+  record Section(byte type, int start, int end, int index, int indexEnd) {}
 
   private final String name;
   private final ByteBuffer file;
@@ -97,11 +98,17 @@ final class Table {
     this.idLength = (int) file.getLong(end + TableFormat.OBJECTS) & 0x1f;
     this.refs =
         file.get(FIRST_BLOCK_TYPE) == TableFormat.REFS
-            ? new Section(TableFormat.REFS, 0, firstOf(refIndex, idStart, logs, end), refIndex)
+            ? new Section(
+                TableFormat.REFS,
+                0,
+                firstOf(refIndex, idStart, logs, end),
+                refIndex,
+                firstOf(idStart, logs, end))
             : null;
     this.ids =
         idStart > 0
-            ? new Section(TableFormat.IDS, idStart, firstOf(idIndex, logs, end), idIndex)
+            ? new Section(
+                TableFormat.IDS, idStart, firstOf(idIndex, logs, end), idIndex, firstOf(logs, end))
             : null;
   }
 
@@ -142,7 +149,7 @@ final class Table {
 
   private int place(int field, int shift) throws IOException {
     long place = file.getLong(end + field) >>> shift;
-    if (place > end) {
+    if (place < 0 || place > end) {
       throw broken("footer");
     }
     return (int) place;

@@ -47,13 +47,14 @@ public final class TableStack {
    * Makes a stack.
    *
    * @param byName by file name, from the lowest to the highest
-   * @throws IOException if a higher table is not younger than a lower one
+   * @throws IOException if a higher table is older than a lower one, as JGit then lets the record
+   *     with the higher update index hide the other one
    */
   TableStack(Map<String, Table> byName) throws IOException {
     this.byName = byName;
     this.tables = byName.values().toArray(new Table[0]);
     for (int i = 1; i < tables.length; i++) {
-      if (tables[i].minUpdateIndex() <= tables[i - 1].maxUpdateIndex()) {
+      if (tables[i].minUpdateIndex() < tables[i - 1].maxUpdateIndex()) {
         throw tables[i].broken("order of update indexes");
       }
     }
@@ -121,6 +122,7 @@ public final class TableStack {
             .sorted(Arrays::compareUnsigned)
             .iterator();
     byte[] exclude = excluded.hasNext() ? excluded.next() : null;
+    byte[] passed = null;
     byte[] start = prefix.getBytes(UTF_8);
     MergedCursor cursor = new MergedCursor(tables, start, start);
     while (cursor.next()) {
@@ -128,7 +130,11 @@ public final class TableStack {
         exclude = excluded.hasNext() ? excluded.next() : null;
       }
       if (exclude != null && cursor.startsWith(exclude)) {
-        cursor = new MergedCursor(tables, start, behind(exclude));
+        // A name that is not UTF-8 may be behind that, too. It is left out one by one.
+        if (exclude != passed) {
+          passed = exclude;
+          cursor = new MergedCursor(tables, start, behind(exclude));
+        }
         continue;
       }
       Ref ref = resolve(cursor.ref(), 0);

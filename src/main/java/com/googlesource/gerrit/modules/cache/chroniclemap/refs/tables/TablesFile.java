@@ -42,6 +42,9 @@ public final class TablesFile {
 
   private static final Duration PAUSE = Duration.ofMillis(1);
 
+  /** How long a failure is remembered: it may have been one of this moment. */
+  private static final Duration FAILED_FOR = Duration.ofSeconds(10);
+
   private final Path folder;
   private final Path list;
   private final AtomicLong changes = new AtomicLong();
@@ -51,10 +54,12 @@ public final class TablesFile {
    *
    * @param stack null if it was not read yet, or cannot be read
    * @param failure why it cannot be read
+   * @param failed when that was, as a time of {@link System#nanoTime}
    */
-  private record Known(long changes, @Nullable TableStack stack, @Nullable IOException failure) {}
+  private record Known(
+      long changes, @Nullable TableStack stack, @Nullable Throwable failure, long failed) {}
 
-  private volatile Known known = new Known(-1, null, null);
+  private volatile Known known = new Known(-1, null, null, 0);
 
   /**
    * Makes the tables of a repository, which are not read yet.
@@ -83,21 +88,21 @@ public final class TablesFile {
     changes.incrementAndGet();
   }
 
-  /** Opens the tables. If that fails, {@link #stack} says so. */
-  public void open() {
-    Known unused = read();
+  /** Whether the next {@link #stack} reads the list. */
+  public boolean isChanged() {
+    Known now = known;
+    return now.changes != changes.get()
+        || (now.stack == null && System.nanoTime() - now.failed > FAILED_FOR.toNanos());
   }
 
   /**
    * Returns the stack, with all changes before this call.
    *
-   * @throws IOException if it cannot be read; also at later calls, until it has changed
+   * @throws IOException if it cannot be read; also at later calls, until it has changed or some
+   *     seconds have passed
    */
   public TableStack stack() throws IOException {
-    Known now = known;
-    if (now.changes != changes.get()) {
-      now = read();
-    }
+    Known now = isChanged() ? read() : known;
     if (now.stack == null) {
       throw new IOException(now.failure);
     }
@@ -105,14 +110,18 @@ public final class TablesFile {
   }
 
   private synchronized Known read() {
-    long seen = changes.get();
-    if (known.changes != seen) {
+    if (isChanged()) {
+      long seen = changes.get();
+      // An interrupted thread cannot read files.
+      boolean isInterrupted = Thread.interrupted();
       try {
-        known = new Known(seen, readAll(), null);
-      } catch (IOException e) {
-        known = new Known(seen, null, e);
-      } catch (IndexOutOfBoundsException e) {
-        known = new Known(seen, null, new IOException(list + " names a broken table", e));
+        known = new Known(seen, readAll(), null, 0);
+      } catch (IOException | RuntimeException | InternalError e) {
+        known = new Known(seen, null, e, System.nanoTime());
+      } finally {
+        if (isInterrupted) {
+          Thread.currentThread().interrupt();
+        }
       }
     }
     return known;
