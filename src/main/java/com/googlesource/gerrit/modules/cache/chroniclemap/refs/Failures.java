@@ -28,7 +28,7 @@ final class Failures {
   void count(File file, Throwable cause) {
     count.increment();
     logger.atSevere().withCause(cause).atMostEvery(1, TimeUnit.HOURS).log(
-        "Parsed ref lists failed for %s; JGit answers instead", file);
+        "Reading refs failed for %s; JGit answers instead", file);
   }
 
   long sum() {

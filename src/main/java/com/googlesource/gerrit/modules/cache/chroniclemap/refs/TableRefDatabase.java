@@ -14,11 +14,11 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableStack;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TablesFile;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -44,7 +44,7 @@ import org.eclipse.jgit.lib.ReflogReader;
  * <p>Lookups are answered from mapped tables, without JGit's lock. JGit's own database makes all
  * updates and compactions, decides when others' changes are seen ({@code reftable.autoRefresh},
  * {@code core.trustTablesListStat}), and answers where this package fails. It fires an event
- * whenever it sees a change, its own ones included, which is when the tables are read again.
+ * whenever it sees a change, also one of its own. The tables are read again after each event.
  *
  * <p>Any thread may call.
  */
@@ -79,7 +79,7 @@ final class TableRefDatabase extends RefDatabase {
     }
   }
 
-  /** Has tables let go that others have replaced since. */
+  /** Lets go of tables that were replaced by a compaction, for which JGit fires no event. */
   void lookAgain() {
     file.changed();
   }
@@ -180,7 +180,7 @@ final class TableRefDatabase extends RefDatabase {
   }
 
   private static boolean isConflicting(TableStack refs, String name) throws IOException {
-    for (String parent : parents(name)) {
+    for (String parent : RefReader.parents(name)) {
       if (refs.contains(parent)) {
         return true;
       }
@@ -194,22 +194,14 @@ final class TableRefDatabase extends RefDatabase {
   }
 
   private static Collection<String> conflicting(TableStack refs, String name) throws IOException {
-    for (String parent : parents(name)) {
+    // JGit returns the longest parent.
+    for (String parent : RefReader.parents(name).reversed()) {
       Ref ref = refs.exactRef(parent);
       if (ref != null && ref.getObjectId() != null) {
         return List.of(parent);
       }
     }
     return refs.refs(name + '/').stream().map(Ref::getName).toList();
-  }
-
-  /** Returns the names of all folders above a ref, the longest first. */
-  private static List<String> parents(String name) {
-    List<String> parents = new ArrayList<>();
-    for (int slash = name.lastIndexOf('/'); slash > 0; slash = name.lastIndexOf('/', slash - 1)) {
-      parents.add(name.substring(0, slash));
-    }
-    return parents;
   }
 
   // ---- everything else is JGit's

@@ -251,7 +251,7 @@ public final class RefReader {
   // ---- conflicts of names
 
   /** Returns the names of all folders above a ref, the shortest first. */
-  private static List<String> parents(String name) {
+  public static List<String> parents(String name) {
     List<String> parents = new ArrayList<>();
     for (int slash = name.indexOf('/', 1); slash > 0; slash = name.indexOf('/', slash + 1)) {
       parents.add(name.substring(0, slash));

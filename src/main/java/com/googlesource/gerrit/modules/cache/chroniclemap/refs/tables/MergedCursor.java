@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables;
 
 import java.io.IOException;
 import java.util.PriorityQueue;
+import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Ref;
 
 /**
@@ -37,7 +38,7 @@ final class MergedCursor {
   private final PriorityQueue<Level> others = new PriorityQueue<>();
 
   /** The table with the current ref; null in front of the first one and behind the last one. */
-  private Level current;
+  @Nullable private Level current;
 
   /**
    * Makes a reader in front of the first ref.

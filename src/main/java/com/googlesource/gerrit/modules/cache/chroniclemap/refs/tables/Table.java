@@ -39,7 +39,7 @@ final class Table {
   /** A smaller file is read, as mapping it would take a page of memory and more time. */
   private static final int LEAST_MAPPED = 16 << 10;
 
-  /** The header, footer, and a block of refs. */
+  /** The place of the type of the first block, in front of which is the header. */
   private static final int FIRST_BLOCK_TYPE = TableFormat.HEADER_BYTES;
 
   /**
