@@ -25,6 +25,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
@@ -49,6 +50,9 @@ import org.eclipse.jgit.internal.storage.file.RefDirectory;
 final class RefsSoakMain {
   /** Repositories that threads share, by {@code core.trustStat}. */
   static final List<String> SHARED = List.of("always", "after_open", "never");
+
+  /** The one that threads share, too, and that has reftables. */
+  private static final String REFTABLE = "reftable";
 
   /** The one in which all that is odd happens, by one thread. */
   static final String ODD = "odd";
@@ -88,6 +92,11 @@ final class RefsSoakMain {
         SharedRefs.fill(refs);
       }
     }
+    try (TestRefs refs =
+        TestRefs.createReftable(
+            folder.resolve(REFTABLE + ".git"), Map.of("autoRefresh", true, "blockSize", 1024))) {
+      SharedRefs.fill(refs);
+    }
     TestRefs.create(folder.resolve(ODD + ".git"), null).close();
   }
 
@@ -116,6 +125,7 @@ final class RefsSoakMain {
     for (String trust : SHARED) {
       repositories.add(TestRefs.open(folder.resolve(trust + ".git")));
     }
+    repositories.add(TestRefs.open(folder.resolve(REFTABLE + ".git")));
     odd = TestRefs.open(folder.resolve(ODD + ".git"));
     do {
       long memory = MEMORY_LIMITS[random.nextInt(MEMORY_LIMITS.length)];
@@ -135,6 +145,7 @@ final class RefsSoakMain {
         }
         RefsTotals totals = cache.totals();
         assertThat(totals.failures()).isEqualTo(0);
+        assertThat(totals.tableLookups()).isGreaterThan(0);
         assertThat(totals.memoryOnlyReason().isPresent()).isEqualTo(disk == 0);
         report(totals);
       }
@@ -150,8 +161,9 @@ final class RefsSoakMain {
     List<TestRefs> all = new ArrayList<>(repositories);
     all.add(odd);
     for (TestRefs each : all) {
-      PackedRefsCache.RepositoryRefs unused =
-          cache.of(each.repository(), (RefDirectory) each.repository().getRefDatabase());
+      if (each.repository().getRefDatabase() instanceof RefDirectory jgit) {
+        PackedRefsCache.RepositoryRefs unused = cache.of(each.repository(), jgit);
+      }
       assertWithMessage("what recovery has left").that(locks(each.folder())).isEmpty();
       assertWithMessage("what recovery has left").that(filesOfOthers(each.folder())).isEmpty();
     }
@@ -164,7 +176,7 @@ final class RefsSoakMain {
     }
     busy(shared);
     for (int i = 0; i < shared.size(); i++) {
-      shared.get(i).compare(SHARED.get(i) + ", " + settings);
+      shared.get(i).compare(repositories.get(i).folder().getFileName() + ", " + settings);
       comparisons++;
     }
     odd(cache, settings);
@@ -272,6 +284,7 @@ final class RefsSoakMain {
    */
   static void deleteLocks(Path folder) throws IOException {
     List<String> names = new ArrayList<>(SHARED);
+    names.add(REFTABLE);
     names.add(ODD);
     for (String name : names) {
       Path repository = folder.resolve(name + ".git");

@@ -30,7 +30,11 @@ import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.eclipse.jgit.api.PackRefsCommand;
+import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
+import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
@@ -70,7 +74,8 @@ final class SharedRefs {
   private static final String HEADER = "# pack-refs with: peeled fully-peeled sorted \n";
 
   private final TestRefs repository;
-  private final PackedRefsCache.RepositoryRefs refs;
+  private final Supplier<RefDatabase> current;
+  private final Supplier<RefDatabase> forRequest;
   private final ObjectId fixedId;
   private final List<ObjectId> values;
 
@@ -88,8 +93,17 @@ final class SharedRefs {
   SharedRefs(TestRefs repository, PackedRefsCache cache, boolean jgitMayDelete) throws IOException {
     this.repository = repository;
     this.jgitMayDelete = jgitMayDelete;
-    this.refs =
-        cache.of(repository.repository(), (RefDirectory) repository.repository().getRefDatabase());
+    if (repository.repository().getRefDatabase() instanceof FileReftableDatabase jgit) {
+      RefDatabase refs = cache.ofTables(repository.repository(), jgit);
+      this.current = () -> refs;
+      this.forRequest = current;
+    } else {
+      PackedRefsCache.RepositoryRefs refs =
+          cache.of(
+              repository.repository(), (RefDirectory) repository.repository().getRefDatabase());
+      this.current = refs::current;
+      this.forRequest = refs::forRequest;
+    }
     this.fixedId = repository.commits().get(0);
     this.values = repository.manyCommits(VALUES);
     for (int i = 0; i < VALUES; i++) {
@@ -99,6 +113,23 @@ final class SharedRefs {
 
   /** Makes the refs that are always there. */
   static void fill(TestRefs repository) throws IOException {
+    if (repository.isReftable()) {
+      List<ReceiveCommand> commands = new ArrayList<>();
+      ObjectId commit = repository.commits().get(0);
+      for (int i = 0; i < FIXED; i++) {
+        commands.add(new ReceiveCommand(ObjectId.zeroId(), commit, fixed(i)));
+      }
+      for (int i = 0; i < MOVING; i++) {
+        commands.add(new ReceiveCommand(ObjectId.zeroId(), commit, moving(i)));
+      }
+      assertThat(
+              TestRefs.batch(
+                  repository.repository(),
+                  repository.repository().getRefDatabase(),
+                  commands.toArray(new ReceiveCommand[0])))
+          .isTrue();
+      return;
+    }
     TreeMap<String, String> lines = new TreeMap<>();
     String id = repository.commits().get(0).name();
     for (int i = 0; i < FIXED; i++) {
@@ -111,6 +142,10 @@ final class SharedRefs {
         repository.folder().resolve("packed-refs"),
         HEADER + String.join("", lines.values()),
         UTF_8);
+  }
+
+  private RefDatabase peer() {
+    return repository.peerRepository().getRefDatabase();
   }
 
   private static String fixed(int number) {
@@ -127,7 +162,7 @@ final class SharedRefs {
    * questions.
    */
   private RefDatabase anyDatabase(Random random) {
-    return random.nextBoolean() ? refs.current() : refs.forRequest();
+    return random.nextBoolean() ? current.get() : forRequest.get();
   }
 
   // ---- reading
@@ -277,7 +312,13 @@ final class SharedRefs {
     }
     history.add("JGit begins to pack refs/moving");
     try {
-      repository.peer().pack(names);
+      if (peer() instanceof RefDirectory directory) {
+        directory.pack(names);
+      } else {
+        peer()
+            .packRefs(
+                NullProgressMonitor.INSTANCE, new PackRefsCommand(repository.peerRepository()));
+      }
       history.add("JGit packed refs/moving");
       return true;
     } catch (IOException e) {
@@ -307,10 +348,10 @@ final class SharedRefs {
       this.random = random;
       this.nextValue = random.nextInt(VALUES / WRITERS) * WRITERS + number;
       // JGit's word, not ours: a process that was killed may or may not have written its last one.
-      for (Ref ref : repository.peer().getRefsByPrefix(prefix)) {
+      for (Ref ref : peer().getRefsByPrefix(prefix)) {
         expected.put(ref.getName(), ref.getObjectId());
       }
-      List<Ref> moved = repository.peer().getRefsByPrefix(together(number));
+      List<Ref> moved = peer().getRefsByPrefix(together(number));
       assertTogether("JGit", number, moved);
       for (Ref ref : moved) {
         expectedTogether.put(ref.getName(), ref.getObjectId());
@@ -345,11 +386,11 @@ final class SharedRefs {
     }
 
     private void stepOnce() throws IOException, InterruptedException {
-      RefDatabase by = random.nextBoolean() ? refs.current() : repository.peer();
+      RefDatabase by = random.nextBoolean() ? current.get() : peer();
       String what =
           switch (random.nextInt(10)) {
             case 0, 1 -> update(by, anyName(), newValue());
-            case 2 -> delete(jgitMayDelete ? by : refs.current(), anyName());
+            case 2 -> delete(jgitMayDelete ? by : current.get(), anyName());
             case 3 -> batch(by);
             case 4 -> move(by);
             case 5 -> native1();
@@ -396,7 +437,7 @@ final class SharedRefs {
       TreeMap<String, ObjectId> changes = new TreeMap<>(wanted);
       expectedTogether.keySet().forEach(name -> changes.putIfAbsent(name, ObjectId.zeroId()));
       untilDone(
-          "moves together " + wanted, () -> isBatchDone(refs.current(), changes, expectedTogether));
+          "moves together " + wanted, () -> isBatchDone(current.get(), changes, expectedTogether));
       expectedTogether = wanted;
       return "move together " + wanted;
     }
@@ -425,8 +466,8 @@ final class SharedRefs {
       throw new AssertionError("not done in " + TRY_SECONDS + " s: " + what, last);
     }
 
-    private static String by(RefDatabase database) {
-      return database instanceof RefDirectory ? "by JGit: " : "by the module: ";
+    private String by(RefDatabase database) {
+      return database == peer() ? "by JGit: " : "by the module: ";
     }
 
     private String update(RefDatabase by, String name, ObjectId id)
@@ -470,6 +511,9 @@ final class SharedRefs {
      * and loose second; where it is packed in between JGit deletes nothing, and says that it did.
      */
     private boolean isOnDisk(String name) throws IOException {
+      if (repository.isReftable()) {
+        return peer().exactRef(name) != null;
+      }
       Path folder = repository.folder();
       Path packed = folder.resolve("packed-refs");
       return Files.exists(folder.resolve(name))
@@ -498,7 +542,7 @@ final class SharedRefs {
                           old(before, change.getKey()), change.getValue(), change.getKey()))
               .toArray(ReceiveCommand[]::new);
       // JGit does a batch of one as if it were no batch.
-      RefDatabase database = !jgitMayDelete && commands.length == 1 ? refs.current() : by;
+      RefDatabase database = !jgitMayDelete && commands.length == 1 ? current.get() : by;
       return TestRefs.batch(repository.repository(), database, commands);
     }
 
@@ -571,11 +615,11 @@ final class SharedRefs {
   }
 
   private void compareAll(String when) throws IOException, InterruptedException {
-    RefsComparison comparison = new RefsComparison(repository);
-    comparison.compare(when, refs.current());
-    comparison.compare(when + ", in a request", refs.forRequest());
+    RefsComparison comparison = new RefsComparison(repository, peer());
+    comparison.compare(when, current.get());
+    comparison.compare(when + ", in a request", forRequest.get());
     List<String> lines = new ArrayList<>();
-    for (Ref ref : refs.current().getRefs()) {
+    for (Ref ref : current.get().getRefs()) {
       if (ref.getName().startsWith("refs/")) {
         lines.add(ref.getObjectId().name() + " " + ref.getName());
       }

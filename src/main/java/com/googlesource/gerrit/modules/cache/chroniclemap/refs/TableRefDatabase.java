@@ -19,7 +19,10 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableStack
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TablesFile;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -131,6 +134,23 @@ final class TableRefDatabase extends RefDatabase {
     return ask(refs -> refs.exactRef(name), refs -> refs.exactRef(name));
   }
 
+  /** Unlike JGit's, all are of one moment. */
+  @Override
+  public Map<String, Ref> exactRef(String... names) throws IOException {
+    return ask(
+        refs -> {
+          Map<String, Ref> found = new HashMap<>();
+          for (String name : names) {
+            Ref ref = refs.exactRef(name);
+            if (ref != null) {
+              found.put(name, ref);
+            }
+          }
+          return found;
+        },
+        refs -> refs.exactRef(names));
+  }
+
   @Override
   public List<Ref> getAdditionalRefs() throws IOException {
     return jgit.getAdditionalRefs();
@@ -146,6 +166,20 @@ final class TableRefDatabase extends RefDatabase {
   @Override
   public List<Ref> getRefsByPrefix(String prefix) throws IOException {
     return ask(refs -> refs.refs(prefix), refs -> refs.getRefsByPrefix(prefix));
+  }
+
+  /** Unlike JGit's, all are of one moment. */
+  @Override
+  public List<Ref> getRefsByPrefix(String... prefixes) throws IOException {
+    return ask(
+        refs -> {
+          List<Ref> found = new ArrayList<>();
+          for (String prefix : prefixes) {
+            found.addAll(refs.refs(prefix));
+          }
+          return Collections.unmodifiableList(found);
+        },
+        refs -> refs.getRefsByPrefix(prefixes));
   }
 
   @Override

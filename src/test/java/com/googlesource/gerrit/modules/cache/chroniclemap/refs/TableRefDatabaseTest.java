@@ -21,19 +21,18 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.LongAdder;
 import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
-import org.eclipse.jgit.lib.ConfigConstants;
 import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
-import org.eclipse.jgit.lib.StoredConfig;
 import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -49,18 +48,14 @@ class TableRefDatabaseTest {
   /** The forms that JGit's settings give to tables. */
   private TestRefs create(int blockSize, boolean isAligned, boolean hasObjects, int restarts)
       throws IOException {
-    try (FileRepository made = new FileRepository(folder.resolve("r.git").toFile())) {
-      made.create(true);
-      StoredConfig config = made.getConfig();
-      config.setInt("reftable", null, "blockSize", blockSize);
-      config.setBoolean("reftable", null, "alignBlocks", isAligned);
-      config.setBoolean("reftable", null, "indexObjects", hasObjects);
-      config.setInt("reftable", null, "restartInterval", restarts);
-      config.setBoolean("reftable", null, "autoRefresh", seesOthers);
-      config.save();
-      made.convertRefStorage(ConfigConstants.CONFIG_REF_STORAGE_REFTABLE, false, false);
-    }
-    return TestRefs.open(folder.resolve("r.git"));
+    return TestRefs.createReftable(
+        folder.resolve("r.git"),
+        Map.of(
+            "blockSize", blockSize,
+            "alignBlocks", isAligned,
+            "indexObjects", hasObjects,
+            "restartInterval", restarts,
+            "autoRefresh", seesOthers));
   }
 
   private static FileReftableDatabase jgit(FileRepository repository) {

@@ -42,6 +42,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.Executor;
 import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.BatchRefUpdate;
@@ -91,7 +92,23 @@ public final class TestRefs implements Closeable {
     return open(folder);
   }
 
-  /** Opens what {@link #create} made. */
+  /**
+   * Makes a repository with reftables.
+   *
+   * @param config of JGit and git for tables, by name
+   */
+  public static TestRefs createReftable(Path folder, Map<String, ?> config) throws IOException {
+    try (FileRepository made = new FileRepository(folder.toFile())) {
+      made.create(true);
+      config.forEach(
+          (name, value) -> made.getConfig().setString("reftable", null, name, value.toString()));
+      made.getConfig().save();
+      made.convertRefStorage(ConfigConstants.CONFIG_REF_STORAGE_REFTABLE, false, false);
+    }
+    return open(folder);
+  }
+
+  /** Opens what {@link #create} or {@link #createReftable} made. */
   public static TestRefs open(Path folder) throws IOException {
     TestRefs refs = new TestRefs(folder);
     refs.insertObjects();
@@ -254,6 +271,10 @@ public final class TestRefs implements Closeable {
     return repository;
   }
 
+  boolean isReftable() {
+    return repository.getRefDatabase() instanceof FileReftableDatabase;
+  }
+
   /** JGit's own database, of another instance of the repository. */
   public RefDirectory peer() {
     return (RefDirectory) peerRepository.getRefDatabase();
@@ -281,7 +302,7 @@ public final class TestRefs implements Closeable {
    * @param input for its standard input
    */
   Output tryGitWith(String input, String... arguments) throws IOException, InterruptedException {
-    List<String> command = new ArrayList<>(List.of("git"));
+    List<String> command = new ArrayList<>(List.of(isReftable() ? NewerGit.path() : "git"));
     command.addAll(List.of(arguments));
     Process git =
         new ProcessBuilder(command).directory(folder().toFile()).redirectErrorStream(true).start();

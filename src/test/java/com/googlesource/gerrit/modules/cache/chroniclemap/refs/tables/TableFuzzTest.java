@@ -133,7 +133,7 @@ class TableFuzzTest {
   private void check(Random random, boolean isWhole) throws IOException {
     List<byte[]> tables = new ArrayList<>();
     int index = 1;
-    for (int i = random.nextInt(4); i >= 0; i--) {
+    for (int i = random.nextInt(random.nextInt(50) == 0 ? 100 : 4); i >= 0; i--) {
       tables.add(write(random, index++));
     }
     if (!isWhole) {

@@ -25,14 +25,13 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
-import org.eclipse.jgit.internal.storage.file.FileRepository;
-import org.eclipse.jgit.lib.ConfigConstants;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefUpdate;
@@ -55,11 +54,7 @@ class TablesFileTest {
 
   @BeforeEach
   void create() throws IOException {
-    try (FileRepository made = new FileRepository(folder.resolve("r.git").toFile())) {
-      made.create(true);
-      made.convertRefStorage(ConfigConstants.CONFIG_REF_STORAGE_REFTABLE, false, false);
-    }
-    refs = TestRefs.open(folder.resolve("r.git"));
+    refs = TestRefs.createReftable(folder.resolve("r.git"), Map.of());
     List<ReceiveCommand> commands = new ArrayList<>();
     commands.add(create(ALWAYS));
     for (int i = 0; i < MANY; i++) {
