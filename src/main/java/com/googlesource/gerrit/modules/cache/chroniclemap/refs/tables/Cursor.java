@@ -83,10 +83,18 @@ final class Cursor {
   void toBlock(int place) throws IOException {
     isKeyOfRecord = false;
     keyLength = 0;
-    open(place);
-    if (type != section.type()) {
+    if (!openOfSection(place)) {
       throw table.broken("block at " + place);
     }
+  }
+
+  /** Returns false for the lower levels of an index, which stand behind what they are of. */
+  private boolean openOfSection(int place) throws IOException {
+    open(place);
+    if (type != section.type() && type != TableFormat.INDEX) {
+      throw table.broken("type of the block at " + place);
+    }
+    return type == section.type();
   }
 
   private void open(int place) throws IOException {
@@ -113,11 +121,7 @@ final class Cursor {
   }
 
   private boolean openNext() throws IOException {
-    if (nextBlock >= section.end()) {
-      return false;
-    }
-    open(nextBlock);
-    return type == section.type();
+    return nextBlock < section.end() && openOfSection(nextBlock);
   }
 
   // ---- records

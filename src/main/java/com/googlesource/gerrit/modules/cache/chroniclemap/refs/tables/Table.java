@@ -95,9 +95,11 @@ final class Table {
     int idStart = place(TableFormat.OBJECTS, 5);
     int idIndex = place(TableFormat.OBJECT_INDEX, 0);
     int logs = place(TableFormat.LOGS, 0);
+    boolean hasRefs = file.get(FIRST_BLOCK_TYPE) == TableFormat.REFS;
+    requireOrder(hasRefs ? FIRST_BLOCK_TYPE : 0, refIndex, idStart, idIndex, logs);
     this.idLength = (int) file.getLong(end + TableFormat.OBJECTS) & 0x1f;
     this.refs =
-        file.get(FIRST_BLOCK_TYPE) == TableFormat.REFS
+        hasRefs
             ? new Section(
                 TableFormat.REFS,
                 0,
@@ -153,6 +155,17 @@ final class Table {
       throw broken("footer");
     }
     return (int) place;
+  }
+
+  /** Sections that are there stand in this order. */
+  private void requireOrder(int first, int... places) throws IOException {
+    int last = first;
+    for (int place : places) {
+      if (place > 0 && place <= last) {
+        throw broken("order of sections");
+      }
+      last = Math.max(last, place);
+    }
   }
 
   private static int firstOf(int... places) {
