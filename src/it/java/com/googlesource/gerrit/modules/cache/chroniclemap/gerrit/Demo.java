@@ -379,7 +379,60 @@ final class Demo {
             "git fetch of that change takes %.0f ms, with JGit alone %.0f ms",
             quickGit.fetch,
             slowGit.fetch));
+    lookUpReftables(cookie, again.trusting, quick, quickGit);
     gerrit.ssh().run("cache-chroniclemap refs").lines().forEach(story::line);
+  }
+
+  /** The same refs in reftables, to which Gerrit moves them while it runs. */
+  private void lookUpReftables(
+      String cookie, LookupTimes files, double changeInFiles, PushAndFetch gitInFiles)
+      throws Exception {
+    story.line("The same refs in reftables: ssh -p PORT admin@HOST gerrit convert-ref-storage");
+    for (String project : List.of(TRUSTING, GROWING)) {
+      var unused =
+          story.slowly(
+              "converting " + project,
+              () ->
+                  gerrit
+                      .ssh()
+                      .run(
+                          "gerrit convert-ref-storage --format reftable --backup false --project "
+                              + project));
+      story.check(
+          Reftables.isIn(site.repository(project)), project + " keeps its refs in a reftable");
+    }
+    LookupTimes tables =
+        story.slowly(
+            "looking up branches",
+            () ->
+                LookupTimes.measure(RestClient.withCookie(site.url(), cookie), TRUSTING, trusting));
+    story.check(
+        tables.wrong() == 0,
+        String.format(
+            Locale.ROOT,
+            "%d branches looked up, %d wrong answers; median %.1f ms, in files %.1f ms",
+            tables.asked(),
+            tables.wrong(),
+            tables.median(),
+            files.median()));
+    double change = makeChanges("in reftables", cookie, MANY_CHANGES);
+    PushAndFetch git = pushAndFetch(cookie, "c", FEW_CHANGES);
+    story.line(
+        String.format(
+            Locale.ROOT,
+            "new change %.0f ms (in files %.0f), git push %.0f ms (%.0f), git fetch %.0f ms (%.0f)",
+            change,
+            changeInFiles,
+            git.push,
+            gitInFiles.push,
+            git.fetch,
+            gitInFiles.fetch));
+    JsonObject totals = gerrit.ssh().json("refs").getAsJsonObject("totals");
+    long lookups = totals.get("table_lookups").getAsLong();
+    long failures = totals.get("failures").getAsLong();
+    story.check(
+        lookups > 0 && failures == 0,
+        lookups + " lookups in mapped tables, " + failures + " of them left to JGit by a fault");
   }
 
   /** Makes changes in the repository that grows; returns the median in milliseconds. */

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.NewerGit;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -264,7 +265,22 @@ final class GerritSite implements AutoCloseable {
    * fails. Returns its output.
    */
   String git(String project, String... args) throws IOException {
-    List<String> command = new ArrayList<>(List.of("git", "--git-dir=" + repository(project)));
+    return run(Reftables.isIn(repository(project)) ? NewerGit.path() : "git", project, args);
+  }
+
+  /**
+   * Has native git move a project's refs to reftables while no daemon runs. Reflogs are lost, which
+   * only git 2.48 or later moves.
+   */
+  void migrateToReftables(String project) throws IOException {
+    Folders.delete(repository(project).resolve("logs"));
+    var unused = run(NewerGit.path(), project, "refs", "migrate", "--ref-format=reftable");
+    // Or JGit would not look for what native git writes.
+    unused = git(project, "config", "reftable.autoRefresh", "true");
+  }
+
+  private String run(String git, String project, String... args) throws IOException {
+    List<String> command = new ArrayList<>(List.of(git, "--git-dir=" + repository(project)));
     command.addAll(List.of(args));
     Path err = Files.createTempFile(outputs(), "git", ".err");
     try {

@@ -125,7 +125,9 @@ final class GitWork {
 
   private void run() throws Exception {
     run.printHead(
-        "%d and %d refs".formatted(refs, SMALL_REFS), "Client    " + RefsBench.gitVersion());
+        "%d and %d refs%s"
+            .formatted(refs, SMALL_REFS, run.has("--reftable") ? " in a reftable" : ""),
+        "Client    " + RefsBench.gitVersion());
     Path root = Files.createTempDirectory("cache-chroniclemap-git-");
     AtExit.add(() -> Folders.delete(root));
     try {
@@ -139,6 +141,12 @@ final class GitWork {
       Path folders = root.resolve("native");
       for (GitServer.Project project : projects) {
         Folders.copy(plain.repository(project.name()), folders.resolve(project.name() + ".git"));
+      }
+      if (run.has("--reftable")) {
+        for (GitServer.Project project : projects) {
+          Reftables.convert(plain.repository(project.name()));
+          Reftables.convert(ours.repository(project.name()));
+        }
       }
       servers.put(Side.PLAIN, GitServer.start(plain, root.resolve("plain-clients")));
       servers.put(Side.OURS, GitServer.start(ours, root.resolve("ours-clients")));

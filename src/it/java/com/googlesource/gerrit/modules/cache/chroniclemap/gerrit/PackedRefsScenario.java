@@ -155,12 +155,44 @@ abstract class PackedRefsScenario extends RefsFixture {
     assertThat(totals.get("reftables").getAsLong()).isGreaterThan(0);
     assertThat(totals.get("table_lookups").getAsLong()).isGreaterThan(0);
     assertThat(totals.get("failures").getAsLong()).isEqualTo(0);
+    assertSameRefs("table");
     Set<String> with = refsOfGerrit("table");
     gerrit.ssh().run("gerrit convert-ref-storage --project table --format refdir --backup false");
     assertThat(refsOfGerrit("table")).isEqualTo(with);
     deleteBranch("table", "a");
     git("table", "pack-refs", "--all");
     assertSameRefs("table");
+  }
+
+  @Test
+  void nativeGitMakesAndCompactsReftables() throws Exception {
+    gerrit.createProject("migrated");
+    Workload team = new Workload(gerrit, "migrated");
+    team.push(3);
+    Set<String> before = refsOfGit("migrated");
+    daemon.stop();
+    site.migrateToReftables("migrated");
+    daemon = GerritDaemon.start(site);
+    assertThat(refsOfGit("migrated")).isEqualTo(before);
+    assertSameRefs("migrated");
+    for (int i = 0; i < 3; i++) {
+      team.push(3);
+      git("migrated", "pack-refs", "--all");
+      git("migrated", "update-ref", "refs/heads/native" + i, "refs/heads/master");
+      assertSameRefs("migrated");
+    }
+    team.approve(team.changes());
+    git("migrated", "pack-refs", "--all");
+    team.submit(team.changes().subList(0, 3));
+    assertSameRefs("migrated");
+    assertThat(refsOfGerrit("migrated"))
+        .containsAtLeastElementsIn(
+            before.stream()
+                .filter(ref -> ref.contains("refs/changes/") && !ref.contains("/meta"))
+                .toList());
+    JsonObject totals = gerrit.ssh().json("refs").getAsJsonObject("totals");
+    assertThat(totals.get("reftables").getAsLong()).isGreaterThan(0);
+    assertThat(totals.get("failures").getAsLong()).isEqualTo(0);
   }
 
   @Test

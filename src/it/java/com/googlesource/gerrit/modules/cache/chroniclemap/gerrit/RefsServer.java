@@ -38,9 +38,11 @@ final class RefsServer implements AutoCloseable {
    *
    * @param site a new one, with its modules
    * @param refs by name of a project, how many refs it has
+   * @param isReftable whether refs are in reftables
    * @param userCount how many users work at once at most
    */
-  static RefsServer start(GerritSite site, Map<String, Integer> refs, int userCount)
+  static RefsServer start(
+      GerritSite site, Map<String, Integer> refs, boolean isReftable, int userCount)
       throws IOException {
     RefsServer server = new RefsServer();
     site.edit(config -> config.setString("container", null, "heapLimit", HEAP));
@@ -58,6 +60,9 @@ final class RefsServer implements AutoCloseable {
     server.daemon.stop();
     for (RefsProject project : server.projects.values()) {
       project.fill(refs.get(project.name()));
+      if (isReftable) {
+        Reftables.convert(site.repository(project.name()));
+      }
     }
     server.daemon = GerritDaemon.start(site);
     for (RefsProject project : server.projects.values()) {

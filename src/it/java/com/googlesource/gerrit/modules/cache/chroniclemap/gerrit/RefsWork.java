@@ -79,7 +79,10 @@ final class RefsWork {
   }
 
   private void run() throws Exception {
-    run.printHead("%d and %d packed refs".formatted(refs, SMALL_REFS));
+    run.printHead(
+        "%d and %d %s"
+            .formatted(
+                refs, SMALL_REFS, run.has("--reftable") ? "refs in a reftable" : "packed refs"));
     Path root = Files.createTempDirectory("cache-chroniclemap-refs-");
     try {
       GerritSite plain = GerritSite.init(root.resolve("plain"));
@@ -93,6 +96,7 @@ final class RefsWork {
             RefsServer.start(
                 kind == Kind.PLAIN ? plain : ours,
                 ImmutableMap.of(LARGE, refs, SMALL, SMALL_REFS),
+                run.has("--reftable"),
                 Collections.max(users)));
       }
       warmUp();

@@ -115,15 +115,27 @@ final class ParsedRefsRepositories {
     }
     try {
       Repository ours = ParsedRefsRepository.open(opened, this, cache, config);
-      opened.close();
+      close(opened);
       return ours;
     } catch (RepositoryNotFoundException e) {
-      opened.close();
+      close(opened);
       throw new RepositoryNotFoundException("Cannot open repository " + name, e);
     } catch (IOException | RuntimeException e) {
       logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
           "Cannot use parsed ref lists for %s; Gerrit's own repository answers instead", name);
       return opened;
+    }
+  }
+
+  /**
+   * Closes an instance of Gerrit's. In a request, Gerrit casts JGit's ref database to that of files
+   * even to close it, which fails with reftables; by then, all else is closed.
+   */
+  private static void close(Repository opened) {
+    try {
+      opened.close();
+    } catch (ClassCastException e) {
+      logger.atFine().withCause(e).log("Gerrit's own instance of %s", opened);
     }
   }
 

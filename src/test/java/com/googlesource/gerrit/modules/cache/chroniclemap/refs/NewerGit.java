@@ -23,21 +23,21 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /** A native git that has reftables. */
-final class NewerGit {
+public final class NewerGit {
   private static final String SCRIPT = "bin/lib/newer-git.sh";
   private static String found;
 
   private NewerGit() {}
 
   /** Returns its path. The first call on a machine may download it, which takes some seconds. */
-  static synchronized String path() throws IOException, InterruptedException {
+  public static synchronized String path() throws IOException {
     if (found == null) {
       Process script =
           new ProcessBuilder(project().resolve(SCRIPT).toString())
               .redirectError(ProcessBuilder.Redirect.INHERIT)
               .start();
       String said = new String(script.getInputStream().readAllBytes(), UTF_8).strip();
-      assertWithMessage(SCRIPT).that(script.waitFor()).isEqualTo(0);
+      assertWithMessage(SCRIPT).that(script.onExit().join().exitValue()).isEqualTo(0);
       found = said;
     }
     return found;

@@ -231,6 +231,23 @@ class ParsedRefsRepositoriesTest {
     }
   }
 
+  /** Gerrit's own instance, which is replaced then, cannot be closed in a request. */
+  @Test
+  void aReftableIsOpenedInARequest() throws Exception {
+    try (Repository repository = manager.createRepository(NAME)) {
+      update(repository, "refs/heads/a");
+      ((FileRepository) repository).convertRefStorage("reftable", false, false);
+    }
+    RepositoryCache.clear();
+    try (PerThreadCache request = PerThreadCache.create()) {
+      assertThat(request).isNotNull();
+      try (Repository repository = manager.openRepository(NAME)) {
+        assertThat(repository).isInstanceOf(ParsedRefsRepository.class);
+        assertThat(names(repository)).containsExactly("refs/heads/a");
+      }
+    }
+  }
+
   @Test
   void aReftableIsReadFromItsTables() throws Exception {
     try (Repository repository = manager.createRepository(NAME)) {

@@ -104,7 +104,11 @@ final class Cursor {
     block = place;
     type = (byte) (typeAndLength >>> 24);
     records = place + header + TableFormat.BLOCK_HEADER_BYTES;
-    if (end > table.end() || end < records + TableFormat.RESTART_COUNT_BYTES) {
+    int most =
+        type == TableFormat.REFS && table.blockSize() > 0 ? table.blockSize() : Integer.MAX_VALUE;
+    if (end - place > most
+        || end > table.end()
+        || end < records + TableFormat.RESTART_COUNT_BYTES) {
       throw table.broken("length of the block at " + place);
     }
     int count = end - TableFormat.RESTART_COUNT_BYTES;

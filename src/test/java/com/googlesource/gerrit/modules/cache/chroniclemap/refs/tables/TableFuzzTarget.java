@@ -14,12 +14,14 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables;
 
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
  * What Jazzer calls ({@link TableFuzzTest}): an input is a table, whose footer gets the right
- * checksum, as nothing is read of a table without one. It is read alone.
+ * checksum, as nothing is read of a table without one, and whose blocks are not aligned. It is read
+ * alone.
  */
 public final class TableFuzzTarget {
   private static final List<String> NAMES = names();
@@ -40,6 +42,8 @@ public final class TableFuzzTarget {
       return;
     }
     byte[] table = input.clone();
+    // JGit finds fewer blocks than there are if the block size is wrong, and does not notice.
+    ByteBuffer.wrap(table).putInt(TableFormat.VERSION_AND_BLOCK_SIZE, TableFormat.VERSION << 24);
     // The footer repeats the header, which random changes would not.
     System.arraycopy(
         table, 0, table, table.length - TableFormat.FOOTER_BYTES, TableFormat.HEADER_BYTES);
