@@ -92,9 +92,17 @@ final class RefsSoakMain {
         SharedRefs.fill(refs);
       }
     }
+    // JGit takes an old list for the newest one if it trusts its times, and loses others' tables.
     try (TestRefs refs =
         TestRefs.createReftable(
-            folder.resolve(REFTABLE + ".git"), Map.of("autoRefresh", true, "blockSize", 1024))) {
+            folder.resolve(REFTABLE + ".git"),
+            Map.of(
+                "reftable.autoRefresh",
+                true,
+                "reftable.blockSize",
+                1024,
+                "core.trustTablesListStat",
+                "never"))) {
       SharedRefs.fill(refs);
     }
     TestRefs.create(folder.resolve(ODD + ".git"), null).close();

@@ -450,7 +450,7 @@ final class SharedRefs {
     }
 
     private void untilDone(String what, Attempt attempt) throws IOException, InterruptedException {
-      IOException last = null;
+      Exception last = null;
       history.add(prefix + " begins " + what);
       long begun = System.nanoTime();
       while (System.nanoTime() - begun < TimeUnit.SECONDS.toNanos(TRY_SECONDS)) {
@@ -458,6 +458,13 @@ final class SharedRefs {
           if (attempt.isDone()) {
             return;
           }
+        } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
+          // JGit's compaction, after an update that was made: of an empty table that git has left,
+          // or of tables that git has replaced meanwhile. The next attempt finds it done.
+          if (!repository.isReftable()) {
+            throw e;
+          }
+          last = e;
         } catch (IOException e) {
           // Such as a folder that git has deleted because it was empty.
           last = e;
@@ -543,7 +550,22 @@ final class SharedRefs {
               .toArray(ReceiveCommand[]::new);
       // JGit does a batch of one as if it were no batch.
       RefDatabase database = !jgitMayDelete && commands.length == 1 ? current.get() : by;
-      return TestRefs.batch(repository.repository(), database, commands);
+      return TestRefs.batch(repository.repository(), database, commands)
+          || (repository.isReftable() && isThere(wanted));
+    }
+
+    /**
+     * Whether a batch was done that JGit has refused: it adds a table, and then cannot compact it
+     * with one that git is compacting, or that is empty.
+     */
+    private boolean isThere(Map<String, ObjectId> wanted) throws IOException {
+      for (Map.Entry<String, ObjectId> ref : wanted.entrySet()) {
+        Ref now = peer().exactRef(ref.getKey());
+        if (!(now == null ? ObjectId.zeroId() : now.getObjectId()).equals(ref.getValue())) {
+          return false;
+        }
+      }
+      return true;
     }
 
     private static ObjectId old(Map<String, ObjectId> before, String name) {

@@ -14,11 +14,13 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.FileStamp;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableStack;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TablesFile;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
+import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -33,6 +35,8 @@ import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.CoreConfig;
+import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ProgressMonitor;
 import org.eclipse.jgit.lib.Ref;
@@ -45,15 +49,22 @@ import org.eclipse.jgit.lib.ReflogReader;
  * The ref database, by JGit's interface, of one repository that keeps its refs in reftables.
  *
  * <p>Lookups are answered from mapped tables, without JGit's lock. JGit's own database makes all
- * updates and compactions, decides when others' changes are seen ({@code reftable.autoRefresh},
- * {@code core.trustTablesListStat}), and answers where this package fails. It fires an event
- * whenever it sees a change, also one of its own. The tables are read again after each event.
+ * updates and compactions, and answers where this package fails. Changes of others are seen when it
+ * sees them: it fires an event then, as after its own changes. Only with {@code
+ * reftable.autoRefresh} the list of tables is looked at here, as far as {@code
+ * core.trustTablesListStat} says: JGit's event comes some time after JGit has a change, and a read
+ * meanwhile would miss what somebody was told is there.
  *
  * <p>Any thread may call.
  */
 final class TableRefDatabase extends RefDatabase {
   private final FileReftableDatabase jgit;
   private final TablesFile file;
+  private final TrustStat trust;
+
+  /** Of the list, before it was read; null until then. */
+  @Nullable private volatile FileStamp stamp;
+
   private final LongAdder lookups;
   private final Failures failures;
 
@@ -69,6 +80,7 @@ final class TableRefDatabase extends RefDatabase {
     this.jgit = jgit;
     this.file =
         new TablesFile(repository.getCommonDirectory().toPath().resolve(Constants.REFTABLE));
+    this.trust = repository.getConfig().get(CoreConfig.KEY).getTrustTablesListStat();
     this.failures = failures;
     // The repository outlives this database if its refs are converted.
     WeakReference<TablesFile> listening = new WeakReference<>(file);
@@ -110,7 +122,7 @@ final class TableRefDatabase extends RefDatabase {
     lookups.increment();
     try {
       if (jgit.isAutoRefresh()) {
-        jgit.refresh();
+        lookAtList();
       }
       boolean isChanged = file.isChanged();
       TableStack stack = file.stack();
@@ -123,6 +135,27 @@ final class TableRefDatabase extends RefDatabase {
       // A mapped file that somebody has cut short is an InternalError.
       failures.count(file.list().toFile(), e);
       return toJGit.ask(jgit);
+    }
+  }
+
+  /** Sees what others have changed before this call. */
+  private void lookAtList() throws IOException {
+    if (trust == TrustStat.NEVER) {
+      if (file.isListChanged()) {
+        file.changed();
+      }
+      return;
+    }
+    if (trust == TrustStat.AFTER_OPEN) {
+      // As JGit does, for some clients of NFS.
+      Files.newInputStream(file.list().getParent()).close();
+    }
+    FileStamp known = stamp;
+    if (known == null || known.isModified()) {
+      // The list is read after this look at its attributes, or once more at the next change.
+      FileStamp now = FileStamp.of(file.list().toFile());
+      file.changed();
+      stamp = now;
     }
   }
 

@@ -24,6 +24,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
@@ -51,11 +56,11 @@ class TableRefDatabaseTest {
     return TestRefs.createReftable(
         folder.resolve("r.git"),
         Map.of(
-            "blockSize", blockSize,
-            "alignBlocks", isAligned,
-            "indexObjects", hasObjects,
-            "restartInterval", restarts,
-            "autoRefresh", seesOthers));
+            "reftable.blockSize", blockSize,
+            "reftable.alignBlocks", isAligned,
+            "reftable.indexObjects", hasObjects,
+            "reftable.restartInterval", restarts,
+            "reftable.autoRefresh", seesOthers));
   }
 
   private static FileReftableDatabase jgit(FileRepository repository) {
@@ -196,6 +201,47 @@ class TableRefDatabaseTest {
 
   private static String show(Ref ref) {
     return ref == null ? "none" : ref + " " + ref.getUpdateIndex() + " " + ref.getPeeledObjectId();
+  }
+
+  /** JGit says that it has read the newest tables before it tells anybody. */
+  @ParameterizedTest
+  @ValueSource(strings = {"always", "after_open", "never"})
+  void othersChangesAreSeenAtOnceByManyReaders(String trust) throws Exception {
+    AtomicBoolean isOver = new AtomicBoolean();
+    ExecutorService readers = Executors.newFixedThreadPool(3);
+    try (TestRefs refs =
+        TestRefs.createReftable(
+            folder.resolve("r.git"),
+            Map.of("reftable.autoRefresh", true, "core.trustTablesListStat", trust))) {
+      RefDatabase ours = ours(refs);
+      List<Future<?>> reading = new ArrayList<>();
+      for (int i = 0; i < 3; i++) {
+        reading.add(
+            readers.submit(
+                () -> {
+                  while (!isOver.get()) {
+                    var unused = ours.exactRef("refs/heads/a");
+                  }
+                  return null;
+                }));
+      }
+      RefDatabase peer = peer(refs);
+      for (int i = 0; i < 400; i++) {
+        set(peer, "refs/heads/a", refs.commits().get(i % 5));
+        assertWithMessage("change " + i)
+            .that(ours.exactRef("refs/heads/a").getObjectId())
+            .isEqualTo(refs.commits().get(i % 5));
+      }
+      isOver.set(true);
+      for (Future<?> each : reading) {
+        each.get();
+      }
+      assertThat(failures.sum()).isEqualTo(0);
+    } finally {
+      isOver.set(true);
+      readers.shutdown();
+      assertThat(readers.awaitTermination(1, TimeUnit.MINUTES)).isTrue();
+    }
   }
 
   /** JGit's default, under which it may not see what others write, but its own writes at once. */

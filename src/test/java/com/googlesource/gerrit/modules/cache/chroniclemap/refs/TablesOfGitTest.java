@@ -51,10 +51,10 @@ class TablesOfGitTest {
     return TestRefs.createReftable(
         folder.resolve("r.git"),
         Map.of(
-            "blockSize", blockSize,
-            "restartInterval", restarts,
-            "indexObjects", hasObjects,
-            "autoRefresh", true));
+            "reftable.blockSize", blockSize,
+            "reftable.restartInterval", restarts,
+            "reftable.indexObjects", hasObjects,
+            "reftable.autoRefresh", true));
   }
 
   private RefDatabase ours(TestRefs refs) {

@@ -95,13 +95,17 @@ public final class TestRefs implements Closeable {
   /**
    * Makes a repository with reftables.
    *
-   * @param config of JGit and git for tables, by name
+   * @param config by name, such as {@code reftable.blockSize}
    */
   public static TestRefs createReftable(Path folder, Map<String, ?> config) throws IOException {
     try (FileRepository made = new FileRepository(folder.toFile())) {
       made.create(true);
       config.forEach(
-          (name, value) -> made.getConfig().setString("reftable", null, name, value.toString()));
+          (name, value) -> {
+            int dot = name.indexOf('.');
+            made.getConfig()
+                .setString(name.substring(0, dot), null, name.substring(dot + 1), value.toString());
+          });
       made.getConfig().save();
       made.convertRefStorage(ConfigConstants.CONFIG_REF_STORAGE_REFTABLE, false, false);
     }

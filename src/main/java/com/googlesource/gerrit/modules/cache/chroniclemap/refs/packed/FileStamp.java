@@ -56,7 +56,7 @@ public final class FileStamp {
   }
 
   /** Makes the stamp of a file that is about to be read. */
-  static FileStamp of(File file) {
+  public static FileStamp of(File file) {
     // Attributes are read before and after the snapshot, which does not reveal its file key.
     BasicFileAttributes before = read(file);
     FileSnapshot snapshot = FileSnapshot.save(file);

@@ -88,6 +88,12 @@ public final class TablesFile {
     changes.incrementAndGet();
   }
 
+  /** Reads the list. Returns whether it names other tables than those in use. */
+  public boolean isListChanged() throws IOException {
+    TableStack stack = known.stack;
+    return stack == null || !readList().equals(List.copyOf(stack.byName().keySet()));
+  }
+
   /** Whether the next {@link #stack} reads the list. */
   public boolean isChanged() {
     Known now = known;
