@@ -143,6 +143,7 @@ final class GitWork {
         Folders.copy(plain.repository(project.name()), folders.resolve(project.name() + ".git"));
       }
       if (run.has("--reftable")) {
+        Reftables.enableInPlain(plain);
         for (GitServer.Project project : projects) {
           Reftables.convert(plain.repository(project.name()));
           Reftables.convert(ours.repository(project.name()));

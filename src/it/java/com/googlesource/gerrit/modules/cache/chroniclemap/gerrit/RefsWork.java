@@ -87,6 +87,9 @@ final class RefsWork {
     try {
       GerritSite plain = GerritSite.init(root.resolve("plain"));
       GerritSite ours = plain.copyTo(root.resolve("ours"));
+      if (run.has("--reftable")) {
+        Reftables.enableInPlain(plain);
+      }
       ours.installModule(BuildFolder.moduleJar());
       ours.installRefsModule();
       for (Kind kind : Kind.values()) {

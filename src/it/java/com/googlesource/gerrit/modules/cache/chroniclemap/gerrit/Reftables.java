@@ -32,7 +32,15 @@ final class Reftables {
     }
   }
 
-  /** Whether that was done. */
+  /**
+   * Has a plain Gerrit work with them: the ref databases that it keeps for a request are those of
+   * files only (3.13.5).
+   */
+  static void enableInPlain(GerritSite site) throws IOException {
+    site.edit(config -> config.setBoolean("core", null, "usePerRequestRefCache", false));
+  }
+
+  /** Whether a repository was converted. */
   static boolean isIn(Path folder) {
     return Files.isRegularFile(folder.resolve("reftable/tables.list"));
   }
