@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 . bin/lib/gerrits.sh
 
-tests=TableRefDatabaseTest,TableFuzzTest,PackedRefsReaderTest,NameOrderTest,ParsedRefsTest,PackedRefsFuzzTest,FileRefDatabaseTest,UpdateFuzzTest,RefUpdateContractTest,SymbolicRefsTest
+tests=TableRefDatabaseTest,TableRefUpdateTest,TableFuzzTest,PackedRefsReaderTest,NameOrderTest,ParsedRefsTest,PackedRefsFuzzTest,FileRefDatabaseTest,UpdateFuzzTest,RefUpdateContractTest,SymbolicRefsTest
 
 for gerrit in ${GERRITS#* }; do
   echo "other-jgit: with the JGit of Gerrit $gerrit"

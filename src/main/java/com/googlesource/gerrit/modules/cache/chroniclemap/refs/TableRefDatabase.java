@@ -58,6 +58,7 @@ import org.eclipse.jgit.lib.ReflogReader;
  * <p>Any thread may call.
  */
 final class TableRefDatabase extends RefDatabase {
+  private final FileRepository repository;
   private final FileReftableDatabase jgit;
   private final TablesFile file;
   private final TrustStat trust;
@@ -76,6 +77,7 @@ final class TableRefDatabase extends RefDatabase {
    */
   TableRefDatabase(
       FileRepository repository, FileReftableDatabase jgit, LongAdder lookups, Failures failures) {
+    this.repository = repository;
     this.lookups = lookups;
     this.jgit = jgit;
     this.file =
@@ -275,7 +277,7 @@ final class TableRefDatabase extends RefDatabase {
 
   @Override
   public RefUpdate newUpdate(String name, boolean detach) throws IOException {
-    return jgit.newUpdate(name, detach);
+    return TableRefUpdate.of(this, jgit, repository, name, detach);
   }
 
   @Override

@@ -1,0 +1,204 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
+import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefDatabase;
+import org.eclipse.jgit.lib.RefUpdate;
+import org.eclipse.jgit.lib.ReflogEntry;
+import org.eclipse.jgit.lib.ReflogReader;
+import org.eclipse.jgit.revwalk.RevWalk;
+import org.eclipse.jgit.transport.ReceiveCommand;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Updates of single refs in reftables. */
+class TableRefUpdateTest {
+  private static final int THREADS = 8;
+
+  @TempDir Path folder;
+  private final Failures failures = new Failures();
+
+  private TestRefs create(String name) throws IOException {
+    return TestRefs.createReftable(folder.resolve(name), Map.of("core.logAllRefUpdates", true));
+  }
+
+  private static FileReftableDatabase jgit(TestRefs refs) {
+    return (FileReftableDatabase) refs.repository().getRefDatabase();
+  }
+
+  private RefDatabase ours(TestRefs refs) {
+    return new TableRefDatabase(refs.repository(), jgit(refs), new LongAdder(), failures);
+  }
+
+  /** JGit's own updates fail here, most of them, and some are lost. */
+  @Test
+  void manyThreadsUpdateAtOnce() throws Exception {
+    ExecutorService threads = Executors.newFixedThreadPool(THREADS);
+    try (TestRefs refs = create("r.git")) {
+      RefDatabase ours = ours(refs);
+      List<Future<Map<String, String>>> writers = new ArrayList<>();
+      for (int i = 0; i < THREADS; i++) {
+        int writer = i;
+        writers.add(threads.submit(() -> write(refs, ours, writer)));
+      }
+      Map<String, String> expected = new TreeMap<>();
+      for (Future<Map<String, String>> writer : writers) {
+        expected.putAll(writer.get());
+      }
+      assertThat(refs.refsOfGit()).isEqualTo(expected);
+      assertThat(failures.sum()).isEqualTo(0);
+    } finally {
+      threads.shutdown();
+      assertThat(threads.awaitTermination(1, TimeUnit.MINUTES)).isTrue();
+    }
+  }
+
+  /** Returns what there must be then. */
+  private static Map<String, String> write(TestRefs refs, RefDatabase ours, int writer)
+      throws IOException {
+    Random random = new Random(writer);
+    Map<String, String> expected = new TreeMap<>();
+    for (int i = 0; i < 150; i++) {
+      String name = "refs/heads/%d/%d".formatted(writer, random.nextInt(20));
+      ObjectId id = refs.commits().get(random.nextInt(5));
+      Ref before = ours.exactRef(name);
+      assertThat(before == null ? null : before.getObjectId().name()).isEqualTo(expected.get(name));
+      boolean isDone;
+      if (random.nextInt(3) == 0) {
+        ObjectId old = before == null ? ObjectId.zeroId() : before.getObjectId();
+        isDone = TestRefs.batch(refs.repository(), ours, new ReceiveCommand(old, id, name));
+        expected.put(name, id.name());
+      } else if (before != null && random.nextBoolean()) {
+        RefUpdate update = ours.newUpdate(name, false);
+        update.setForceUpdate(true);
+        isDone = update.delete() == RefUpdate.Result.FORCED;
+        expected.remove(name);
+      } else {
+        RefUpdate update = ours.newUpdate(name, false);
+        update.setNewObjectId(id);
+        update.setForceUpdate(true);
+        isDone =
+            switch (update.update()) {
+              case NEW, FORCED, NO_CHANGE -> true;
+              default -> false;
+            };
+        expected.put(name, id.name());
+      }
+      assertWithMessage("step " + i + " of writer " + writer).that(isDone).isTrue();
+    }
+    return expected;
+  }
+
+  /** The same steps in two repositories, in one of them by JGit alone. */
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3, 4})
+  void resultsAreThoseOfJGit(long seed) throws Exception {
+    try (TestRefs refs = create("ours.git");
+        TestRefs others = create("jgit.git")) {
+      RefDatabase ours = ours(refs);
+      Random random = new Random(seed);
+      for (int step = 0; step < 150; step++) {
+        long same = random.nextLong();
+        String what = "seed " + seed + ", step " + step;
+        String mine = change(refs, ours, new Random(same));
+        String jgits = change(others, jgit(others), new Random(same));
+        assertWithMessage(what).that(mine).isEqualTo(jgits);
+        assertWithMessage(what + ": " + mine).that(show(jgit(refs))).isEqualTo(show(jgit(others)));
+      }
+    }
+  }
+
+  @Test
+  void aNameThatConflictsIsRefused() throws Exception {
+    try (TestRefs refs = create("r.git")) {
+      RefDatabase ours = ours(refs);
+      assertThat(update(ours, "refs/heads/a", refs.commits().get(0)))
+          .isEqualTo(RefUpdate.Result.NEW);
+      assertThat(update(ours, "refs/heads/a/b", refs.commits().get(0)))
+          .isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+      // JGit alone makes that ref, since it only looks at the name of the symbolic one.
+      assertThat(ours.newUpdate("refs/sym", false).link("refs/heads/a/b"))
+          .isEqualTo(RefUpdate.Result.NEW);
+      assertThat(update(ours, "refs/sym", refs.commits().get(0)))
+          .isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+    }
+  }
+
+  private static RefUpdate.Result update(RefDatabase by, String name, ObjectId id)
+      throws IOException {
+    RefUpdate update = by.newUpdate(name, false);
+    update.setNewObjectId(id);
+    return update.update();
+  }
+
+  private static String change(TestRefs refs, RefDatabase by, Random random) throws IOException {
+    List<String> names = List.of("HEAD", "refs/heads/a", "refs/heads/b", "refs/x", "refs/sym");
+    String name = names.get(random.nextInt(names.size()));
+    boolean detaches = random.nextBoolean();
+    RefUpdate update = by.newUpdate(name, detaches);
+    update.setForceUpdate(random.nextBoolean());
+    update.setRefLogMessage("said " + random.nextInt(10), false);
+    if (random.nextInt(4) == 0) {
+      update.setExpectedOldObjectId(refs.commits().get(random.nextInt(5)));
+    }
+    String result;
+    try (RevWalk walk = new RevWalk(refs.repository())) {
+      switch (random.nextInt(5)) {
+        case 0 ->
+            result = "delete " + (random.nextBoolean() ? update.delete() : update.delete(walk));
+        case 1 -> result = "link " + update.link(names.get(1 + random.nextInt(names.size() - 1)));
+        default -> {
+          update.setNewObjectId(refs.commits().get(random.nextInt(5)));
+          result = "update " + (random.nextBoolean() ? update.update() : update.update(walk));
+        }
+      }
+    }
+    return "%s detach %b %s, old %s".formatted(name, detaches, result, update.getOldObjectId());
+  }
+
+  private static List<String> show(FileReftableDatabase refs) throws IOException {
+    List<String> shown = new ArrayList<>();
+    for (String name : List.of("HEAD", "refs/heads/a", "refs/heads/b", "refs/x", "refs/sym")) {
+      shown.add(name + " " + refs.exactRef(name));
+      ReflogReader log = refs.getReflogReader(name);
+      for (ReflogEntry entry : log == null ? List.<ReflogEntry>of() : log.getReverseEntries()) {
+        // A batch does not know the old id of a symbolic ref that it changes.
+        shown.add(entry.getNewId() + " " + entry.getComment());
+      }
+    }
+    refs.getRefs().forEach(ref -> shown.add(ref.toString()));
+    return shown;
+  }
+}
