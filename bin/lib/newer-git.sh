@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 least=2.45
-have=$(git --version 2>/dev/null | sed 's/^git version \([0-9.]*[0-9]\).*/\1/')
+have=$(git --version 2>/dev/null | sed 's/^git version \([0-9.]*[0-9]\).*/\1/' || true)
 if [ -n "$have" ] && [ "$(printf '%s\n' "$least" "$have" | sort -V | head -n 1)" = "$least" ]; then
   command -v git
   exit
@@ -37,7 +37,7 @@ Components: main
 Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
 END
 options=(-q -o "Dir::Etc::SourceList=$made/debian.sources" -o Dir::Etc::SourceParts=/dev/null
-  -o "Dir::State::Lists=$made/lists" -o "Dir::Cache=$made/cache")
+  -o APT::Sandbox::User=root -o "Dir::State::Lists=$made/lists" -o "Dir::Cache=$made/cache")
 {
   apt-get "${options[@]}" update
   (cd "$made/deb" && apt-get "${options[@]}" download git libc6 libpcre2-8-0 zlib1g)

@@ -275,8 +275,9 @@ final class GerritSite implements AutoCloseable {
   void migrateToReftables(String project) throws IOException {
     Folders.delete(repository(project).resolve("logs"));
     var unused = run(NewerGit.path(), project, "refs", "migrate", "--ref-format=reftable");
-    // Or JGit would not look for what native git writes.
+    // Or JGit would not look for what native git writes, and could write an old list over it.
     unused = git(project, "config", "reftable.autoRefresh", "true");
+    unused = git(project, "config", "core.trustTablesListStat", "never");
   }
 
   private String run(String git, String project, String... args) throws IOException {

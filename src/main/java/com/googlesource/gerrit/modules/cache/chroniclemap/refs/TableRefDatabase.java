@@ -49,11 +49,13 @@ import org.eclipse.jgit.lib.ReflogReader;
  * The ref database, by JGit's interface, of one repository that keeps its refs in reftables.
  *
  * <p>Lookups are answered from mapped tables, without JGit's lock. JGit's own database makes all
- * updates and compactions, and answers where this package fails. Changes of others are seen when it
- * sees them: it fires an event then, as after its own changes. Only with {@code
- * reftable.autoRefresh} the list of tables is looked at here, as far as {@code
- * core.trustTablesListStat} says: JGit's event comes some time after JGit has a change, and a read
- * meanwhile would miss what somebody was told is there.
+ * updates and compactions, and answers where this package fails. It fires an event when it has seen
+ * a change, also one of its own, and the tables are read again then. With {@code
+ * reftable.autoRefresh} the list of tables is also looked at before each read, as far as {@code
+ * core.trustTablesListStat} says: the event comes a moment after JGit has newer tables, and a read
+ * in between would miss what another process was told is there.
+ *
+ * <p>Renames are JGit's, which makes them without its lock.
  *
  * <p>Any thread may call.
  */
@@ -62,6 +64,9 @@ final class TableRefDatabase extends RefDatabase {
   private final FileReftableDatabase jgit;
   private final TablesFile file;
   private final TrustStat trust;
+
+  /** The newest stack that JGit surely knows; null at first. */
+  @Nullable private volatile TableStack refreshedFor;
 
   /** Of the list, before it was read; null until then. */
   @Nullable private volatile FileStamp stamp;
@@ -126,11 +131,11 @@ final class TableRefDatabase extends RefDatabase {
       if (jgit.isAutoRefresh()) {
         lookAtList();
       }
-      boolean isChanged = file.isChanged();
       TableStack stack = file.stack();
-      if (isChanged) {
+      if (stack != refreshedFor) {
         // What is read here must not be newer than what JGit compares an update with.
         jgit.refresh();
+        refreshedFor = stack;
       }
       return question.ask(stack);
     } catch (IOException | RuntimeException | InternalError | OutOfMemoryError e) {

@@ -15,6 +15,8 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.function.Supplier;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
 import org.eclipse.jgit.lib.BatchRefUpdate;
@@ -33,9 +35,18 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * reftable takes no lock (7.4): two at the same time close each other's tables, fail, and lose
  * refs. JGit's batches take its lock.
  *
+ * <p>In other ways than JGit's, an update is refused if the name of the ref that is changed
+ * conflicts with another one, even if it exists or was reached through a symbolic ref; and the
+ * reflog of a symbolic ref that is changed itself has no old id.
+ *
  * <p>For one thread.
  */
 final class TableRefUpdate extends RefUpdate {
+  private static final int MOST_ATTEMPTS = 5;
+
+  /** What JGit's batch says where it has caught an exception, which may be one of compaction. */
+  private static final String IO_ERROR = "io error";
+
   private final RefDatabase database;
   private final FileReftableDatabase jgit;
   private final Repository repository;
@@ -66,10 +77,9 @@ final class TableRefUpdate extends RefUpdate {
       String name,
       boolean detach)
       throws IOException {
-    Ref ref = jgit.exactRef(name);
-    RefUpdate update =
-        new TableRefUpdate(database, jgit, repository, ref != null ? ref : absent(name));
-    if (detach && ref != null && ref.isSymbolic()) {
+    Ref ref = read(name, jgit);
+    RefUpdate update = new TableRefUpdate(database, jgit, repository, ref);
+    if (detach && ref.isSymbolic()) {
       update.setDetachingSymbolicRef();
     }
     return update;
@@ -88,21 +98,27 @@ final class TableRefUpdate extends RefUpdate {
   @Override
   public Result update(RevWalk with) throws IOException {
     walk = with;
-    return super.update(with);
+    try {
+      return super.update(with);
+    } finally {
+      walk = null;
+    }
   }
 
   @Override
   public Result delete(RevWalk with) throws IOException {
     walk = with;
-    return super.delete(with);
+    try {
+      return super.delete(with);
+    } finally {
+      walk = null;
+    }
   }
 
   /** Only reads: the lock is the batch's, which refuses if the ref has changed since. */
   @Override
   protected boolean tryLock(boolean deref) throws IOException {
-    Ref ref = deref ? getRef().getLeaf() : getRef();
-    Ref now = jgit.exactRef(ref.getName());
-    changed = now != null ? now : absent(ref.getName());
+    changed = read(deref ? getRef().getLeaf().getName() : getName(), jgit);
     setOldObjectId(changed.getObjectId());
     return true;
   }
@@ -112,12 +128,12 @@ final class TableRefUpdate extends RefUpdate {
 
   @Override
   protected Result doUpdate(Result desired) throws IOException {
-    return execute(command(getNewObjectId()), desired);
+    return execute(() -> command(getNewObjectId()), desired);
   }
 
   @Override
   protected Result doDelete(Result desired) throws IOException {
-    return execute(command(ObjectId.zeroId()), desired);
+    return execute(() -> command(ObjectId.zeroId()), desired);
   }
 
   private ReceiveCommand command(ObjectId to) {
@@ -128,23 +144,42 @@ final class TableRefUpdate extends RefUpdate {
 
   @Override
   protected Result doLink(String target) throws IOException {
-    ReceiveCommand command =
-        changed.isSymbolic()
-            ? ReceiveCommand.link(changed.getTarget().getName(), target, changed.getName())
-            : ReceiveCommand.link(idOf(changed), target, changed.getName());
     boolean exists = changed.isSymbolic() || changed.getObjectId() != null;
-    return execute(command, exists ? Result.FORCED : Result.NEW);
+    return execute(
+        () ->
+            changed.isSymbolic()
+                ? ReceiveCommand.link(changed.getTarget().getName(), target, changed.getName())
+                : ReceiveCommand.link(idOf(changed), target, changed.getName()),
+        exists ? Result.FORCED : Result.NEW);
   }
 
-  private static Ref absent(String name) {
-    return new ObjectIdRef.Unpeeled(Ref.Storage.NEW, name, null);
+  private static Ref read(String name, RefDatabase from) throws IOException {
+    try {
+      Ref ref = from.exactRef(name);
+      return ref != null ? ref : new ObjectIdRef.Unpeeled(Ref.Storage.NEW, name, null);
+    } catch (UncheckedIOException e) {
+      throw e.getCause();
+    }
   }
 
   private static ObjectId idOf(Ref ref) {
     return ref.getObjectId() != null ? ref.getObjectId() : ObjectId.zeroId();
   }
 
-  private Result execute(ReceiveCommand command, Result desired) throws IOException {
+  private Result execute(Supplier<ReceiveCommand> command, Result desired) throws IOException {
+    boolean takesAnyOldId = isForceUpdate() && getExpectedOldObjectId() == null;
+    for (int attempt = 1; ; attempt++) {
+      Result result = executeOnce(command.get(), desired);
+      if (result != Result.LOCK_FAILURE || !takesAnyOldId || attempt == MOST_ATTEMPTS) {
+        return result;
+      }
+      // Somebody has changed the ref since it was read.
+      changed = read(changed.getName(), jgit);
+      setOldObjectId(changed.getObjectId());
+    }
+  }
+
+  private Result executeOnce(ReceiveCommand command, Result desired) throws IOException {
     BatchRefUpdate batch = jgit.newBatchUpdate();
     batch.addCommand(command);
     batch.setAllowNonFastForwards(true);
@@ -152,19 +187,41 @@ final class TableRefUpdate extends RefUpdate {
     if (getRefLogMessage() == null) {
       batch.disableRefLog();
     } else {
-      batch.setRefLogMessage(getRefLogMessage(), isRefLogIncludingResult());
+      String result = isRefLogIncludingResult() ? ": " + desired : "";
+      batch.setRefLogMessage(getRefLogMessage() + result, false);
     }
-    if (walk != null) {
-      batch.execute(walk, NullProgressMonitor.INSTANCE);
-    } else {
-      try (RevWalk own = new RevWalk(repository)) {
-        batch.execute(own, NullProgressMonitor.INSTANCE);
+    Exception failure = null;
+    try {
+      if (walk != null) {
+        batch.execute(walk, NullProgressMonitor.INSTANCE);
+      } else {
+        try (RevWalk own = new RevWalk(repository)) {
+          batch.execute(own, NullProgressMonitor.INSTANCE);
+        }
       }
+    } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
+      // JGit's compaction after the update, if another process has changed the tables.
+      failure = e;
+    }
+    if (failure != null || IO_ERROR.equals(command.getMessage())) {
+      jgit.refresh();
+      if (!isDone(command)) {
+        throw new IOException("Cannot update " + command.getRefName(), failure);
+      }
+      return desired;
     }
     return switch (command.getResult()) {
       case OK -> desired;
       case REJECTED_MISSING_OBJECT -> Result.REJECTED_MISSING_OBJECT;
       default -> Result.LOCK_FAILURE;
     };
+  }
+
+  /** Whether a batch that failed was made, as far as the tables of now tell. */
+  private boolean isDone(ReceiveCommand command) throws IOException {
+    Ref now = read(command.getRefName(), database);
+    return command.getNewSymref() != null
+        ? now.isSymbolic() && now.getTarget().getName().equals(command.getNewSymref())
+        : !now.isSymbolic() && idOf(now).equals(command.getNewId());
   }
 }

@@ -129,7 +129,8 @@ final class ParsedRefsRepositories {
 
   /**
    * Closes an instance of Gerrit's. In a request, Gerrit casts JGit's ref database to that of files
-   * even to close it, which fails with reftables; by then, all else is closed.
+   * even to close it, which fails with reftables. Their files are closed by the garbage collector
+   * then.
    */
   private static void close(Repository opened) {
     try {

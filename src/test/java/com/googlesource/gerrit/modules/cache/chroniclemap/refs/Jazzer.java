@@ -17,6 +17,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
+import com.google.common.io.MoreFiles;
+import com.google.common.io.RecursiveDeleteOption;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -32,7 +34,8 @@ import java.util.List;
  * the next run. What it finds is printed as a file {@code target/fuzz/crash-*}.
  */
 public final class Jazzer {
-  private static final int SECONDS = Integer.getInteger("refs.fuzz.seconds", 6);
+  private static final String SECONDS_PROPERTY = "refs.fuzz.seconds";
+  private static final int SECONDS = Integer.getInteger(SECONDS_PROPERTY, 6);
   private static final Path FINDINGS = Path.of("target", "fuzz");
 
   private Jazzer() {}
@@ -70,6 +73,10 @@ public final class Jazzer {
     command.add("--reproducer_path=" + findings);
     command.add("-artifact_prefix=" + findings + "/");
     command.add("-max_total_time=" + SECONDS);
+    if (System.getProperty(SECONDS_PROPERTY) == null) {
+      // A normal run looks at the same inputs each time.
+      command.add("-seed=1");
+    }
     command.add("-timeout=60");
     command.add("-rss_limit_mb=4096");
     command.addAll(options);
@@ -83,6 +90,9 @@ public final class Jazzer {
       status = jazzer.waitFor();
     } finally {
       jazzer.destroyForcibly();
+      if (kept == null) {
+        MoreFiles.deleteRecursively(corpus, RecursiveDeleteOption.ALLOW_INSECURE);
+      }
     }
     String output = Files.readString(log);
     assertWithMessage(output).that(status).isEqualTo(0);

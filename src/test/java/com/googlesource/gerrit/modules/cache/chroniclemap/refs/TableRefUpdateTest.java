@@ -140,6 +140,40 @@ class TableRefUpdateTest {
     }
   }
 
+  /** Without an old id that was expected, each is made, one after the other. */
+  @Test
+  void forcedUpdatesOfOneRefAllSucceed() throws Exception {
+    ExecutorService threads = Executors.newFixedThreadPool(2);
+    try (TestRefs refs = create("r.git")) {
+      RefDatabase ours = ours(refs);
+      List<Future<?>> writers = new ArrayList<>();
+      for (int i = 0; i < 2; i++) {
+        int first = i;
+        writers.add(
+            threads.submit(
+                () -> {
+                  for (int k = 0; k < 100; k++) {
+                    RefUpdate update = ours.newUpdate("refs/heads/a", false);
+                    update.setNewObjectId(refs.commits().get((first + k) % 5));
+                    update.setForceUpdate(true);
+                    assertThat(update.update())
+                        .isAnyOf(
+                            RefUpdate.Result.NEW,
+                            RefUpdate.Result.FORCED,
+                            RefUpdate.Result.NO_CHANGE);
+                  }
+                  return null;
+                }));
+      }
+      for (Future<?> writer : writers) {
+        writer.get();
+      }
+    } finally {
+      threads.shutdown();
+      assertThat(threads.awaitTermination(1, TimeUnit.MINUTES)).isTrue();
+    }
+  }
+
   @Test
   void aNameThatConflictsIsRefused() throws Exception {
     try (TestRefs refs = create("r.git")) {
@@ -169,7 +203,7 @@ class TableRefUpdateTest {
     boolean detaches = random.nextBoolean();
     RefUpdate update = by.newUpdate(name, detaches);
     update.setForceUpdate(random.nextBoolean());
-    update.setRefLogMessage("said " + random.nextInt(10), false);
+    update.setRefLogMessage("said " + random.nextInt(10), random.nextBoolean());
     if (random.nextInt(4) == 0) {
       update.setExpectedOldObjectId(refs.commits().get(random.nextInt(5)));
     }
@@ -178,7 +212,11 @@ class TableRefUpdateTest {
       switch (random.nextInt(5)) {
         case 0 ->
             result = "delete " + (random.nextBoolean() ? update.delete() : update.delete(walk));
-        case 1 -> result = "link " + update.link(names.get(1 + random.nextInt(names.size() - 1)));
+        case 1 -> {
+          // Of a new link, JGit's reflog says FORCED.
+          update.setRefLogMessage("linked", false);
+          result = "link " + update.link(names.get(1 + random.nextInt(names.size() - 1)));
+        }
         default -> {
           update.setNewObjectId(refs.commits().get(random.nextInt(5)));
           result = "update " + (random.nextBoolean() ? update.update() : update.update(walk));

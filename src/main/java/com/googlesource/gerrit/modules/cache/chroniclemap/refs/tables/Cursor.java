@@ -88,7 +88,7 @@ final class Cursor {
     }
   }
 
-  /** Returns false for the lower levels of an index, which stand behind what they are of. */
+  /** Opens a block. Returns false if it belongs to the index, whose lower levels stand behind. */
   private boolean openOfSection(int place) throws IOException {
     open(place);
     if (type != section.type() && type != TableFormat.INDEX) {

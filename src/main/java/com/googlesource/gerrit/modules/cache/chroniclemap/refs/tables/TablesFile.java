@@ -88,14 +88,17 @@ public final class TablesFile {
     changes.incrementAndGet();
   }
 
-  /** Reads the list. Returns whether it names other tables than those in use. */
+  /**
+   * Reads the list. Returns whether it names other tables than those in use; false if none are in
+   * use.
+   */
   public boolean isListChanged() throws IOException {
     TableStack stack = known.stack;
-    return stack == null || !readList().equals(List.copyOf(stack.byName().keySet()));
+    return stack != null && !readList().equals(List.copyOf(stack.byName().keySet()));
   }
 
   /** Whether the next {@link #stack} reads the list. */
-  public boolean isChanged() {
+  private boolean isChanged() {
     Known now = known;
     return now.changes != changes.get()
         || (now.stack == null && System.nanoTime() - now.failed > FAILED_FOR.toNanos());
