@@ -54,6 +54,10 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   private static final String GERRITS_FILTER =
       "com.google.gerrit.server.git.receive.ReceiveRefFilter";
 
+  /** Gerrit's hook removes the refs of these. A reftable is not read there. */
+  private static final Set<String> LEFT_OUT =
+      Set.of(RefNames.REFS_CHANGES, RefNames.REFS_CACHE_AUTOMERGE);
+
   /** How many ids are looked up one by one. */
   private static final int MOST_QUESTIONS = 256;
 
@@ -204,7 +208,12 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   private Map<String, Ref> visibleRefs() throws IOException {
     RefDatabase visible = repository.getRefDatabase();
     Map<String, Ref> refs = new LinkedHashMap<>();
-    for (String namespace : namespaces(repository.delegate().getRefDatabase().getRefs())) {
+    List<Ref> most =
+        repository
+            .delegate()
+            .getRefDatabase()
+            .getRefsByPrefixWithExclusions(RefDatabase.ALL, LEFT_OUT);
+    for (String namespace : namespaces(most)) {
       if (namespace.endsWith("/")) {
         visible.getRefsByPrefix(namespace).forEach(ref -> add(ref, refs));
       } else {
@@ -227,7 +236,7 @@ final class PushAdvertisement implements AdvertiseRefsHook {
    * Returns the namespaces to advertise, such as {@code refs/heads/}, and the names of refs that
    * are in none, such as {@code HEAD}.
    *
-   * @param refs all refs, in order. Costs a search for each namespace
+   * @param refs in order. Costs a search for each namespace
    */
   private static List<String> namespaces(List<Ref> refs) {
     List<String> namespaces = new ArrayList<>();
@@ -250,9 +259,7 @@ final class PushAdvertisement implements AdvertiseRefsHook {
 
   /** Whether Gerrit's hook removes all refs of a namespace. */
   private static boolean isLeftOut(String namespace) {
-    return namespace.equals(RefNames.REFS_CHANGES)
-        || namespace.equals(RefNames.REFS_CACHE_AUTOMERGE)
-        || MagicBranch.isMagicBranch(namespace);
+    return LEFT_OUT.contains(namespace) || MagicBranch.isMagicBranch(namespace);
   }
 
   private static int firstOutside(List<Ref> refs, int from, String namespace) {
