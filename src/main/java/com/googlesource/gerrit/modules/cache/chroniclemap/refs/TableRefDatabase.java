@@ -60,6 +60,9 @@ import org.eclipse.jgit.lib.ReflogReader;
  * <p>Any thread may call.
  */
 final class TableRefDatabase extends RefDatabase {
+  /** How often JGit is asked again that failed because of another thread. */
+  static final int MOST_ATTEMPTS = 10;
+
   private final FileRepository repository;
   private final FileReftableDatabase jgit;
   private final TablesFile file;
@@ -134,7 +137,7 @@ final class TableRefDatabase extends RefDatabase {
       TableStack stack = file.stack();
       if (stack != refreshedFor) {
         // What is read here must not be newer than what JGit compares an update with.
-        jgit.refresh();
+        refreshJGit();
         refreshedFor = stack;
       }
       return question.ask(stack);
@@ -142,6 +145,23 @@ final class TableRefDatabase extends RefDatabase {
       // A mapped file that somebody has cut short is an InternalError.
       failures.count(file.list().toFile(), e);
       return toJGit.ask(jgit);
+    }
+  }
+
+  /**
+   * Has JGit read newer tables. It looks at its list of tables without a lock, which fails if
+   * another thread replaces that list by a shorter one.
+   */
+  private synchronized void refreshJGit() {
+    for (int attempt = 1; ; attempt++) {
+      try {
+        jgit.refresh();
+        return;
+      } catch (IndexOutOfBoundsException e) {
+        if (attempt == MOST_ATTEMPTS) {
+          throw e;
+        }
+      }
     }
   }
 
@@ -308,7 +328,7 @@ final class TableRefDatabase extends RefDatabase {
   @Override
   public void packRefs(ProgressMonitor monitor, PackRefsCommand command) throws IOException {
     // JGit compacts nothing if others have changed the stack, and does not look at it again then.
-    jgit.refresh();
+    refreshJGit();
     jgit.packRefs(monitor, command);
     // A compaction changes no ref, so JGit fires no event; but the old tables are to be let go.
     file.changed();
@@ -326,7 +346,7 @@ final class TableRefDatabase extends RefDatabase {
 
   @Override
   public void refresh() {
-    jgit.refresh();
+    refreshJGit();
     file.changed();
   }
 

@@ -154,11 +154,18 @@ final class TableRefUpdate extends RefUpdate {
   }
 
   private static Ref read(String name, RefDatabase from) throws IOException {
-    try {
-      Ref ref = from.exactRef(name);
-      return ref != null ? ref : new ObjectIdRef.Unpeeled(Ref.Storage.NEW, name, null);
-    } catch (UncheckedIOException e) {
-      throw e.getCause();
+    for (int attempt = 1; ; attempt++) {
+      try {
+        Ref ref = from.exactRef(name);
+        return ref != null ? ref : new ObjectIdRef.Unpeeled(Ref.Storage.NEW, name, null);
+      } catch (UncheckedIOException e) {
+        throw e.getCause();
+      } catch (IndexOutOfBoundsException e) {
+        // With reftable.autoRefresh, JGit looks at its list of tables without a lock.
+        if (attempt == TableRefDatabase.MOST_ATTEMPTS) {
+          throw e;
+        }
+      }
     }
   }
 
@@ -204,7 +211,7 @@ final class TableRefUpdate extends RefUpdate {
       failure = e;
     }
     if (failure != null || IO_ERROR.equals(command.getMessage())) {
-      jgit.refresh();
+      database.refresh();
       if (!isDone(command)) {
         throw new IOException("Cannot update " + command.getRefName(), failure);
       }

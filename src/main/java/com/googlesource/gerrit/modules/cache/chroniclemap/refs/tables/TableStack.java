@@ -38,6 +38,8 @@ import org.eclipse.jgit.lib.SymbolicRef;
  * <p>Immutable. Any thread may read, without waiting. A lookup searches each table at most.
  */
 public final class TableStack {
+  private static final int LIKELY_BYTES = 30;
+
   /** By file name, from the lowest to the highest. */
   private final Map<String, Table> byName;
 
@@ -115,7 +117,7 @@ public final class TableStack {
    * Like {@link #refs(String)}, without those that start with other prefixes, which cost little.
    */
   public List<Ref> refs(String prefix, Set<String> excludes) throws IOException {
-    List<Ref> refs = new ArrayList<>();
+    List<Ref> refs = new ArrayList<>(prefix.isEmpty() && excludes.isEmpty() ? likelyCount() : 0);
     Iterator<byte[]> excluded =
         excludes.stream()
             .map(name -> name.getBytes(UTF_8))
@@ -143,6 +145,15 @@ public final class TableStack {
       }
     }
     return Collections.unmodifiableList(refs);
+  }
+
+  /** A ref of a change takes so many bytes, of which 20 are its id. */
+  private int likelyCount() {
+    long bytes = 0;
+    for (Table table : tables) {
+      bytes += table.file().limit();
+    }
+    return (int) (bytes / LIKELY_BYTES);
   }
 
   /** Returns what is greater than all names with a prefix, as no UTF-8 has this byte. */
