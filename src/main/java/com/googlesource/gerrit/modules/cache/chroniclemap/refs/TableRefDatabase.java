@@ -60,7 +60,7 @@ import org.eclipse.jgit.lib.ReflogReader;
  * <p>Any thread may call.
  */
 final class TableRefDatabase extends RefDatabase {
-  /** How often JGit is asked again that failed because of another thread. */
+  /** Attempts for a call of JGit that fails if another thread replaces the tables meanwhile. */
   static final int MOST_ATTEMPTS = 10;
 
   private final FileRepository repository;
@@ -71,7 +71,7 @@ final class TableRefDatabase extends RefDatabase {
   /** The newest stack that JGit surely knows; null at first. */
   @Nullable private volatile TableStack refreshedFor;
 
-  /** Of the list, before it was read; null until then. */
+  /** The attributes of the list, from before it was read; null until then. */
   @Nullable private volatile FileStamp stamp;
 
   private final LongAdder lookups;
@@ -132,7 +132,7 @@ final class TableRefDatabase extends RefDatabase {
     lookups.increment();
     try {
       if (jgit.isAutoRefresh()) {
-        lookAtList();
+        checkList();
       }
       TableStack stack = file.stack();
       if (stack != refreshedFor) {
@@ -149,8 +149,8 @@ final class TableRefDatabase extends RefDatabase {
   }
 
   /**
-   * Has JGit read newer tables. It looks at its list of tables without a lock, which fails if
-   * another thread replaces that list by a shorter one.
+   * Has JGit read newer tables. It compares its tables with the list without a lock, which fails if
+   * another thread replaces them by fewer.
    */
   private synchronized void refreshJGit() {
     for (int attempt = 1; ; attempt++) {
@@ -165,8 +165,8 @@ final class TableRefDatabase extends RefDatabase {
     }
   }
 
-  /** Sees what others have changed before this call. */
-  private void lookAtList() throws IOException {
+  /** Checks whether other processes have changed the list of tables. */
+  private void checkList() throws IOException {
     if (trust == TrustStat.NEVER) {
       if (file.isListChanged()) {
         file.changed();
@@ -179,7 +179,7 @@ final class TableRefDatabase extends RefDatabase {
     }
     FileStamp known = stamp;
     if (known == null || known.isModified()) {
-      // The list is read after this look at its attributes, or once more at the next change.
+      // Attributes first, content second: a change in between is found by the next check.
       FileStamp now = FileStamp.of(file.list().toFile());
       file.changed();
       stamp = now;

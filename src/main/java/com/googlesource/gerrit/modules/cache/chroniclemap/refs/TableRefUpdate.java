@@ -35,9 +35,9 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * reftable takes no lock (7.4): two at the same time close each other's tables, fail, and lose
  * refs. JGit's batches take its lock.
  *
- * <p>In other ways than JGit's, an update is refused if the name of the ref that is changed
- * conflicts with another one, even if it exists or was reached through a symbolic ref; and the
- * reflog of a symbolic ref that is changed itself has no old id.
+ * <p>Unlike with JGit's, an update is refused if the name of the ref that is changed conflicts with
+ * another one, even if it exists or was reached through a symbolic ref; and the reflog of a
+ * symbolic ref that is changed itself has no old id.
  *
  * <p>For one thread.
  */
@@ -161,7 +161,7 @@ final class TableRefUpdate extends RefUpdate {
       } catch (UncheckedIOException e) {
         throw e.getCause();
       } catch (IndexOutOfBoundsException e) {
-        // With reftable.autoRefresh, JGit looks at its list of tables without a lock.
+        // With reftable.autoRefresh, JGit compares its tables with the list without a lock.
         if (attempt == TableRefDatabase.MOST_ATTEMPTS) {
           throw e;
         }

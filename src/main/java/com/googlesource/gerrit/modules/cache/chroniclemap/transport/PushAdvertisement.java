@@ -54,7 +54,7 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   private static final String GERRITS_FILTER =
       "com.google.gerrit.server.git.receive.ReceiveRefFilter";
 
-  /** Gerrit's hook removes the refs of these. A reftable is not read there. */
+  /** Namespaces that Gerrit's hook removes. In a reftable, their refs are skipped, not read. */
   private static final Set<String> LEFT_OUT =
       Set.of(RefNames.REFS_CHANGES, RefNames.REFS_CACHE_AUTOMERGE);
 

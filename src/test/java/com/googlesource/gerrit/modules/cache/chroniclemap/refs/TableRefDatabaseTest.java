@@ -124,7 +124,7 @@ class TableRefDatabaseTest {
    * JGit cannot write names into one table whose order by UTF-16 is not that of their bytes, and
    * merges tables by either order.
    */
-  private static String anyName(Random random) {
+  static String anyName(Random random) {
     String name;
     do {
       name = RefsComparison.NAMES[random.nextInt(RefsComparison.NAMES.length)];

@@ -93,11 +93,11 @@ class TablesOfGitTest {
 
   private static TestRefs.Output change(TestRefs refs, RefDatabase ours, Random random)
       throws Exception {
-    String name = anyName(random);
+    String name = TableRefDatabaseTest.anyName(random);
     ObjectId id = (random.nextBoolean() ? refs.commits() : refs.tags()).get(random.nextInt(5));
     return switch (random.nextInt(10)) {
       case 0 -> refs.tryGit("update-ref", "-d", name);
-      case 1 -> refs.tryGit("symbolic-ref", name, anyName(random));
+      case 1 -> refs.tryGit("symbolic-ref", name, TableRefDatabaseTest.anyName(random));
       case 2 -> refs.tryGit("pack-refs", "--all");
       case 3, 4 -> {
         RefUpdate update = ours.newUpdate(name, random.nextBoolean());
@@ -115,15 +115,6 @@ class TablesOfGitTest {
       }
       default -> refs.tryGit("update-ref", name, id.name());
     };
-  }
-
-  /** JGit cannot merge tables with names whose order by UTF-16 is not that of their bytes. */
-  private static String anyName(Random random) {
-    String name;
-    do {
-      name = RefsComparison.NAMES[random.nextInt(RefsComparison.NAMES.length)];
-    } while (name.codePoints().anyMatch(Character::isSupplementaryCodePoint));
-    return name;
   }
 
   /** The refs that {@code git for-each-ref} lists. */

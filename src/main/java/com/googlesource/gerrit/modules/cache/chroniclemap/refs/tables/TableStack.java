@@ -38,6 +38,7 @@ import org.eclipse.jgit.lib.SymbolicRef;
  * <p>Immutable. Any thread may read, without waiting. A lookup searches each table at most.
  */
 public final class TableStack {
+  /** About what a ref of a change takes in a table, 20 bytes of it for its id. */
   private static final int LIKELY_BYTES = 30;
 
   /** By file name, from the lowest to the highest. */
@@ -147,7 +148,7 @@ public final class TableStack {
     return Collections.unmodifiableList(refs);
   }
 
-  /** A ref of a change takes so many bytes, of which 20 are its id. */
+  /** Estimates the number of all refs. */
   private int likelyCount() {
     long bytes = 0;
     for (Table table : tables) {
