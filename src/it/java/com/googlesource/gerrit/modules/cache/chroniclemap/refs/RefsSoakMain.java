@@ -172,7 +172,7 @@ final class RefsSoakMain {
       if (each.repository().getRefDatabase() instanceof RefDirectory jgit) {
         PackedRefsCache.RepositoryRefs unused = cache.of(each.repository(), jgit);
       }
-      assertWithMessage("what recovery has left").that(locks(each.folder())).isEmpty();
+      assertWithMessage("what recovery has left").that(each.lockFiles()).isEmpty();
       assertWithMessage("what recovery has left").that(filesOfOthers(each.folder())).isEmpty();
     }
   }
@@ -300,17 +300,11 @@ final class RefsSoakMain {
       for (Path file : transactionFiles(repository)) {
         own.add(Files.getAttribute(file, "unix:ino"));
       }
-      for (Path lock : locks(repository)) {
+      for (Path lock : TestRefs.lockFiles(repository)) {
         if (!own.contains(Files.getAttribute(lock, "unix:ino"))) {
           Files.delete(lock);
         }
       }
-    }
-  }
-
-  private static List<Path> locks(Path repository) throws IOException {
-    try (Stream<Path> files = Files.walk(repository)) {
-      return files.filter(file -> file.toString().endsWith(".lock")).toList();
     }
   }
 

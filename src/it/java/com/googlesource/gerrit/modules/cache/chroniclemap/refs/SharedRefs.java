@@ -83,6 +83,7 @@ final class SharedRefs {
   private final Map<ObjectId, Integer> numbers = new HashMap<>();
 
   private final RefsHistory history = new RefsHistory();
+  private final Object peerLock = new Object();
   private final boolean jgitMayDelete;
 
   /**
@@ -146,6 +147,21 @@ final class SharedRefs {
 
   private RefDatabase peer() {
     return repository.peerRepository().getRefDatabase();
+  }
+
+  /**
+   * Runs a task that uses a database. JGit 7.4 updates single refs of reftables without its own
+   * lock, and breaks what its other threads use: so it does one task at a time here, like a process
+   * of one thread. The module and native git go on beside it.
+   */
+  private <T> T using(RefDatabase database, RefsHistory.Task<T> task)
+      throws IOException, InterruptedException {
+    if (!repository.isReftable() || database != peer()) {
+      return task.run();
+    }
+    synchronized (peerLock) {
+      return task.run();
+    }
   }
 
   private static String fixed(int number) {
@@ -305,7 +321,7 @@ final class SharedRefs {
     return output.status() == 0;
   }
 
-  private boolean packWithJGit() {
+  private boolean packWithJGit() throws InterruptedException {
     List<String> names = new ArrayList<>();
     for (int i = 0; i < MOVING; i++) {
       names.add(moving(i));
@@ -315,9 +331,15 @@ final class SharedRefs {
       if (peer() instanceof RefDirectory directory) {
         directory.pack(names);
       } else {
-        peer()
-            .packRefs(
-                NullProgressMonitor.INSTANCE, new PackRefsCommand(repository.peerRepository()));
+        using(
+            peer(),
+            () -> {
+              peer()
+                  .packRefs(
+                      NullProgressMonitor.INSTANCE,
+                      new PackRefsCommand(repository.peerRepository()));
+              return null;
+            });
       }
       history.add("JGit packed refs/moving");
       return true;
@@ -336,6 +358,7 @@ final class SharedRefs {
     private final String prefix;
     private final Random random;
     private int nextValue;
+    private String refusalOfGit = "";
 
     /** What must be there. */
     private final TreeMap<String, ObjectId> expected = new TreeMap<>();
@@ -437,25 +460,26 @@ final class SharedRefs {
       TreeMap<String, ObjectId> changes = new TreeMap<>(wanted);
       expectedTogether.keySet().forEach(name -> changes.putIfAbsent(name, ObjectId.zeroId()));
       untilDone(
-          "moves together " + wanted, () -> isBatchDone(current.get(), changes, expectedTogether));
+          "moves together " + wanted,
+          current.get(),
+          () -> isBatchDone(current.get(), changes, expectedTogether));
       expectedTogether = wanted;
       return "move together " + wanted;
     }
 
     /**
-     * An update that may be refused because of the locks of others; returns whether it was done.
+     * Tries until the locks of others no longer refuse it.
+     *
+     * @param attempt returns whether it was done
      */
-    private interface Attempt {
-      boolean isDone() throws IOException, InterruptedException;
-    }
-
-    private void untilDone(String what, Attempt attempt) throws IOException, InterruptedException {
+    private void untilDone(String what, RefDatabase by, RefsHistory.Task<Boolean> attempt)
+        throws IOException, InterruptedException {
       Exception last = null;
       history.add(prefix + " begins " + what);
       long begun = System.nanoTime();
       while (System.nanoTime() - begun < TimeUnit.SECONDS.toNanos(TRY_SECONDS)) {
         try {
-          if (attempt.isDone()) {
+          if (using(by, attempt)) {
             return;
           }
         } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
@@ -465,12 +489,41 @@ final class SharedRefs {
             throw e;
           }
           last = e;
+          mendPeer();
         } catch (IOException e) {
           // Such as a folder that git has deleted because it was empty.
           last = e;
+          mendPeer();
         }
       }
-      throw new AssertionError("not done in " + TRY_SECONDS + " s: " + what, last);
+      throw new AssertionError(
+          "not done in %d s in %s: %s; git said: %s; locks: %s"
+              .formatted(
+                  TRY_SECONDS, repository.folder(), what, refusalOfGit, repository.lockFiles()),
+          last);
+    }
+
+    /** JGit goes on to use tables that it has closed; see {@link TableBatchUpdate}. */
+    private void mendPeer() throws IOException, InterruptedException {
+      if (peer() instanceof FileReftableDatabase jgit) {
+        try {
+          using(
+              jgit,
+              () -> {
+                jgit.compactFully();
+                return null;
+              });
+        } catch (IOException | IllegalArgumentException | IndexOutOfBoundsException e) {
+          // After the next attempt.
+        }
+      }
+    }
+
+    private boolean isDoneByGit(String input, String... arguments)
+        throws IOException, InterruptedException {
+      TestRefs.Output output = repository.tryGitWith(input, arguments);
+      refusalOfGit = output.text();
+      return output.status() == 0;
     }
 
     private String by(RefDatabase database) {
@@ -481,6 +534,7 @@ final class SharedRefs {
         throws IOException, InterruptedException {
       untilDone(
           by(by) + "update " + name,
+          by,
           () -> {
             RefUpdate update = by.newUpdate(name, false);
             update.setNewObjectId(id);
@@ -500,6 +554,7 @@ final class SharedRefs {
       if (expected.containsKey(name)) {
         untilDone(
             by(by) + "delete " + name,
+            by,
             () -> {
               RefUpdate update = by.newUpdate(name, false);
               update.setForceUpdate(true);
@@ -517,9 +572,9 @@ final class SharedRefs {
      * Whether a deletion did nothing. JGit looks for the ref before it has its lock, packed first
      * and loose second; where it is packed in between JGit deletes nothing, and says that it did.
      */
-    private boolean isOnDisk(String name) throws IOException {
+    private boolean isOnDisk(String name) throws IOException, InterruptedException {
       if (repository.isReftable()) {
-        return peer().exactRef(name) != null;
+        return using(peer(), () -> peer().exactRef(name)) != null;
       }
       Path folder = repository.folder();
       Path packed = folder.resolve("packed-refs");
@@ -532,14 +587,14 @@ final class SharedRefs {
       for (int i = 0; i < CHANGES; i++) {
         wanted.put(anyName(), random.nextInt(3) == 0 ? ObjectId.zeroId() : newValue());
       }
-      untilDone(by(by) + "batch " + wanted, () -> isBatchDone(by, wanted, expected));
+      untilDone(by(by) + "batch " + wanted, by, () -> isBatchDone(by, wanted, expected));
       set(wanted);
       return "batch " + wanted;
     }
 
     private boolean isBatchDone(
         RefDatabase by, Map<String, ObjectId> wanted, Map<String, ObjectId> before)
-        throws IOException {
+        throws IOException, InterruptedException {
       ReceiveCommand[] commands =
           wanted.entrySet().stream()
               .filter(change -> !change.getValue().equals(old(before, change.getKey())))
@@ -558,9 +613,9 @@ final class SharedRefs {
      * Whether a batch was done that JGit has refused: it adds a table, and then cannot compact it
      * with one that git is compacting, or that is empty.
      */
-    private boolean isThere(Map<String, ObjectId> wanted) throws IOException {
+    private boolean isThere(Map<String, ObjectId> wanted) throws IOException, InterruptedException {
       for (Map.Entry<String, ObjectId> ref : wanted.entrySet()) {
-        Ref now = peer().exactRef(ref.getKey());
+        Ref now = using(peer(), () -> peer().exactRef(ref.getKey()));
         if (!(now == null ? ObjectId.zeroId() : now.getObjectId()).equals(ref.getValue())) {
           return false;
         }
@@ -593,12 +648,11 @@ final class SharedRefs {
       ObjectId id = deletes ? ObjectId.zeroId() : newValue();
       untilDone(
           "git update-ref " + name,
+          null,
           () ->
-              (deletes
-                          ? repository.tryGit("update-ref", "-d", name)
-                          : repository.tryGit("update-ref", name, id.name()))
-                      .status()
-                  == 0);
+              deletes
+                  ? isDoneByGit("", "update-ref", "-d", name)
+                  : isDoneByGit("", "update-ref", name, id.name()));
       set(Map.of(name, id));
       return "git update-ref " + name + " " + id.name();
     }
@@ -619,7 +673,8 @@ final class SharedRefs {
           });
       untilDone(
           "git update-ref --stdin",
-          () -> repository.tryGitWith(input.toString(), "update-ref", "--stdin").status() == 0);
+          null,
+          () -> isDoneByGit(input.toString(), "update-ref", "--stdin"));
       set(wanted);
       return "git update-ref --stdin " + wanted;
     }

@@ -33,6 +33,7 @@ import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.internal.storage.file.LockFile;
 import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.CoreConfig;
@@ -61,7 +62,7 @@ import org.eclipse.jgit.lib.ReflogReader;
  */
 final class TableRefDatabase extends RefDatabase {
   /** Attempts for a call of JGit that fails if another thread replaces the tables meanwhile. */
-  static final int MOST_ATTEMPTS = 10;
+  private static final int MOST_ATTEMPTS = 10;
 
   private final FileRepository repository;
   private final FileReftableDatabase jgit;
@@ -186,6 +187,22 @@ final class TableRefDatabase extends RefDatabase {
     }
   }
 
+  /**
+   * Has all read the tables again after a failure of JGit, which may have kept tables that it has
+   * closed. It only lets go of them when somebody else has changed the list, or at the end of a
+   * compaction; and it makes none as long as the list is locked.
+   */
+  void forget() throws IOException {
+    LockFile lock = new LockFile(file.list().toFile());
+    try {
+      var unused = lock.lock();
+      jgit.compactFully();
+    } finally {
+      lock.unlock();
+    }
+    refresh();
+  }
+
   // ---- single refs
 
   @Override
@@ -302,7 +319,7 @@ final class TableRefDatabase extends RefDatabase {
 
   @Override
   public RefUpdate newUpdate(String name, boolean detach) throws IOException {
-    return TableRefUpdate.of(this, jgit, repository, name, detach);
+    return TableRefUpdate.of(this, repository, name, detach);
   }
 
   @Override
@@ -312,7 +329,7 @@ final class TableRefDatabase extends RefDatabase {
 
   @Override
   public BatchRefUpdate newBatchUpdate() {
-    return jgit.newBatchUpdate();
+    return new TableBatchUpdate(this, jgit);
   }
 
   @Override
@@ -329,7 +346,12 @@ final class TableRefDatabase extends RefDatabase {
   public void packRefs(ProgressMonitor monitor, PackRefsCommand command) throws IOException {
     // JGit compacts nothing if others have changed the stack, and does not look at it again then.
     refreshJGit();
-    jgit.packRefs(monitor, command);
+    try {
+      jgit.packRefs(monitor, command);
+    } catch (IOException | IllegalArgumentException | IndexOutOfBoundsException e) {
+      forget();
+      throw e;
+    }
     // A compaction changes no ref, so JGit fires no event; but the old tables are to be let go.
     file.changed();
   }

@@ -15,10 +15,8 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.function.Supplier;
 import org.eclipse.jgit.annotations.Nullable;
-import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
 import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
@@ -44,11 +42,7 @@ import org.eclipse.jgit.transport.ReceiveCommand;
 final class TableRefUpdate extends RefUpdate {
   private static final int MOST_ATTEMPTS = 5;
 
-  /** What JGit's batch says where it has caught an exception, which may be one of compaction. */
-  private static final String IO_ERROR = "io error";
-
   private final RefDatabase database;
-  private final FileReftableDatabase jgit;
   private final Repository repository;
 
   /** The ref that is changed: the one of the update, or the one that it leads to. */
@@ -57,11 +51,9 @@ final class TableRefUpdate extends RefUpdate {
   /** Of the caller, as its reader may know objects that nobody else does yet. */
   @Nullable private RevWalk walk;
 
-  private TableRefUpdate(
-      RefDatabase database, FileReftableDatabase jgit, Repository repository, Ref ref) {
+  private TableRefUpdate(RefDatabase database, Repository repository, Ref ref) {
     super(ref);
     this.database = database;
-    this.jgit = jgit;
     this.repository = repository;
   }
 
@@ -70,15 +62,10 @@ final class TableRefUpdate extends RefUpdate {
    *
    * @param detach whether a symbolic ref is changed itself, and not the one that it leads to
    */
-  static RefUpdate of(
-      RefDatabase database,
-      FileReftableDatabase jgit,
-      Repository repository,
-      String name,
-      boolean detach)
+  static RefUpdate of(RefDatabase database, Repository repository, String name, boolean detach)
       throws IOException {
-    Ref ref = read(name, jgit);
-    RefUpdate update = new TableRefUpdate(database, jgit, repository, ref);
+    Ref ref = read(name, database);
+    RefUpdate update = new TableRefUpdate(database, repository, ref);
     if (detach && ref.isSymbolic()) {
       update.setDetachingSymbolicRef();
     }
@@ -118,7 +105,7 @@ final class TableRefUpdate extends RefUpdate {
   /** Only reads: the lock is the batch's, which refuses if the ref has changed since. */
   @Override
   protected boolean tryLock(boolean deref) throws IOException {
-    changed = read(deref ? getRef().getLeaf().getName() : getName(), jgit);
+    changed = read(deref ? getRef().getLeaf().getName() : getName(), database);
     setOldObjectId(changed.getObjectId());
     return true;
   }
@@ -139,7 +126,7 @@ final class TableRefUpdate extends RefUpdate {
   private ReceiveCommand command(ObjectId to) {
     return changed.isSymbolic()
         ? ReceiveCommand.unlink(changed.getTarget().getName(), to, changed.getName())
-        : new ReceiveCommand(idOf(changed), to, changed.getName());
+        : new ReceiveCommand(TableBatchUpdate.idOf(changed), to, changed.getName());
   }
 
   @Override
@@ -149,28 +136,13 @@ final class TableRefUpdate extends RefUpdate {
         () ->
             changed.isSymbolic()
                 ? ReceiveCommand.link(changed.getTarget().getName(), target, changed.getName())
-                : ReceiveCommand.link(idOf(changed), target, changed.getName()),
+                : ReceiveCommand.link(TableBatchUpdate.idOf(changed), target, changed.getName()),
         exists ? Result.FORCED : Result.NEW);
   }
 
   private static Ref read(String name, RefDatabase from) throws IOException {
-    for (int attempt = 1; ; attempt++) {
-      try {
-        Ref ref = from.exactRef(name);
-        return ref != null ? ref : new ObjectIdRef.Unpeeled(Ref.Storage.NEW, name, null);
-      } catch (UncheckedIOException e) {
-        throw e.getCause();
-      } catch (IndexOutOfBoundsException e) {
-        // With reftable.autoRefresh, JGit compares its tables with the list without a lock.
-        if (attempt == TableRefDatabase.MOST_ATTEMPTS) {
-          throw e;
-        }
-      }
-    }
-  }
-
-  private static ObjectId idOf(Ref ref) {
-    return ref.getObjectId() != null ? ref.getObjectId() : ObjectId.zeroId();
+    Ref ref = from.exactRef(name);
+    return ref != null ? ref : new ObjectIdRef.Unpeeled(Ref.Storage.NEW, name, null);
   }
 
   private Result execute(Supplier<ReceiveCommand> command, Result desired) throws IOException {
@@ -181,13 +153,13 @@ final class TableRefUpdate extends RefUpdate {
         return result;
       }
       // Somebody has changed the ref since it was read.
-      changed = read(changed.getName(), jgit);
+      changed = read(changed.getName(), database);
       setOldObjectId(changed.getObjectId());
     }
   }
 
   private Result executeOnce(ReceiveCommand command, Result desired) throws IOException {
-    BatchRefUpdate batch = jgit.newBatchUpdate();
+    BatchRefUpdate batch = database.newBatchUpdate();
     batch.addCommand(command);
     batch.setAllowNonFastForwards(true);
     batch.setRefLogIdent(getRefLogIdent());
@@ -197,38 +169,20 @@ final class TableRefUpdate extends RefUpdate {
       String result = isRefLogIncludingResult() ? ": " + desired : "";
       batch.setRefLogMessage(getRefLogMessage() + result, false);
     }
-    Exception failure = null;
-    try {
-      if (walk != null) {
-        batch.execute(walk, NullProgressMonitor.INSTANCE);
-      } else {
-        try (RevWalk own = new RevWalk(repository)) {
-          batch.execute(own, NullProgressMonitor.INSTANCE);
-        }
+    if (walk != null) {
+      batch.execute(walk, NullProgressMonitor.INSTANCE);
+    } else {
+      try (RevWalk own = new RevWalk(repository)) {
+        batch.execute(own, NullProgressMonitor.INSTANCE);
       }
-    } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
-      // JGit's compaction after the update, if another process has changed the tables.
-      failure = e;
     }
-    if (failure != null || IO_ERROR.equals(command.getMessage())) {
-      database.refresh();
-      if (!isDone(command)) {
-        throw new IOException("Cannot update " + command.getRefName(), failure);
-      }
-      return desired;
+    if (TableBatchUpdate.IO_ERROR.equals(command.getMessage())) {
+      throw new IOException("Cannot update " + command.getRefName());
     }
     return switch (command.getResult()) {
       case OK -> desired;
       case REJECTED_MISSING_OBJECT -> Result.REJECTED_MISSING_OBJECT;
       default -> Result.LOCK_FAILURE;
     };
-  }
-
-  /** Whether a batch that failed was made, as far as the tables of now tell. */
-  private boolean isDone(ReceiveCommand command) throws IOException {
-    Ref now = read(command.getRefName(), database);
-    return command.getNewSymref() != null
-        ? now.isSymbolic() && now.getTarget().getName().equals(command.getNewSymref())
-        : !now.isSymbolic() && idOf(now).equals(command.getNewId());
   }
 }

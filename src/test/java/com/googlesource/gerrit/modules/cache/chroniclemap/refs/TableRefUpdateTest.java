@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -188,6 +189,55 @@ class TableRefUpdateTest {
       assertThat(update(ours, "refs/sym", refs.commits().get(0)))
           .isEqualTo(RefUpdate.Result.LOCK_FAILURE);
     }
+  }
+
+  /**
+   * Compaction fails after the update here: git has deleted a table that it had compacted. JGit
+   * alone says that nothing was done, and does nothing from then on.
+   */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aFailedCompactionIsNotAFailedUpdate(boolean asBatch) throws Exception {
+    try (TestRefs refs = create("r.git")) {
+      RefDatabase ours = ours(refs);
+      ObjectId first = refs.commits().get(0);
+      ObjectId second = refs.commits().get(1);
+      List<ReceiveCommand> many = new ArrayList<>();
+      for (int i = 0; i < 200; i++) {
+        many.add(new ReceiveCommand(ObjectId.zeroId(), first, "refs/many/" + i));
+      }
+      assertThat(TestRefs.batch(refs.repository(), ours, many.toArray(ReceiveCommand[]::new)))
+          .isTrue();
+      create(refs, ours, asBatch, "refs/heads/a", "refs/heads/b");
+      Path tables = refs.folder().resolve("reftable");
+      String small = Files.readAllLines(tables.resolve("tables.list")).getLast();
+      Files.delete(tables.resolve(small));
+
+      create(refs, ours, asBatch, "refs/heads/c", "refs/heads/d");
+      assertThat(Files.readAllLines(tables.resolve("tables.list"))).doesNotContain(small);
+      assertThat(
+              TestRefs.batch(
+                  refs.repository(), ours, new ReceiveCommand(first, second, "refs/heads/d")))
+          .isTrue();
+      assertThat(ours.exactRef("refs/heads/b").getObjectId()).isEqualTo(first);
+      assertThat(ours.exactRef("refs/heads/d").getObjectId()).isEqualTo(second);
+      assertThat(jgit(refs).exactRef("refs/heads/d").getObjectId()).isEqualTo(second);
+    }
+  }
+
+  private static void create(TestRefs refs, RefDatabase by, boolean asBatch, String... names)
+      throws IOException {
+    ObjectId id = refs.commits().get(0);
+    List<ReceiveCommand> commands = new ArrayList<>();
+    for (String name : names) {
+      if (asBatch) {
+        commands.add(new ReceiveCommand(ObjectId.zeroId(), id, name));
+      } else {
+        assertThat(update(by, name, id)).isEqualTo(RefUpdate.Result.NEW);
+      }
+    }
+    assertThat(TestRefs.batch(refs.repository(), by, commands.toArray(ReceiveCommand[]::new)))
+        .isTrue();
   }
 
   private static RefUpdate.Result update(RefDatabase by, String name, ObjectId id)

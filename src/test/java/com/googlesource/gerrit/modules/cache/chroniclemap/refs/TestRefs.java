@@ -29,6 +29,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.net.URI;
 import java.net.URLEncoder;
+import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -41,6 +42,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.Executor;
+import java.util.stream.Stream;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
@@ -317,6 +319,18 @@ public final class TestRefs implements Closeable {
     }
     String text = new String(git.getInputStream().readAllBytes(), UTF_8);
     return new Output(git.waitFor(), text);
+  }
+
+  /** Returns the lock files there are. */
+  List<Path> lockFiles() throws IOException {
+    return lockFiles(folder());
+  }
+
+  /** Returns the lock files there are in a repository. */
+  static List<Path> lockFiles(Path repository) throws IOException {
+    try (Stream<Path> files = Files.walk(repository)) {
+      return files.filter(file -> file.toString().endsWith(".lock")).toList();
+    }
   }
 
   /** Returns the ids of all refs as native git sees them, by name. */
