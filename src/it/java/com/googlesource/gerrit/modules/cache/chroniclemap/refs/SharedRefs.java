@@ -485,7 +485,7 @@ final class SharedRefs {
         } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
           // JGit's compaction, after an update that was made: of an empty table that git has left,
           // or of tables that git has replaced meanwhile. The next attempt finds it done.
-          if (!repository.isReftable()) {
+          if (!repository.isReftable() || by != peer()) {
             throw e;
           }
           last = e;
@@ -493,7 +493,9 @@ final class SharedRefs {
         } catch (IOException e) {
           // Such as a folder that git has deleted because it was empty.
           last = e;
-          mendPeer();
+          if (by == peer()) {
+            mendPeer();
+          }
         }
       }
       throw new AssertionError(
@@ -514,7 +516,7 @@ final class SharedRefs {
                 return null;
               });
         } catch (IOException | IllegalArgumentException | IndexOutOfBoundsException e) {
-          // After the next attempt.
+          // It is mended after the next attempt instead.
         }
       }
     }
@@ -605,8 +607,14 @@ final class SharedRefs {
               .toArray(ReceiveCommand[]::new);
       // JGit does a batch of one as if it were no batch.
       RefDatabase database = !jgitMayDelete && commands.length == 1 ? current.get() : by;
-      return TestRefs.batch(repository.repository(), database, commands)
-          || (repository.isReftable() && isThere(wanted));
+      if (TestRefs.batch(repository.repository(), database, commands)) {
+        return true;
+      }
+      boolean isThere = repository.isReftable() && isThere(wanted);
+      if (isThere && database != peer()) {
+        throw new AssertionError("the module has refused what it has done: " + wanted);
+      }
+      return isThere;
     }
 
     /**

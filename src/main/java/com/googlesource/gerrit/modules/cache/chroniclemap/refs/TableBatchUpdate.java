@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
-import static org.eclipse.jgit.transport.ReceiveCommand.Result.LOCK_FAILURE;
 import static org.eclipse.jgit.transport.ReceiveCommand.Result.NOT_ATTEMPTED;
 import static org.eclipse.jgit.transport.ReceiveCommand.Result.OK;
 
@@ -22,21 +21,26 @@ import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.common.Nullable;
 import java.io.IOException;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import org.eclipse.jgit.events.ListenerHandle;
 import org.eclipse.jgit.internal.JGitText;
 import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
 import org.eclipse.jgit.lib.BatchRefUpdate;
-import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ProgressMonitor;
-import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.Repository;
 import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
- * JGit's batch of updates in reftables, which tells the truth where JGit fails after it has made
- * the updates. It compacts tables then, and that fails if another process, such as {@code git
- * pack-refs}, changes them meanwhile. JGit 7.4 reports an error although the refs are written, and
- * goes on to answer from tables that it has closed: it refuses all updates of the repository from
- * then on.
+ * JGit's batch of updates in reftables, without its errors after an update that it has made. It
+ * compacts tables then, and that fails if another process, such as {@code git pack-refs}, changes
+ * them meanwhile. JGit 7.4 reports the update as failed, and goes on to answer from tables that it
+ * has closed: it refuses all further updates of the repository.
+ *
+ * <p>Whether an update was made is known from JGit's event. JGit fires it in the thread of the
+ * update, when it has read the tables again, and before it compacts them. It writes all updates of
+ * a batch as one table, or none.
  *
  * <p>For one thread.
  */
@@ -48,37 +52,79 @@ final class TableBatchUpdate extends BatchRefUpdate {
 
   private final TableRefDatabase database;
   private final FileReftableDatabase jgit;
+  private final Repository repository;
 
-  TableBatchUpdate(TableRefDatabase database, FileReftableDatabase jgit) {
+  TableBatchUpdate(TableRefDatabase database, FileReftableDatabase jgit, Repository repository) {
     super(database);
     this.database = database;
     this.jgit = jgit;
+    this.repository = repository;
   }
 
   @Override
   public void execute(RevWalk walk, ProgressMonitor monitor, @Nullable List<String> options)
       throws IOException {
     List<ReceiveCommand> pending = ReceiveCommand.filter(getCommands(), NOT_ATTEMPTED);
-    RuntimeException failure = null;
-    try {
-      byJGit().execute(walk, monitor, options);
-    } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
-      // Compaction found an empty table, or fewer tables than there were.
-      failure = e;
-    }
-    List<ReceiveCommand> failed = pending.stream().filter(TableBatchUpdate::isFailed).toList();
-    if (failure == null && failed.stream().noneMatch(c -> IO_ERROR.equals(c.getMessage()))) {
+    if (pending.isEmpty()) {
       return;
     }
-    database.forget();
-    if (areDone(failed)) {
-      failed.forEach(command -> command.setResult(OK));
-    } else if (failure != null) {
-      logger.atSevere().withCause(failure).log(
-          "JGit failed to update %s", failed.get(0).getRefName());
-      failed.get(0).setResult(LOCK_FAILURE, IO_ERROR);
-      ReceiveCommand.abort(failed);
+    if (options != null) {
+      setPushOptions(options);
     }
+    if (!executeOnce(walk, monitor, options, pending)) {
+      // Most likely another update has failed before, and JGit had tables that it has closed.
+      undecided(pending).forEach(command -> command.setResult(NOT_ATTEMPTED));
+      var unused = executeOnce(walk, monitor, options, pending);
+    }
+  }
+
+  /** Returns false if JGit has failed and written nothing, as far as is known. */
+  private boolean executeOnce(
+      RevWalk walk,
+      ProgressMonitor monitor,
+      @Nullable List<String> options,
+      List<ReceiveCommand> pending)
+      throws IOException {
+    AtomicReference<Thread> thread = new AtomicReference<>();
+    AtomicBoolean isMade = new AtomicBoolean();
+    ListenerHandle listening =
+        repository
+            .getListenerList()
+            .addRefsChangedListener(
+                event -> {
+                  if (Thread.currentThread() == thread.get()) {
+                    isMade.set(true);
+                  }
+                });
+    RuntimeException failure = null;
+    try {
+      Undisturbed.call(
+          () -> {
+            thread.set(Thread.currentThread());
+            byJGit().execute(walk, monitor, options);
+            return null;
+          });
+    } catch (RuntimeException e) {
+      failure = e;
+    } finally {
+      listening.remove();
+    }
+    List<ReceiveCommand> undecided = undecided(pending);
+    if (failure == null && undecided.stream().noneMatch(c -> IO_ERROR.equals(c.getMessage()))) {
+      return true;
+    }
+    database.dropClosedTables();
+    if (isMade.get()) {
+      logger.atWarning().withCause(failure).log(
+          "%s: refs were updated, but JGit could not compact the tables",
+          repository.getDirectory());
+      undecided.forEach(command -> command.setResult(OK));
+      return true;
+    }
+    if (failure != null) {
+      throw failure;
+    }
+    return false;
   }
 
   private BatchRefUpdate byJGit() {
@@ -98,32 +144,14 @@ final class TableBatchUpdate extends BatchRefUpdate {
     return batch;
   }
 
-  /** Not those that JGit has refused because of what they are. */
-  private static boolean isFailed(ReceiveCommand command) {
-    return command.getResult() == NOT_ATTEMPTED
-        || IO_ERROR.equals(command.getMessage())
-        || JGitText.get().transactionAborted.equals(command.getMessage());
-  }
-
-  /** JGit writes all of a batch as one table, or nothing. */
-  private boolean areDone(List<ReceiveCommand> commands) throws IOException {
-    for (ReceiveCommand command : commands) {
-      Ref now = database.exactRef(command.getRefName());
-      boolean isDone =
-          command.getNewSymref() != null
-              ? now != null
-                  && now.isSymbolic()
-                  && now.getTarget().getName().equals(command.getNewSymref())
-              : (now == null || !now.isSymbolic()) && idOf(now).equals(command.getNewId());
-      if (!isDone) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  /** The id of a ref, zero if there is none. */
-  static ObjectId idOf(@Nullable Ref ref) {
-    return ref != null && ref.getObjectId() != null ? ref.getObjectId() : ObjectId.zeroId();
+  /** Those for which JGit has no other result than that it has failed. */
+  private static List<ReceiveCommand> undecided(List<ReceiveCommand> commands) {
+    return commands.stream()
+        .filter(
+            command ->
+                command.getResult() == NOT_ATTEMPTED
+                    || IO_ERROR.equals(command.getMessage())
+                    || JGitText.get().transactionAborted.equals(command.getMessage()))
+        .toList();
   }
 }

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.FileStamp;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableStack;
@@ -61,13 +62,19 @@ import org.eclipse.jgit.lib.ReflogReader;
  * <p>Any thread may call.
  */
 final class TableRefDatabase extends RefDatabase {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
   /** Attempts for a call of JGit that fails if another thread replaces the tables meanwhile. */
   private static final int MOST_ATTEMPTS = 10;
+
+  /** Between attempts to lock the list of tables, which others hold for some milliseconds. */
+  private static final long LOCK_PAUSE_MILLIS = 50;
 
   private final FileRepository repository;
   private final FileReftableDatabase jgit;
   private final TablesFile file;
   private final TrustStat trust;
+  private final Object dropping = new Object();
 
   /** The newest stack that JGit surely knows; null at first. */
   @Nullable private volatile TableStack refreshedFor;
@@ -153,15 +160,23 @@ final class TableRefDatabase extends RefDatabase {
    * Has JGit read newer tables. It compares its tables with the list without a lock, which fails if
    * another thread replaces them by fewer.
    */
-  private synchronized void refreshJGit() {
-    for (int attempt = 1; ; attempt++) {
-      try {
-        jgit.refresh();
-        return;
-      } catch (IndexOutOfBoundsException e) {
-        if (attempt == MOST_ATTEMPTS) {
-          throw e;
+  private void refreshJGit() {
+    // JGit may read a table then, which an interrupt would close.
+    boolean isInterrupted = Thread.interrupted();
+    try {
+      for (int attempt = 1; ; attempt++) {
+        try {
+          jgit.refresh();
+          return;
+        } catch (IndexOutOfBoundsException e) {
+          if (attempt == MOST_ATTEMPTS) {
+            throw e;
+          }
         }
+      }
+    } finally {
+      if (isInterrupted) {
+        Thread.currentThread().interrupt();
       }
     }
   }
@@ -188,19 +203,41 @@ final class TableRefDatabase extends RefDatabase {
   }
 
   /**
-   * Has all read the tables again after a failure of JGit, which may have kept tables that it has
-   * closed. It only lets go of them when somebody else has changed the list, or at the end of a
-   * compaction; and it makes none as long as the list is locked.
+   * Has JGit forget tables that it has closed, after a failure, and all read the list again. Never
+   * throws.
+   *
+   * <p>JGit forgets its tables when another process has changed the list, and after an attempt to
+   * compact them. It gives up that attempt at once if the list is locked, so the list is locked
+   * here. Updates that meet this lock are refused, as by one of another process; if somebody else
+   * holds it, the next update that fails tries this again.
    */
-  void forget() throws IOException {
-    LockFile lock = new LockFile(file.list().toFile());
+  void dropClosedTables() {
     try {
-      var unused = lock.lock();
-      jgit.compactFully();
+      Undisturbed.call(
+          () -> {
+            synchronized (dropping) {
+              LockFile lock = new LockFile(file.list().toFile());
+              try {
+                for (int i = 0; i < MOST_ATTEMPTS; i++) {
+                  if (lock.lock()) {
+                    jgit.compactFully();
+                    return null;
+                  }
+                  Thread.sleep(LOCK_PAUSE_MILLIS);
+                }
+              } finally {
+                lock.unlock();
+              }
+            }
+            logger.atWarning().log("%s is locked", file.list());
+            return null;
+          });
+      refreshJGit();
+    } catch (IOException | RuntimeException e) {
+      logger.atWarning().withCause(e).log("JGit could not read %s again", file.list());
     } finally {
-      lock.unlock();
+      file.changed();
     }
-    refresh();
   }
 
   // ---- single refs
@@ -329,7 +366,7 @@ final class TableRefDatabase extends RefDatabase {
 
   @Override
   public BatchRefUpdate newBatchUpdate() {
-    return new TableBatchUpdate(this, jgit);
+    return new TableBatchUpdate(this, jgit, repository);
   }
 
   @Override
@@ -347,9 +384,13 @@ final class TableRefDatabase extends RefDatabase {
     // JGit compacts nothing if others have changed the stack, and does not look at it again then.
     refreshJGit();
     try {
-      jgit.packRefs(monitor, command);
-    } catch (IOException | IllegalArgumentException | IndexOutOfBoundsException e) {
-      forget();
+      Undisturbed.call(
+          () -> {
+            jgit.packRefs(monitor, command);
+            return null;
+          });
+    } catch (IOException | RuntimeException e) {
+      dropClosedTables();
       throw e;
     }
     // A compaction changes no ref, so JGit fires no event; but the old tables are to be let go.

@@ -40,7 +40,7 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * <p>For one thread.
  */
 final class TableRefUpdate extends RefUpdate {
-  private static final int MOST_ATTEMPTS = 5;
+  private static final int MOST_ATTEMPTS = 50;
 
   private final RefDatabase database;
   private final Repository repository;
@@ -126,7 +126,7 @@ final class TableRefUpdate extends RefUpdate {
   private ReceiveCommand command(ObjectId to) {
     return changed.isSymbolic()
         ? ReceiveCommand.unlink(changed.getTarget().getName(), to, changed.getName())
-        : new ReceiveCommand(TableBatchUpdate.idOf(changed), to, changed.getName());
+        : new ReceiveCommand(idOf(changed), to, changed.getName());
   }
 
   @Override
@@ -136,13 +136,17 @@ final class TableRefUpdate extends RefUpdate {
         () ->
             changed.isSymbolic()
                 ? ReceiveCommand.link(changed.getTarget().getName(), target, changed.getName())
-                : ReceiveCommand.link(TableBatchUpdate.idOf(changed), target, changed.getName()),
+                : ReceiveCommand.link(idOf(changed), target, changed.getName()),
         exists ? Result.FORCED : Result.NEW);
   }
 
   private static Ref read(String name, RefDatabase from) throws IOException {
     Ref ref = from.exactRef(name);
     return ref != null ? ref : new ObjectIdRef.Unpeeled(Ref.Storage.NEW, name, null);
+  }
+
+  private static ObjectId idOf(Ref ref) {
+    return ref.getObjectId() != null ? ref.getObjectId() : ObjectId.zeroId();
   }
 
   private Result execute(Supplier<ReceiveCommand> command, Result desired) throws IOException {

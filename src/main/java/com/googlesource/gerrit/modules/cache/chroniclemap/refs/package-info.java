@@ -16,8 +16,9 @@
  * The refs of repositories, read from parsed lists and updated without parsing any.
  *
  * <p>Start reading at {@code FileRefDatabase}, which implements JGit's interface. It passes lookups
- * to {@code reading}, changes to {@code updates}, and everything else to JGit. The packages from
- * the bottom; none of them knows a package above it:
+ * to {@code reading}, changes to {@code updates}, and everything else to JGit. {@code
+ * TableRefDatabase} does so for repositories with reftables. The packages from the bottom; none of
+ * them knows a package above it:
  *
  * <ul>
  *   <li>{@code lists}: parsed lists and their lookups
@@ -27,6 +28,7 @@
  *   <li>{@code locks}: locks of refs, and journals of transactions
  *   <li>{@code reading}: lookups
  *   <li>{@code updates}: changes
+ *   <li>{@code tables}: reftables
  * </ul>
  *
  * <p>All packages know JGit but no Gerrit cache. Other packages use {@link

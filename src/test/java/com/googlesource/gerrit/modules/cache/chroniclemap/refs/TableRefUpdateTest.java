@@ -30,7 +30,10 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
+import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
+import org.eclipse.jgit.lib.BatchRefUpdate;
+import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
@@ -222,6 +225,91 @@ class TableRefUpdateTest {
       assertThat(ours.exactRef("refs/heads/b").getObjectId()).isEqualTo(first);
       assertThat(ours.exactRef("refs/heads/d").getObjectId()).isEqualTo(second);
       assertThat(jgit(refs).exactRef("refs/heads/d").getObjectId()).isEqualTo(second);
+    }
+  }
+
+  /** Once JGit has failed, all updates that wait for its lock meet closed tables. */
+  @Test
+  void othersUpdatesAreMadeAfterAFailedCompaction() throws Exception {
+    ExecutorService threads = Executors.newFixedThreadPool(THREADS);
+    try (TestRefs refs = create("r.git")) {
+      RefDatabase ours = ours(refs);
+      ObjectId first = refs.commits().get(0);
+      for (int round = 0; round < 10; round++) {
+        create(refs, ours, false, "refs/small/" + round);
+        // Opens the current tables: one of them is deleted.
+        ours.refresh();
+        assertThat(ours.exactRef("refs/small/" + round)).isNotNull();
+        Path tables = refs.folder().resolve("reftable");
+        List<String> names = Files.readAllLines(tables.resolve("tables.list"));
+        Files.delete(tables.resolve(names.getLast()));
+        List<Future<RefUpdate.Result>> updates = new ArrayList<>();
+        for (int i = 0; i < THREADS; i++) {
+          String name = "refs/heads/%d/%d".formatted(round, i);
+          updates.add(
+              threads.submit(
+                  () -> {
+                    // Only a forced update is tried again if the list of tables is locked.
+                    RefUpdate update = ours.newUpdate(name, false);
+                    update.setNewObjectId(first);
+                    update.setForceUpdate(true);
+                    return update.update();
+                  }));
+        }
+        for (Future<RefUpdate.Result> update : updates) {
+          assertThat(update.get()).isAnyOf(RefUpdate.Result.NEW, RefUpdate.Result.FORCED);
+        }
+        // What was deleted is in a compacted table now, or the next compaction ends that.
+        ours.packRefs(NullProgressMonitor.INSTANCE, new PackRefsCommand(refs.repository()));
+      }
+      assertThat(ours.getRefsByPrefix("refs/heads/")).hasSize(10 * THREADS);
+      assertThat(ours.getRefsByPrefix("refs/small/")).hasSize(10);
+    } finally {
+      threads.shutdown();
+      assertThat(threads.awaitTermination(1, TimeUnit.MINUTES)).isTrue();
+    }
+  }
+
+  /** JGit alone closes its tables, and cannot update anything from then on. */
+  @Test
+  void anInterruptedThreadUpdates() throws Exception {
+    try (TestRefs refs = create("r.git")) {
+      RefDatabase ours = ours(refs);
+      for (int i = 0; i < 3; i++) {
+        Thread.currentThread().interrupt();
+        RefUpdate.Result result = update(ours, "refs/heads/" + i, refs.commits().get(0));
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(result).isEqualTo(RefUpdate.Result.NEW);
+      }
+    }
+  }
+
+  /** What somebody else has made is not reported as made by an update that has failed. */
+  @Test
+  void anUpdateThatWasNotMadeIsRefused() throws Exception {
+    try (TestRefs refs = create("r.git")) {
+      RefDatabase ours = ours(refs);
+      ObjectId first = refs.commits().get(0);
+      ObjectId second = refs.commits().get(1);
+      create(refs, ours, true, "refs/heads/a", "refs/heads/b");
+      assertThat(
+              TestRefs.batch(
+                  refs.repository(), ours, new ReceiveCommand(first, second, "refs/heads/a")))
+          .isTrue();
+      // An old object that there is not has JGit fail before it looks for the ref.
+      ReceiveCommand stale =
+          new ReceiveCommand(
+              ObjectId.fromString("1234567890123456789012345678901234567890"),
+              second,
+              "refs/heads/a");
+      BatchRefUpdate batch = ours.newBatchUpdate();
+      batch.setAllowNonFastForwards(false);
+      batch.addCommand(stale);
+      try (RevWalk walk = new RevWalk(refs.repository())) {
+        batch.execute(walk, NullProgressMonitor.INSTANCE);
+      }
+      assertThat(stale.getResult()).isEqualTo(ReceiveCommand.Result.LOCK_FAILURE);
+      assertThat(refs.lockFiles()).isEmpty();
     }
   }
 

@@ -208,6 +208,11 @@ final class Table {
     return refs == null ? null : new Cursor(this, refs);
   }
 
+  /** The size of the refs, without reflogs. */
+  int refBytes() {
+    return refs == null ? 0 : refs.end();
+  }
+
   /** Whether the refs of an object are found without reading all of them. */
   boolean hasIdIndex() {
     return ids != null || refs == null || refs.index() == 0;

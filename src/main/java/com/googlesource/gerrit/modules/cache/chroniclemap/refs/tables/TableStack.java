@@ -152,7 +152,7 @@ public final class TableStack {
   private int likelyCount() {
     long bytes = 0;
     for (Table table : tables) {
-      bytes += table.file().limit();
+      bytes += table.refBytes();
     }
     return (int) (bytes / LIKELY_BYTES);
   }

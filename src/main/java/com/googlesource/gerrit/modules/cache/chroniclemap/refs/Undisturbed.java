@@ -1,0 +1,55 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import com.google.common.base.Throwables;
+import com.google.common.util.concurrent.ThreadFactoryBuilder;
+import com.google.common.util.concurrent.Uninterruptibles;
+import java.io.IOException;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Threads that nobody interrupts, for what JGit does with reftables. JGit opens each table once, by
+ * a channel that an interrupt closes, as when an SSH client goes away: from then on, it could not
+ * update any ref of the repository until a compaction by others or a restart.
+ */
+final class Undisturbed {
+  private static final ExecutorService THREADS =
+      new ThreadPoolExecutor(
+          /* corePoolSize= */ 0,
+          Integer.MAX_VALUE,
+          10,
+          TimeUnit.SECONDS,
+          new SynchronousQueue<>(),
+          new ThreadFactoryBuilder().setDaemon(true).setNameFormat("reftable-%d").build());
+
+  private Undisturbed() {}
+
+  /** Runs a task and waits for its end, even if the calling thread is interrupted. */
+  static <T> T call(Callable<T> task) throws IOException {
+    try {
+      return Uninterruptibles.getUninterruptibly(THREADS.submit(task));
+    } catch (ExecutionException e) {
+      Throwables.throwIfInstanceOf(e.getCause(), IOException.class);
+      Throwables.throwIfUnchecked(e.getCause());
+      throw new IOException(e.getCause());
+    }
+  }
+}
