@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import static org.eclipse.jgit.transport.ReceiveCommand.Result.LOCK_FAILURE;
 import static org.eclipse.jgit.transport.ReceiveCommand.Result.NOT_ATTEMPTED;
 import static org.eclipse.jgit.transport.ReceiveCommand.Result.OK;
 
@@ -50,6 +51,8 @@ final class TableBatchUpdate extends BatchRefUpdate {
   /** What JGit says of the first command where it has caught an exception. */
   static final String IO_ERROR = "io error";
 
+  private static final int MOST_ATTEMPTS = 3;
+
   private final TableRefDatabase database;
   private final FileReftableDatabase jgit;
   private final Repository repository;
@@ -71,20 +74,22 @@ final class TableBatchUpdate extends BatchRefUpdate {
     if (options != null) {
       setPushOptions(options);
     }
-    if (!executeOnce(walk, monitor, options, pending)) {
-      // Most likely another update has failed before, and JGit had tables that it has closed.
-      undecided(pending).forEach(command -> command.setResult(NOT_ATTEMPTED));
-      var unused = executeOnce(walk, monitor, options, pending);
+    // Most likely another update has failed before, and JGit had tables that it has closed.
+    for (int i = 1; !executeOnce(walk, monitor, options, pending) && i < MOST_ATTEMPTS; i++) {
+      pending.stream()
+          .filter(command -> isUndecided(command) || isLocked(command))
+          .forEach(command -> command.setResult(NOT_ATTEMPTED));
     }
   }
 
-  /** Returns false if JGit has failed and written nothing, as far as is known. */
+  /** Returns false if nothing was written because of the failure of another update. */
   private boolean executeOnce(
       RevWalk walk,
       ProgressMonitor monitor,
       @Nullable List<String> options,
       List<ReceiveCommand> pending)
       throws IOException {
+    int drops = database.drops();
     AtomicReference<Thread> thread = new AtomicReference<>();
     AtomicBoolean isMade = new AtomicBoolean();
     ListenerHandle listening =
@@ -101,19 +106,26 @@ final class TableBatchUpdate extends BatchRefUpdate {
       Undisturbed.call(
           () -> {
             thread.set(Thread.currentThread());
-            byJGit().execute(walk, monitor, options);
-            return null;
+            try {
+              byJGit().execute(walk, monitor, options);
+              return null;
+            } finally {
+              // Another update may get this thread before the listener is removed.
+              thread.set(null);
+            }
           });
     } catch (RuntimeException e) {
       failure = e;
     } finally {
       listening.remove();
     }
-    List<ReceiveCommand> undecided = undecided(pending);
+    List<ReceiveCommand> undecided =
+        pending.stream().filter(TableBatchUpdate::isUndecided).toList();
     if (failure == null && undecided.stream().noneMatch(c -> IO_ERROR.equals(c.getMessage()))) {
-      return true;
+      return pending.stream().noneMatch(TableBatchUpdate::isLocked)
+          || database.isSettledSince(drops);
     }
-    database.dropClosedTables();
+    database.dropClosedTables(drops);
     if (isMade.get()) {
       logger.atWarning().withCause(failure).log(
           "%s: refs were updated, but JGit could not compact the tables",
@@ -144,14 +156,15 @@ final class TableBatchUpdate extends BatchRefUpdate {
     return batch;
   }
 
-  /** Those for which JGit has no other result than that it has failed. */
-  private static List<ReceiveCommand> undecided(List<ReceiveCommand> commands) {
-    return commands.stream()
-        .filter(
-            command ->
-                command.getResult() == NOT_ATTEMPTED
-                    || IO_ERROR.equals(command.getMessage())
-                    || JGitText.get().transactionAborted.equals(command.getMessage()))
-        .toList();
+  /** Whether JGit has no other result than that it has failed. */
+  private static boolean isUndecided(ReceiveCommand command) {
+    return command.getResult() == NOT_ATTEMPTED
+        || IO_ERROR.equals(command.getMessage())
+        || JGitText.get().transactionAborted.equals(command.getMessage());
+  }
+
+  /** Whether the ref has changed, or the list of tables was locked, as it is to drop tables. */
+  private static boolean isLocked(ReceiveCommand command) {
+    return command.getResult() == LOCK_FAILURE && !IO_ERROR.equals(command.getMessage());
   }
 }

@@ -76,6 +76,9 @@ final class TableRefDatabase extends RefDatabase {
   private final TrustStat trust;
   private final Object dropping = new Object();
 
+  /** Written with the monitor {@code dropping}. */
+  private volatile int drops;
+
   /** The newest stack that JGit surely knows; null at first. */
   @Nullable private volatile TableStack refreshedFor;
 
@@ -208,14 +211,19 @@ final class TableRefDatabase extends RefDatabase {
    *
    * <p>JGit forgets its tables when another process has changed the list, and after an attempt to
    * compact them. It gives up that attempt at once if the list is locked, so the list is locked
-   * here. Updates that meet this lock are refused, as by one of another process; if somebody else
-   * holds it, the next update that fails tries this again.
+   * here. If somebody else holds that lock, the next update that fails tries this again.
+   *
+   * @param seen the {@link #drops} before what has failed began
    */
-  void dropClosedTables() {
+  void dropClosedTables(int seen) {
     try {
       Undisturbed.call(
           () -> {
             synchronized (dropping) {
+              if (drops != seen) {
+                // All updates that waited for JGit's lock fail together.
+                return null;
+              }
               LockFile lock = new LockFile(file.list().toFile());
               try {
                 for (int i = 0; i < MOST_ATTEMPTS; i++) {
@@ -227,6 +235,7 @@ final class TableRefDatabase extends RefDatabase {
                 }
               } finally {
                 lock.unlock();
+                drops++;
               }
             }
             logger.atWarning().log("%s is locked", file.list());
@@ -237,6 +246,18 @@ final class TableRefDatabase extends RefDatabase {
       logger.atWarning().withCause(e).log("JGit could not read %s again", file.list());
     } finally {
       file.changed();
+    }
+  }
+
+  /** How often tables were dropped. */
+  int drops() {
+    return drops;
+  }
+
+  /** Waits for a drop that goes on. Returns false if there was one. */
+  boolean isSettledSince(int seen) {
+    synchronized (dropping) {
+      return drops == seen;
     }
   }
 
@@ -383,6 +404,7 @@ final class TableRefDatabase extends RefDatabase {
   public void packRefs(ProgressMonitor monitor, PackRefsCommand command) throws IOException {
     // JGit compacts nothing if others have changed the stack, and does not look at it again then.
     refreshJGit();
+    int seen = drops;
     try {
       Undisturbed.call(
           () -> {
@@ -390,7 +412,7 @@ final class TableRefDatabase extends RefDatabase {
             return null;
           });
     } catch (IOException | RuntimeException e) {
-      dropClosedTables();
+      dropClosedTables(seen);
       throw e;
     }
     // A compaction changes no ref, so JGit fires no event; but the old tables are to be let go.

@@ -14,7 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.function.Supplier;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.BatchRefUpdate;
@@ -40,7 +42,10 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * <p>For one thread.
  */
 final class TableRefUpdate extends RefUpdate {
-  private static final int MOST_ATTEMPTS = 50;
+  /** How long an update is tried that need not know the old id. */
+  private static final Duration MOST_TRIED = Duration.ofSeconds(1);
+
+  private static final Duration PAUSE = Duration.ofMillis(1);
 
   private final RefDatabase database;
   private final Repository repository;
@@ -151,12 +156,16 @@ final class TableRefUpdate extends RefUpdate {
 
   private Result execute(Supplier<ReceiveCommand> command, Result desired) throws IOException {
     boolean takesAnyOldId = isForceUpdate() && getExpectedOldObjectId() == null;
-    for (int attempt = 1; ; attempt++) {
+    long begun = System.nanoTime();
+    while (true) {
       Result result = executeOnce(command.get(), desired);
-      if (result != Result.LOCK_FAILURE || !takesAnyOldId || attempt == MOST_ATTEMPTS) {
+      if (result != Result.LOCK_FAILURE
+          || !takesAnyOldId
+          || System.nanoTime() - begun > MOST_TRIED.toNanos()) {
         return result;
       }
-      // Somebody has changed the ref since it was read.
+      // Others have changed the ref since it was read, or hold a lock.
+      Uninterruptibles.sleepUninterruptibly(PAUSE);
       changed = read(changed.getName(), database);
       setOldObjectId(changed.getObjectId());
     }

@@ -228,6 +228,33 @@ class TableRefUpdateTest {
     }
   }
 
+  /** Of a batch that is not atomic. */
+  @Test
+  void whatWasRefusedStaysRefusedIfCompactionFails() throws Exception {
+    try (TestRefs refs = create("r.git")) {
+      RefDatabase ours = ours(refs);
+      ObjectId first = refs.commits().get(0);
+      ObjectId second = refs.commits().get(1);
+      create(refs, ours, true, "refs/heads/a", "refs/heads/b");
+      Path tables = refs.folder().resolve("reftable");
+      Files.delete(tables.resolve(Files.readAllLines(tables.resolve("tables.list")).getLast()));
+      ReceiveCommand stale = new ReceiveCommand(second, first, "refs/heads/a");
+      ReceiveCommand good = new ReceiveCommand(ObjectId.zeroId(), first, "refs/heads/c");
+      ReceiveCommand other = new ReceiveCommand(ObjectId.zeroId(), first, "refs/heads/d");
+      BatchRefUpdate batch = ours.newBatchUpdate();
+      batch.setAllowNonFastForwards(true);
+      batch.setAtomic(false);
+      batch.addCommand(stale, good, other);
+      try (RevWalk walk = new RevWalk(refs.repository())) {
+        batch.execute(walk, NullProgressMonitor.INSTANCE);
+      }
+      assertThat(stale.getResult()).isEqualTo(ReceiveCommand.Result.LOCK_FAILURE);
+      assertThat(good.getResult()).isEqualTo(ReceiveCommand.Result.OK);
+      assertThat(other.getResult()).isEqualTo(ReceiveCommand.Result.OK);
+      assertThat(refs.lockFiles()).isEmpty();
+    }
+  }
+
   /** Once JGit has failed, all updates that wait for its lock meet closed tables. */
   @Test
   void othersUpdatesAreMadeAfterAFailedCompaction() throws Exception {
@@ -249,15 +276,14 @@ class TableRefUpdateTest {
           updates.add(
               threads.submit(
                   () -> {
-                    // Only a forced update is tried again if the list of tables is locked.
                     RefUpdate update = ours.newUpdate(name, false);
                     update.setNewObjectId(first);
-                    update.setForceUpdate(true);
+                    update.setExpectedOldObjectId(ObjectId.zeroId());
                     return update.update();
                   }));
         }
         for (Future<RefUpdate.Result> update : updates) {
-          assertThat(update.get()).isAnyOf(RefUpdate.Result.NEW, RefUpdate.Result.FORCED);
+          assertThat(update.get()).isEqualTo(RefUpdate.Result.NEW);
         }
         // What was deleted is in a compacted table now, or the next compaction ends that.
         ours.packRefs(NullProgressMonitor.INSTANCE, new PackRefsCommand(refs.repository()));
