@@ -27,7 +27,7 @@ import com.google.inject.Inject;
 import com.google.inject.Provider;
 
 /**
- * A plugin without a jar of its own, which binds the SSH commands.
+ * A plugin without a jar of its own, which binds the SSH commands and the REST API.
  *
  * <p>A module in {@code lib/} is bound before Gerrit's SSH server exists, so only a plugin can bind
  * commands. This class makes the module a plugin once the server starts, so that administrators
@@ -56,6 +56,7 @@ final class AdminPlugin extends ServerPlugin {
         runtime);
     // Gerrit looks for modules in the jar, which does not exist, unless one is set here.
     sshModule = AdminSshModule.class;
+    sysModule = AdminRestModule.class;
   }
 
   void begin(PluginGuiceEnvironment environment) throws Exception {

@@ -35,7 +35,7 @@ final class CachesJson {
 
   private CachesJson() {}
 
-  static String of(
+  static JsonObject of(
       Optional<Path> directory, Optional<String> memoryOnlyReason, List<CacheReport> reports) {
     JsonObject root = new JsonObject();
     directory.ifPresent(path -> root.addProperty("directory", path.toString()));
@@ -43,7 +43,7 @@ final class CachesJson {
     JsonArray caches = new JsonArray();
     reports.forEach(report -> caches.add(cache(report)));
     root.add("caches", caches);
-    return GSON.toJson(root);
+    return root;
   }
 
   /** The figures that each store has, of caches and of parsed ref lists. */
@@ -60,7 +60,7 @@ final class CachesJson {
     return out;
   }
 
-  private static JsonObject cache(CacheReport report) {
+  static JsonObject cache(CacheReport report) {
     StoreStats stats = report.disk();
     JsonObject out = store(stats);
     out.addProperty("name", report.name());

@@ -17,18 +17,11 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import static com.google.gerrit.common.data.GlobalCapability.MAINTAIN_SERVER;
 import static com.google.gerrit.sshd.CommandMetaData.Mode.MASTER_OR_SLAVE;
 
-import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableMap;
 import com.google.gerrit.extensions.annotations.CapabilityScope;
 import com.google.gerrit.extensions.annotations.RequiresCapability;
 import com.google.gerrit.sshd.CommandMetaData;
 import com.google.inject.Inject;
-import com.googlesource.gerrit.modules.cache.chroniclemap.admin.UpkeepShown.Column;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheUpkeepException;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport.Outcome;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 
 /** {@code ssh HOST cache-chroniclemap compact}: frees disk space that caches no longer need. */
 @RequiresCapability(value = MAINTAIN_SERVER, scope = CapabilityScope.CORE)
@@ -37,64 +30,13 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
     description = "Make the files of caches as small as their entries allow",
     runsAt = MASTER_OR_SLAVE)
 final class CompactCommand extends UpkeepCommand {
-  static final ImmutableList<Column> COLUMNS =
-      ImmutableList.of(
-          new Column("Entries", "entries", Units::count),
-          new Column("Before", "bytes_before", Units::bytes),
-          new Column("After", "bytes_after", Units::bytes),
-          Column.TIME);
-
   @Inject
   CompactCommand(CacheInventory inventory) {
-    super(inventory, COLUMNS);
+    super(inventory);
   }
 
   @Override
-  UpkeepResult work(String cache, Progress progress)
-      throws CacheUpkeepException, InterruptedException {
-    return result(cache, inventory.compact(cache, progress));
-  }
-
-  @Override
-  UpkeepResult refused(String cache, String reason) {
-    return result(cache, new CompactReport(Outcome.ABANDONED, 0, 0, 0, 0), reason);
-  }
-
-  static UpkeepResult result(String cache, CompactReport report) {
-    return result(
-        cache,
-        report,
-        switch (report.outcome()) {
-          case REBUILT, NOTHING_TO_GAIN -> "";
-          case NO_FILE -> "it has no file; see the show command";
-          case CANCELLED -> "interrupted; the file was not changed";
-          case BUSY -> "the file is being rebuilt already; try again later";
-          case ABANDONED ->
-              "the disk has no room for a second file, or failed (see the log); the file was not"
-                  + " changed";
-        });
-  }
-
-  private static UpkeepResult result(String cache, CompactReport report, String detail) {
-    Outcome outcome = report.outcome();
-    boolean done = outcome == Outcome.REBUILT || outcome == Outcome.NOTHING_TO_GAIN;
-    return new UpkeepResult(
-        cache,
-        outcome,
-        switch (outcome) {
-          case REBUILT -> "rebuilt";
-          case NOTHING_TO_GAIN -> "nothing to gain";
-          case NO_FILE -> "NO FILE";
-          case CANCELLED, BUSY, ABANDONED -> "NOT DONE";
-        },
-        detail,
-        detail,
-        done ? "" : cache + " was not compacted",
-        ImmutableMap.<String, Object>builder()
-            .put("entries", report.entries())
-            .put("bytes_before", report.bytesBefore())
-            .put("bytes_after", report.bytesAfter())
-            .put("millis", report.millis())
-            .build());
+  UpkeepWork work() {
+    return new CompactWork(inventory);
   }
 }

@@ -17,20 +17,11 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import static com.google.gerrit.common.data.GlobalCapability.MAINTAIN_SERVER;
 import static com.google.gerrit.sshd.CommandMetaData.Mode.MASTER_OR_SLAVE;
 
-import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableMap;
 import com.google.gerrit.extensions.annotations.CapabilityScope;
 import com.google.gerrit.extensions.annotations.RequiresCapability;
 import com.google.gerrit.sshd.CommandMetaData;
 import com.google.inject.Inject;
-import com.googlesource.gerrit.modules.cache.chroniclemap.admin.UpkeepShown.Column;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheUpkeepException;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport.State;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
-import java.util.ArrayList;
-import java.util.List;
 import org.kohsuke.args4j.Option;
 
 /** {@code ssh HOST cache-chroniclemap import}: imports the values of Gerrit's H2 caches. */
@@ -40,84 +31,16 @@ import org.kohsuke.args4j.Option;
     description = "Import the values of Gerrit's H2 caches",
     runsAt = MASTER_OR_SLAVE)
 final class ImportCommand extends UpkeepCommand {
-  static final ImmutableList<Column> COLUMNS =
-      ImmutableList.of(
-          new Column("In H2", "rows", Units::count),
-          new Column("Imported", "imported", Units::count),
-          new Column("Bytes", "bytes", Units::bytes),
-          Column.TIME);
-
   @Option(name = "--dry-run", usage = "count the values in H2 and change nothing")
   private boolean dryRun;
 
   @Inject
   ImportCommand(CacheInventory inventory) {
-    super(inventory, COLUMNS);
+    super(inventory);
   }
 
   @Override
-  UpkeepResult work(String cache, Progress progress)
-      throws CacheUpkeepException, InterruptedException {
-    return result(inventory.importFromH2(cache, dryRun, progress), dryRun);
-  }
-
-  @Override
-  UpkeepResult refused(String cache, String reason) {
-    return result(ImportReport.of(cache, State.FAILED, reason), dryRun);
-  }
-
-  static UpkeepResult result(ImportReport report, boolean dryRun) {
-    State state = report.state();
-    return new UpkeepResult(
-        report.cache(),
-        state,
-        switch (state) {
-          case NOTHING -> "nothing in H2";
-          case WAITING -> "waiting";
-          case RUNNING -> "running, " + Units.percent(report.read(), report.rows());
-          case DONE -> dryRun && report.imported() > 0 ? "would be imported" : "done";
-          case FULL -> "full";
-          case INTERRUPTED -> "NOT DONE";
-          case FAILED -> "FAILED";
-          case IN_USE -> "skipped";
-        },
-        report.detail(),
-        note(report),
-        state == State.FAILED || state == State.INTERRUPTED
-            ? report.cache() + " was not imported"
-            : "",
-        ImmutableMap.<String, Object>builder()
-            .put("rows", report.rows())
-            .put("read", report.read())
-            .put("imported", report.imported())
-            .put("bytes", report.bytes())
-            .put("known", report.known())
-            .put("other_version", report.otherVersion())
-            .put("too_old", report.tooOld())
-            .put("too_large", report.tooLarge())
-            .put("millis", report.millis())
-            .build());
-  }
-
-  /** Why values were skipped; empty if none was. */
-  private static String note(ImportReport report) {
-    List<String> parts = new ArrayList<>();
-    add(parts, report.known(), "skipped, as the cache has newer ones");
-    add(parts, report.otherVersion(), "of another version of Gerrit");
-    add(parts, report.tooOld(), "too old");
-    add(parts, report.tooLarge(), "too large");
-    if (report.state() == State.FULL) {
-      parts.add("no room for the others");
-    }
-    if (!report.detail().isEmpty() && report.state() != State.NOTHING) {
-      parts.add(report.detail());
-    }
-    return String.join("; ", parts);
-  }
-
-  private static void add(List<String> parts, long count, String what) {
-    if (count > 0) {
-      parts.add(Units.count(count) + " " + what);
-    }
+  UpkeepWork work() {
+    return new ImportWork(inventory, dryRun);
   }
 }

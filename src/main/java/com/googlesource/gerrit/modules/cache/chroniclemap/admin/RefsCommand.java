@@ -18,18 +18,12 @@ import static com.google.gerrit.common.data.GlobalCapability.MAINTAIN_SERVER;
 import static com.google.gerrit.common.data.GlobalCapability.VIEW_CACHES;
 import static com.google.gerrit.sshd.CommandMetaData.Mode.MASTER_OR_SLAVE;
 
-import com.google.gerrit.entities.Project;
 import com.google.gerrit.extensions.annotations.CapabilityScope;
 import com.google.gerrit.extensions.annotations.RequiresAnyCapability;
-import com.google.gerrit.server.permissions.GlobalPermission;
-import com.google.gerrit.server.permissions.PermissionBackend;
-import com.google.gerrit.server.permissions.ProjectPermission;
 import com.google.gerrit.sshd.CommandMetaData;
 import com.google.gerrit.sshd.SshCommand;
 import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RefsInventory;
-import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportCounts;
 import java.util.List;
 import java.util.Optional;
 import org.kohsuke.args4j.Argument;
@@ -50,66 +44,37 @@ final class RefsCommand extends SshCommand {
   @Argument(metaVar = "PROJECT", usage = "name of a project; by default, all projects")
   private String project;
 
-  private final Optional<RefsInventory> installed;
-  private final TransportCounts transport;
-  private final PermissionBackend permissions;
+  private final VisibleRefs refs;
 
   @Inject
-  RefsCommand(
-      Optional<RefsInventory> installed, TransportCounts transport, PermissionBackend permissions) {
-    this.installed = installed;
-    this.transport = transport;
-    this.permissions = permissions;
+  RefsCommand(VisibleRefs refs) {
+    this.refs = refs;
   }
 
   @Override
   protected void run() throws UnloggedFailure {
     enableGracefulStop();
-    if (installed.isEmpty()) {
-      throw die(
-          "parsed ref lists are not installed: add installDbModule ="
-              + " com.googlesource.gerrit.modules.cache.chroniclemap.PackedRefsModule"
-              + " to the section gerrit of gerrit.config, and restart");
+    Optional<String> whyNone = refs.whyNone();
+    if (whyNone.isPresent()) {
+      throw die(whyNone.get());
     }
-    RefsInventory inventory = installed.get();
-    if (!inventory.isEnabled()) {
-      throw die("parsed ref lists are switched off: packedRefs.enabled is false in gerrit.config");
-    }
-    List<ProjectRefs> reports = select(visible(inventory.reports()));
+    List<ProjectRefs> reports = select();
     if (json) {
-      stdout.println(RefsJson.of(inventory.totals(), transport, reports));
+      stdout.println(CachesJson.GSON.toJson(RefsJson.of(refs.totals(), refs.transport(), reports)));
     } else {
-      RefsTable.print(stdout, inventory.totals(), transport, reports);
+      RefsTable.print(stdout, refs.totals(), refs.transport(), reports);
     }
     stdout.flush();
   }
 
-  /** Selects the projects that the caller may see. An administrator sees all. */
-  private List<ProjectRefs> visible(List<ProjectRefs> all) {
-    PermissionBackend.WithUser caller = permissions.user(user);
-    return caller.testOrFalse(GlobalPermission.ADMINISTRATE_SERVER)
-        ? all
-        : all.stream()
-            .filter(
-                refs ->
-                    caller
-                        .project(Project.nameKey(refs.project()))
-                        .testOrFalse(ProjectPermission.ACCESS))
-            .toList();
-  }
-
-  private List<ProjectRefs> select(List<ProjectRefs> all) throws UnloggedFailure {
+  private List<ProjectRefs> select() throws UnloggedFailure {
     if (project == null) {
-      return all;
+      return refs.of(user);
     }
-    List<ProjectRefs> one = all.stream().filter(refs -> refs.project().equals(project)).toList();
+    Optional<ProjectRefs> one = refs.of(user, project);
     if (one.isEmpty()) {
-      throw die(
-          "no parsed refs of \""
-              + project
-              + "\": there is no such project, its refs were not read lately, it keeps them in a"
-              + " reftable, or it is switched off");
+      throw die(VisibleRefs.whyNot(project));
     }
-    return one;
+    return List.of(one.get());
   }
 }

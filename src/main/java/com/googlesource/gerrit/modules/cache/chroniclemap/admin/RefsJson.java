@@ -26,7 +26,7 @@ import java.util.List;
 final class RefsJson {
   private RefsJson() {}
 
-  static String of(RefsTotals totals, TransportCounts transport, List<ProjectRefs> reports) {
+  static JsonObject of(RefsTotals totals, TransportCounts transport, List<ProjectRefs> reports) {
     JsonObject root = new JsonObject();
     JsonObject all = totals(totals);
     RefsMetrics.TRANSPORT.forEach(
@@ -35,7 +35,7 @@ final class RefsJson {
     JsonArray projects = new JsonArray();
     reports.forEach(refs -> projects.add(project(refs)));
     root.add("projects", projects);
-    return CachesJson.GSON.toJson(root);
+    return root;
   }
 
   private static JsonObject totals(RefsTotals totals) {
@@ -68,7 +68,7 @@ final class RefsJson {
     return out;
   }
 
-  private static JsonObject project(ProjectRefs refs) {
+  static JsonObject project(ProjectRefs refs) {
     RefsReport report = refs.report();
     JsonObject out = new JsonObject();
     out.addProperty("name", refs.project());

@@ -45,7 +45,9 @@ final class ShowCommand extends CachesCommand {
     enableGracefulStop();
     List<CacheReport> reports = select();
     if (isJson()) {
-      stdout.println(CachesJson.of(inventory.directory(), inventory.memoryOnlyReason(), reports));
+      stdout.println(
+          CachesJson.GSON.toJson(
+              CachesJson.of(inventory.directory(), inventory.memoryOnlyReason(), reports)));
     } else {
       CachesTable.print(stdout, inventory.directory(), inventory.memoryOnlyReason(), reports);
     }

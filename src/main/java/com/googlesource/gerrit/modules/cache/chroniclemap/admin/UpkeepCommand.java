@@ -18,8 +18,6 @@ import com.google.common.flogger.FluentLogger;
 import com.google.common.primitives.Ints;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheUpkeepException;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -42,36 +40,16 @@ abstract class UpkeepCommand extends CachesCommand {
   /** The byte that a terminal sends for Ctrl-C if the server handles all keys. */
   private static final int CTRL_C = 3;
 
-  private final List<UpkeepShown.Column> columns;
   private final WatchedTask task = new WatchedTask();
   private boolean terminal;
   private int width = DEFAULT_COLUMNS;
 
-  /**
-   * Makes the command.
-   *
-   * @param columns of the table of results
-   */
-  UpkeepCommand(CacheInventory inventory, List<UpkeepShown.Column> columns) {
+  UpkeepCommand(CacheInventory inventory) {
     super(inventory);
-    this.columns = columns;
   }
 
-  /** Works on one cache, in a thread that is never interrupted. */
-  abstract UpkeepResult work(String cache, Progress progress)
-      throws CacheUpkeepException, InterruptedException;
-
-  /** The result of a cache on which no work was possible. */
-  abstract UpkeepResult refused(String cache, String reason);
-
-  /** Prints the results of all caches. */
-  void print(List<UpkeepResult> results) {
-    if (isJson()) {
-      UpkeepShown.print(stdout, UpkeepShown.json(results));
-    } else {
-      UpkeepShown.print(stdout, columns, results);
-    }
-  }
+  /** The work that the options ask for. */
+  abstract UpkeepWork work();
 
   @Override
   protected void run() throws UnloggedFailure {
@@ -115,6 +93,7 @@ abstract class UpkeepCommand extends CachesCommand {
         isJson() && !terminal
             ? ProgressDisplay.none()
             : new ProgressDisplay(stderr, terminal, width, System.nanoTime());
+    UpkeepWork work = work();
     List<UpkeepResult> results = new ArrayList<>();
     for (CacheReport cache : caches) {
       readKeys();
@@ -122,10 +101,14 @@ abstract class UpkeepCommand extends CachesCommand {
         break;
       }
       display.begin(cache.name(), results.size() + 1, caches.size());
-      results.add(run(cache.name(), display));
+      results.add(run(work, cache.name(), display));
     }
     display.end();
-    print(results);
+    if (isJson()) {
+      stdout.println(CachesJson.GSON.toJson(UpkeepShown.json(results)));
+    } else {
+      UpkeepShown.print(stdout, work.columns(), results);
+    }
     stdout.flush();
     List<String> failures =
         results.stream().map(UpkeepResult::failure).filter(f -> !f.isEmpty()).toList();
@@ -137,21 +120,14 @@ abstract class UpkeepCommand extends CachesCommand {
     }
   }
 
-  private UpkeepResult run(String cache, ProgressDisplay display) {
-    try {
-      return task.run(
-          getName() + " " + cache,
-          () -> work(cache, task),
-          (done, total) -> {
-            readKeys();
-            display.show(done, total, System.nanoTime());
-          });
-    } catch (CacheUpkeepException e) {
-      return refused(cache, e.getMessage());
-    } catch (Exception e) {
-      logger.atWarning().withCause(e).log("%s of cache %s failed", getName(), cache);
-      return refused(cache, "it failed; see the log");
-    }
+  private UpkeepResult run(UpkeepWork work, String cache, ProgressDisplay display) {
+    return task.run(
+        work.name() + " " + cache,
+        () -> work.run(cache, task),
+        (done, total) -> {
+          readKeys();
+          display.show(done, total, System.nanoTime());
+        });
   }
 
   /** Looks for a Ctrl-C among the keys of a terminal, which reach the server as plain bytes. */

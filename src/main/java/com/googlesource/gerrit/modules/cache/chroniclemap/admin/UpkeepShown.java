@@ -37,23 +37,21 @@ final class UpkeepShown {
     static final Column TIME = new Column("Time", "millis", Units::millis);
   }
 
+  static JsonObject json(UpkeepResult result) {
+    JsonObject out = new JsonObject();
+    out.addProperty("name", result.cache());
+    out.addProperty("result", result.outcome().name().toLowerCase(Locale.ROOT));
+    out.addProperty("detail", result.detail());
+    result.figures().forEach((name, figure) -> out.add(name, CachesJson.GSON.toJsonTree(figure)));
+    return out;
+  }
+
   static JsonObject json(List<UpkeepResult> results) {
     JsonArray caches = new JsonArray();
-    for (UpkeepResult result : results) {
-      JsonObject out = new JsonObject();
-      out.addProperty("name", result.cache());
-      out.addProperty("result", result.outcome().name().toLowerCase(Locale.ROOT));
-      out.addProperty("detail", result.detail());
-      result.figures().forEach((name, figure) -> out.add(name, CachesJson.GSON.toJsonTree(figure)));
-      caches.add(out);
-    }
+    results.forEach(result -> caches.add(json(result)));
     JsonObject root = new JsonObject();
     root.add("caches", caches);
     return root;
-  }
-
-  static void print(PrintWriter out, JsonObject json) {
-    out.println(CachesJson.GSON.toJson(json));
   }
 
   /**

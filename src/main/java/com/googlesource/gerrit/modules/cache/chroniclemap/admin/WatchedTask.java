@@ -16,11 +16,11 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.common.base.Throwables;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
-import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
 
 /**
  * A long-running task on a thread of its own, whose progress the calling thread shows.
@@ -61,9 +61,9 @@ final class WatchedTask implements Progress {
    * Runs the task and waits for its end. An interrupt cancels the task, which then ends after its
    * current step.
    */
-  <T> T run(String name, Callable<T> work, Watcher watcher) throws Exception {
+  <T> T run(String name, Supplier<T> work, Watcher watcher) {
     steps = new Steps(0, 0);
-    FutureTask<T> future = new FutureTask<>(work);
+    FutureTask<T> future = new FutureTask<>(work::get);
     Thread thread = new Thread(future, name);
     thread.setDaemon(true);
     thread.start();
@@ -71,14 +71,23 @@ final class WatchedTask implements Progress {
       try {
         return future.get(LOOK_MILLIS, TimeUnit.MILLISECONDS);
       } catch (TimeoutException e) {
-        Steps now = steps;
-        watcher.look(now.done, now.total);
+        watcher.look(done(), total());
       } catch (InterruptedException e) {
         cancel();
       } catch (ExecutionException e) {
-        Throwables.throwIfInstanceOf(e.getCause(), Exception.class);
-        throw e;
+        Throwables.throwIfUnchecked(e.getCause());
+        throw new IllegalStateException(e.getCause());
       }
     }
+  }
+
+  /** The steps that are done. */
+  int done() {
+    return steps.done;
+  }
+
+  /** All steps; 0 until they are known. */
+  int total() {
+    return steps.total;
   }
 }

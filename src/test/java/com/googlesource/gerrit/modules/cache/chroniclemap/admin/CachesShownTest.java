@@ -22,7 +22,6 @@ import com.google.common.cache.CacheStats;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.Maps;
 import com.google.gson.JsonObject;
-import com.google.gson.JsonParser;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.DiskOperation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
@@ -207,13 +206,12 @@ class CachesShownTest {
 
   @Test
   void jsonHasAllFigures() {
-    String json =
+    JsonObject root =
         CachesJson.of(
             FOLDER,
             Optional.empty(),
             List.of(
                 report("x\"y", StoreState.READY, StartReport.Kind.RECOVERED, "a \"reason\"", 7)));
-    JsonObject root = JsonParser.parseString(json).getAsJsonObject();
     assertThat(root.get("directory").getAsString()).isEqualTo("/site/cache");
     JsonObject cache = root.getAsJsonArray("caches").get(0).getAsJsonObject();
     assertThat(cache.get("name").getAsString()).isEqualTo("x\"y");
@@ -258,8 +256,7 @@ class CachesShownTest {
 
   @Test
   void jsonOfNoCachesSaysWhy() {
-    String json = CachesJson.of(Optional.empty(), Optional.of("no disk"), List.of());
-    JsonObject root = JsonParser.parseString(json).getAsJsonObject();
+    JsonObject root = CachesJson.of(Optional.empty(), Optional.of("no disk"), List.of());
     assertThat(root.has("directory")).isFalse();
     assertThat(root.get("memory_only_reason").getAsString()).isEqualTo("no disk");
     assertThat(root.getAsJsonArray("caches")).isEmpty();

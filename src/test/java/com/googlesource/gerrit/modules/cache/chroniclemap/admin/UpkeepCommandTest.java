@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.cache.CacheStats;
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.gerrit.sshd.BaseCommand.UnloggedFailure;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
@@ -36,6 +37,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.apache.sshd.server.Environment;
 import org.apache.sshd.server.Signal;
@@ -124,7 +126,7 @@ class UpkeepCommandTest {
     final Keys keys = new Keys();
 
     TestCommand(Work work) {
-      super(new TwoCaches(), List.of());
+      super(new TwoCaches());
       this.work = work;
       in = keys;
       stdout = new PrintWriter(printed);
@@ -132,14 +134,19 @@ class UpkeepCommandTest {
     }
 
     @Override
-    UpkeepResult work(String cache, Progress progress) {
-      begun.add(cache);
-      return result(cache, work.on(cache, progress));
-    }
+    UpkeepWork work() {
+      return new UpkeepWork("test", ImmutableList.of()) {
+        @Override
+        UpkeepResult work(String cache, Progress progress) {
+          begun.add(cache);
+          return result(cache, work.on(cache, progress));
+        }
 
-    @Override
-    UpkeepResult refused(String cache, String reason) {
-      return result(cache, "refused " + reason);
+        @Override
+        UpkeepResult refused(String cache, String reason) {
+          return result(cache, "refused " + reason);
+        }
+      };
     }
 
     private static UpkeepResult result(String cache, String shown) {
@@ -148,9 +155,10 @@ class UpkeepCommandTest {
           cache, StoreState.READY, shown, "", "", failure, ImmutableMap.of("entries", 1));
     }
 
-    @Override
-    void print(List<UpkeepResult> results) {
-      stdout.print(results.stream().map(UpkeepResult::shown).toList());
+    /** The results in the table. */
+    List<String> results() {
+      Pattern row = Pattern.compile("^[ab] +(.*)$", Pattern.MULTILINE);
+      return row.matcher(printed.toString()).results().map(found -> found.group(1)).toList();
     }
   }
 
@@ -172,7 +180,7 @@ class UpkeepCommandTest {
     UnloggedFailure failure = assertThrows(UnloggedFailure.class, command::run);
     assertThat(failure).hasMessageThat().isEqualTo("fatal: interrupted");
     assertThat(command.begun).containsExactly("a");
-    assertThat(command.printed.toString()).isEqualTo("[ended early]");
+    assertThat(command.results()).containsExactly("ended early").inOrder();
   }
 
   @Test
@@ -180,7 +188,7 @@ class UpkeepCommandTest {
     TestCommand command = new TestCommand((cache, progress) -> "good");
     command.run();
     assertThat(command.begun).containsExactly("a", "b").inOrder();
-    assertThat(command.printed.toString()).isEqualTo("[good, good]");
+    assertThat(command.results()).containsExactly("good", "good").inOrder();
     assertThat(command.shown.toString()).isEmpty();
   }
 
@@ -189,7 +197,7 @@ class UpkeepCommandTest {
     TestCommand command = new TestCommand((cache, progress) -> cache.equals("a") ? "torn" : "good");
     UnloggedFailure failure = assertThrows(UnloggedFailure.class, command::run);
     assertThat(failure).hasMessageThat().isEqualTo("fatal: not good: torn");
-    assertThat(command.printed.toString()).isEqualTo("[torn, good]");
+    assertThat(command.results()).containsExactly("torn", "good").inOrder();
   }
 
   @Test
@@ -204,7 +212,8 @@ class UpkeepCommandTest {
             });
     UnloggedFailure failure = assertThrows(UnloggedFailure.class, command::run);
     assertThat(failure).hasMessageThat().contains("it failed; see the log");
-    assertThat(command.printed.toString()).endsWith(", good]");
+    assertThat(command.results()).hasSize(2);
+    assertThat(command.results().get(1)).endsWith("good");
   }
 
   @Test

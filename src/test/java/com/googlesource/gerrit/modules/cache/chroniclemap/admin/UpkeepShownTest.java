@@ -21,7 +21,7 @@ import com.google.common.base.Splitter;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.UpkeepShown.Column;
-import com.googlesource.gerrit.modules.cache.chroniclemap.admin.VerifyCommand.Verdict;
+import com.googlesource.gerrit.modules.cache.chroniclemap.admin.VerifyWork.Verdict;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport.State;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
@@ -49,7 +49,7 @@ class UpkeepShownTest {
 
   private static UpkeepResult verified(
       String name, long damaged, boolean repaired, boolean complete) {
-    return VerifyCommand.result(
+    return VerifyWork.result(
         name,
         new VerifyReport(20, 4096, damaged, repaired, complete, 1500),
         "its file changed",
@@ -57,7 +57,7 @@ class UpkeepShownTest {
   }
 
   private static UpkeepResult compacted(String name, Outcome outcome, long figure) {
-    return CompactCommand.result(name, new CompactReport(outcome, figure, figure, figure, figure));
+    return CompactWork.result(name, new CompactReport(outcome, figure, figure, figure, figure));
   }
 
   private static List<String> table(List<Column> columns, List<UpkeepResult> results) {
@@ -83,9 +83,9 @@ class UpkeepShownTest {
 
   @Test
   void aCacheThatWasRefusedIsAFailure() {
-    for (UpkeepCommand command :
-        List.of(new VerifyCommand(null, null), new CompactCommand(null), new ImportCommand(null))) {
-      UpkeepResult refused = command.refused("a", "busy");
+    for (UpkeepWork work :
+        List.of(new VerifyWork(null, false), new CompactWork(null), new ImportWork(null, false))) {
+      UpkeepResult refused = work.refused("a", "busy");
       assertThat(refused.failure()).startsWith("a was not ");
       assertThat(refused.detail()).isEqualTo("busy");
     }
@@ -106,7 +106,7 @@ class UpkeepShownTest {
   void theTableOfAVerifyTellsAll() {
     List<String> lines =
         table(
-            VerifyCommand.COLUMNS,
+            VerifyWork.COLUMNS,
             List.of(verified("ours", 0, false, true), verified("bad", 3, false, false)));
     assertThat(lines.get(2)).matches("ours +20 +4.0 KiB +0 +1.5 s +sound");
     assertThat(lines.get(3)).matches("bad +20 +4.0 KiB +3 +1.5 s +DAMAGED");
@@ -118,9 +118,9 @@ class UpkeepShownTest {
   void theTableOfACompactTellsAll() {
     List<String> lines =
         table(
-            CompactCommand.COLUMNS,
+            CompactWork.COLUMNS,
             List.of(
-                CompactCommand.result(
+                CompactWork.result(
                     "ours", new CompactReport(Outcome.REBUILT, 8 << 20, 4 << 20, 7, 60)),
                 compacted("lost", Outcome.NO_FILE, 0)));
     assertThat(lines.get(2)).matches("ours +7 +8.0 MiB +4.0 MiB +60 ms +rebuilt");
@@ -142,8 +142,8 @@ class UpkeepShownTest {
             ImportReport.of("none", State.NOTHING, "H2 has no file of it"),
             ImportReport.of("locked", State.FAILED, "it is in use"));
     List<UpkeepResult> results =
-        reports.stream().map(report -> ImportCommand.result(report, false)).toList();
-    List<String> lines = table(ImportCommand.COLUMNS, results);
+        reports.stream().map(report -> ImportWork.result(report, false)).toList();
+    List<String> lines = table(ImportWork.COLUMNS, results);
     assertThat(lines.get(2)).matches("ours +7 +7 +7 B +7 ms +done");
     assertThat(lines.get(3)).matches("none +0 +0 +0 B +0 ms +nothing in H2");
     assertThat(lines.get(4)).matches("locked +0 +0 +0 B +0 ms +FAILED");
@@ -153,14 +153,13 @@ class UpkeepShownTest {
             "ours: 7 skipped, as the cache has newer ones; 7 of another version of Gerrit; 7 too"
                 + " old; 7 too");
     assertThat(lines).contains("locked: it is in use");
-    assertThat(ImportCommand.result(reports.get(0), true).shown()).isEqualTo("would be imported");
+    assertThat(ImportWork.result(reports.get(0), true).shown()).isEqualTo("would be imported");
   }
 
   @Test
   void jsonOfAnImport() {
     JsonObject json =
-        UpkeepShown.json(
-            List.of(ImportCommand.result(imported("a", State.IN_USE, "why", 7), false)));
+        UpkeepShown.json(List.of(ImportWork.result(imported("a", State.IN_USE, "why", 7), false)));
     JsonObject cache = onlyCache(json);
     assertThat(cache.get("name").getAsString()).isEqualTo("a");
     assertThat(cache.get("result").getAsString()).isEqualTo("in_use");
@@ -190,7 +189,7 @@ class UpkeepShownTest {
       for (boolean complete : new boolean[] {true, false}) {
         for (boolean repaired : new boolean[] {true, false}) {
           verified.add(
-              VerifyCommand.result(
+              VerifyWork.result(
                   name,
                   new VerifyReport(figure, figure, figure, repaired, complete, figure),
                   "a word ".repeat(40),
@@ -201,13 +200,12 @@ class UpkeepShownTest {
         compacted.add(compacted(name, outcome, figure));
       }
       for (State state : State.values()) {
-        imported.add(
-            ImportCommand.result(imported(name, state, "a word ".repeat(40), figure), false));
+        imported.add(ImportWork.result(imported(name, state, "a word ".repeat(40), figure), false));
       }
     }
-    List<String> all = new ArrayList<>(table(VerifyCommand.COLUMNS, verified));
-    all.addAll(table(CompactCommand.COLUMNS, compacted));
-    all.addAll(table(ImportCommand.COLUMNS, imported));
+    List<String> all = new ArrayList<>(table(VerifyWork.COLUMNS, verified));
+    all.addAll(table(CompactWork.COLUMNS, compacted));
+    all.addAll(table(ImportWork.COLUMNS, imported));
     for (String line : all) {
       assertWithMessage(line).that(line.length()).isAtMost(Tables.WIDTH);
     }
@@ -215,7 +213,7 @@ class UpkeepShownTest {
 
   /** As it is after a script has read it. */
   private static JsonObject onlyCache(JsonObject json) {
-    List<String> printed = lines(out -> UpkeepShown.print(out, json));
+    List<String> printed = lines(out -> out.println(CachesJson.GSON.toJson(json)));
     return JsonParser.parseString(String.join("\n", printed))
         .getAsJsonObject()
         .getAsJsonArray("caches")

@@ -17,7 +17,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import static com.google.common.truth.Truth.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -36,7 +38,7 @@ class WatchedTaskTest {
             "work",
             () -> {
               task.step(3, 7);
-              seen.await();
+              Uninterruptibles.awaitUninterruptibly(seen);
               return "done";
             },
             (done, total) -> {
@@ -67,10 +69,10 @@ class WatchedTaskTest {
 
   @Test
   void aFailureIsTheCallers() {
-    IOException failure = new IOException("no disk");
-    IOException thrown =
+    UncheckedIOException failure = new UncheckedIOException(new IOException("no disk"));
+    UncheckedIOException thrown =
         assertThrows(
-            IOException.class,
+            UncheckedIOException.class,
             () ->
                 task.run(
                     "work",

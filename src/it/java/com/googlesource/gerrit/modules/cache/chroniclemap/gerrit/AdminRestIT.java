@@ -1,0 +1,222 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The REST API of a real Gerrit, beside the SSH commands. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@Timeout(300)
+class AdminRestIT {
+  private static final String BASE = "/config/server/cache-chroniclemap~";
+
+  private GerritSite site;
+  private GerritDaemon daemon;
+  private Gerrit gerrit;
+  private RestClient admin;
+
+  @BeforeAll
+  void start(@TempDir Path tmp) throws Exception {
+    site = SiteTemplate.siteWithModule(tmp.resolve("gerrit"));
+    site.installRefsModule();
+    daemon = GerritDaemon.start(site);
+    gerrit = new Gerrit(site);
+    admin = gerrit.rest();
+    for (String project : List.of("shown", "a/b")) {
+      gerrit.createProject(project);
+    }
+  }
+
+  @AfterAll
+  void stop() throws Exception {
+    if (daemon != null) {
+      daemon.close();
+    }
+    if (site != null) {
+      site.saveLogs("AdminRestIT");
+      site.close();
+    }
+  }
+
+  private RestClient user(String name, String... capabilities) throws IOException {
+    gerrit.createUserWithPassword(name);
+    for (String capability : capabilities) {
+      gerrit.grant(name, capability);
+    }
+    return RestClient.withPassword(site.url(), name, "secret");
+  }
+
+  private static JsonObject object(RestClient.Reply reply) {
+    return reply.json().getAsJsonObject();
+  }
+
+  /** The names of the fields; most figures change from one call to the next. */
+  private static List<String> fields(JsonElement object) {
+    return List.copyOf(object.getAsJsonObject().keySet());
+  }
+
+  @Test
+  void cachesAreThoseOfSsh() throws Exception {
+    JsonObject rest = object(admin.get(BASE + "caches"));
+    JsonObject ssh = gerrit.ssh().json("show");
+    assertThat(fields(rest)).isEqualTo(fields(ssh));
+    assertThat(rest.get("directory")).isEqualTo(ssh.get("directory"));
+    assertThat(rest.getAsJsonArray("caches").size()).isEqualTo(ssh.getAsJsonArray("caches").size());
+    for (int i = 0; i < rest.getAsJsonArray("caches").size(); i++) {
+      JsonObject cache = rest.getAsJsonArray("caches").get(i).getAsJsonObject();
+      JsonObject same = ssh.getAsJsonArray("caches").get(i).getAsJsonObject();
+      assertThat(fields(cache)).isEqualTo(fields(same));
+      assertThat(cache.get("name")).isEqualTo(same.get("name"));
+      assertThat(cache.get("limit_bytes")).isEqualTo(same.get("limit_bytes"));
+    }
+    JsonObject one = object(admin.get(BASE + "caches/change_notes"));
+    assertThat(one.get("name").getAsString()).isEqualTo("change_notes");
+    assertThat(fields(one)).isEqualTo(fields(rest.getAsJsonArray("caches").get(0)));
+    assertThat(admin.tryGet(BASE + "caches/nonsense").status()).isEqualTo(404);
+  }
+
+  @Test
+  void refsAreThoseOfSsh() throws Exception {
+    JsonObject rest = object(admin.get(BASE + "refs"));
+    JsonObject ssh = gerrit.ssh().json("refs");
+    assertThat(fields(rest.get("totals"))).isEqualTo(fields(ssh.get("totals")));
+    assertThat(rest.getAsJsonArray("projects").size())
+        .isEqualTo(ssh.getAsJsonArray("projects").size());
+    JsonObject one = object(admin.get(BASE + "refs/a%2Fb"));
+    assertThat(one.get("name").getAsString()).isEqualTo("a/b");
+    RestClient.Reply none = admin.tryGet(BASE + "refs/nonsense");
+    assertThat(none.status()).isEqualTo(404);
+    assertThat(none.body()).contains("no parsed refs of \"nonsense\"");
+  }
+
+  @Test
+  void rightsAreThoseOfSsh() throws Exception {
+    RestClient nobody = user("nobody");
+    RestClient viewer = user("viewer", "viewCaches");
+    for (String path : List.of("caches", "caches/change_notes", "refs", "refs/shown", "tasks")) {
+      assertWithMessage(path).that(nobody.tryGet(BASE + path).status()).isEqualTo(403);
+      assertWithMessage(path)
+          .that(RestClient.anonymous(site.url()).tryGet(BASE + path).status())
+          .isEqualTo(403);
+      assertWithMessage(path).that(viewer.tryGet(BASE + path).status()).isEqualTo(200);
+    }
+    String cache = BASE + "caches/change_notes/";
+    assertThat(nobody.tryPost(cache + "verify", "{}").status()).isEqualTo(403);
+    assertThat(viewer.tryPost(cache + "verify", "{}").status()).isEqualTo(202);
+    assertThat(viewer.tryPost(cache + "verify", "{\"repair\": true}").status()).isEqualTo(403);
+    assertThat(viewer.tryPost(cache + "compact", "{}").status()).isEqualTo(403);
+    assertThat(viewer.tryPost(cache + "import", "{}").status()).isEqualTo(403);
+  }
+
+  /** Waits for the end of a task, whose first answer this is. */
+  private JsonObject ended(RestClient.Reply started) throws Exception {
+    assertThat(started.status()).isEqualTo(202);
+    String path = BASE + "tasks/" + object(started).get("id").getAsString();
+    Deadline.in(Duration.ofMinutes(1)).await(() -> stateOf(path).equals("ended"), path + " ends");
+    return object(admin.get(path));
+  }
+
+  private String stateOf(String task) {
+    try {
+      return object(admin.get(task)).get("state").getAsString();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Test
+  void workIsDoneAsATask() throws Exception {
+    String cache = BASE + "caches/change_notes/";
+    JsonObject verified = ended(admin.tryPost(cache + "verify", "{}"));
+    assertThat(verified.get("kind").getAsString()).isEqualTo("verify");
+    assertThat(verified.get("cache").getAsString()).isEqualTo("change_notes");
+    assertThat(verified.get("failure").getAsString()).isEmpty();
+    JsonObject result = verified.getAsJsonObject("result");
+    JsonObject ssh =
+        gerrit.ssh().json("verify change_notes").getAsJsonArray("caches").get(0).getAsJsonObject();
+    assertThat(fields(result)).isEqualTo(fields(ssh));
+    assertThat(result.get("result").getAsString()).isEqualTo("sound");
+
+    JsonObject compacted = ended(admin.tryPost(cache + "compact", "{}"));
+    assertThat(compacted.getAsJsonObject("result").get("result").getAsString())
+        .isAnyOf("nothing_to_gain", "rebuilt");
+    JsonObject imported = ended(admin.tryPost(cache + "import", "{\"dry_run\": true}"));
+    assertThat(imported.getAsJsonObject("result").get("result").getAsString()).isEqualTo("nothing");
+
+    List<String> kinds =
+        admin.get(BASE + "tasks").json().getAsJsonArray().asList().stream()
+            .map(task -> task.getAsJsonObject().get("kind").getAsString())
+            .distinct()
+            .toList();
+    assertThat(kinds).containsAtLeast("verify", "compact", "import");
+    assertThat(admin.tryGet(BASE + "tasks/999999").status()).isEqualTo(404);
+    String id = imported.get("id").getAsString();
+    assertThat(admin.tryDelete(BASE + "tasks/" + id).status()).isEqualTo(204);
+    assertThat(object(admin.get(BASE + "tasks/" + id)).get("state").getAsString())
+        .isEqualTo("ended");
+  }
+
+  /** In their order: the first task is the one that is asked for. */
+  @Test
+  void theExamplesOfThePageWork() throws Exception {
+    Pattern example =
+        Pattern.compile(
+            "^curl -u admin:secret(?: -X (\\w+))?(?: -H Content-Type:application/json -d '(.*)')?"
+                + " https://HOST/a(\\S+)$",
+            Pattern.MULTILINE);
+    String page = Files.readString(Path.of("resources/Documentation/rest.md"));
+    List<MatchResult> examples = example.matcher(page).results().toList();
+    assertThat(examples).hasSize((int) page.lines().filter(l -> l.startsWith("curl")).count());
+    String first =
+        object(admin.tryPost(BASE + "caches/accounts/verify", "{}")).get("id").getAsString();
+    for (MatchResult each : examples) {
+      String path = each.group(3).replace("tasks/1", "tasks/" + first);
+      String body = each.group(2) == null ? "{}" : each.group(2);
+      RestClient.Reply reply =
+          switch (each.group(1) == null ? "GET" : each.group(1)) {
+            case "GET" -> admin.tryGet(path);
+            case "POST" -> admin.tryPost(path, body);
+            case "DELETE" -> admin.tryDelete(path);
+            default -> throw new AssertionError(each.group());
+          };
+      assertWithMessage("%s: %s", each.group(), reply.body()).that(reply.isOk()).isTrue();
+    }
+    JsonObject shown =
+        JsonParser.parseString(page.substring(page.indexOf("{\n"), page.indexOf("\n}\n") + 3))
+            .getAsJsonObject();
+    JsonObject task = ended(admin.tryPost(BASE + "caches/accounts/verify", "{}"));
+    assertThat(fields(task)).isEqualTo(fields(shown));
+    assertThat(fields(task.get("result"))).isEqualTo(fields(shown.get("result")));
+  }
+}

@@ -1,0 +1,63 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import static com.google.gerrit.server.config.ConfigResource.CONFIG_KIND;
+
+import com.google.gerrit.extensions.registration.DynamicMap;
+import com.google.gerrit.extensions.restapi.RestApiModule;
+import com.google.gerrit.lifecycle.LifecycleModule;
+import com.google.inject.Inject;
+import com.google.inject.Injector;
+import com.google.inject.Key;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
+
+/** The REST API. That of the caches is bound only if the module of the caches is installed. */
+final class AdminRestModule extends RestApiModule {
+  private final Injector server;
+
+  @Inject
+  AdminRestModule(Injector server) {
+    this.server = server;
+  }
+
+  @Override
+  protected void configure() {
+    DynamicMap.mapOf(binder(), RefsApi.KIND);
+    child(CONFIG_KIND, "refs").to(RefsApi.All.class);
+    get(RefsApi.KIND).to(RefsApi.GetOne.class);
+    if (server.getExistingBinding(Key.get(CacheInventory.class)) == null) {
+      return;
+    }
+    DynamicMap.mapOf(binder(), CachesApi.KIND);
+    child(CONFIG_KIND, "caches").to(CachesApi.All.class);
+    get(CachesApi.KIND).to(CachesApi.GetOne.class);
+    post(CachesApi.KIND, "verify").to(CachesApi.Verify.class);
+    post(CachesApi.KIND, "compact").to(CachesApi.Compact.class);
+    post(CachesApi.KIND, "import").to(CachesApi.Import.class);
+
+    DynamicMap.mapOf(binder(), TasksApi.KIND);
+    child(CONFIG_KIND, "tasks").to(TasksApi.All.class);
+    get(TasksApi.KIND).to(TasksApi.Get.class);
+    delete(TasksApi.KIND).to(TasksApi.Cancel.class);
+    install(
+        new LifecycleModule() {
+          @Override
+          protected void configure() {
+            listener().to(UpkeepTasks.class);
+          }
+        });
+  }
+}

@@ -1,0 +1,188 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import com.google.gerrit.common.Nullable;
+import com.google.gerrit.extensions.common.Input;
+import com.google.gerrit.extensions.registration.DynamicMap;
+import com.google.gerrit.extensions.restapi.ChildCollection;
+import com.google.gerrit.extensions.restapi.IdString;
+import com.google.gerrit.extensions.restapi.ResourceConflictException;
+import com.google.gerrit.extensions.restapi.ResourceNotFoundException;
+import com.google.gerrit.extensions.restapi.Response;
+import com.google.gerrit.extensions.restapi.RestApiException;
+import com.google.gerrit.extensions.restapi.RestModifyView;
+import com.google.gerrit.extensions.restapi.RestReadView;
+import com.google.gerrit.extensions.restapi.RestResource;
+import com.google.gerrit.extensions.restapi.RestView;
+import com.google.gerrit.server.CurrentUser;
+import com.google.gerrit.server.config.ConfigResource;
+import com.google.gson.JsonObject;
+import com.google.inject.Inject;
+import com.google.inject.Provider;
+import com.google.inject.Singleton;
+import com.google.inject.TypeLiteral;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+
+/**
+ * The caches by REST: {@code /config/server/cache-chroniclemap~caches[/NAME]}, with the rights and
+ * the JSON of the SSH commands. Long work answers 202 with a task of {@link TasksApi}.
+ */
+final class CachesApi {
+  static final TypeLiteral<RestView<OneCache>> KIND = new TypeLiteral<>() {};
+
+  private CachesApi() {}
+
+  /** One cache. */
+  record OneCache(CacheReport report) implements RestResource {}
+
+  /** All caches. */
+  @Singleton
+  static final class All implements ChildCollection<ConfigResource, OneCache> {
+    private final DynamicMap<RestView<OneCache>> views;
+    private final GetAll list;
+    private final CacheInventory inventory;
+    private final Rights rights;
+
+    @Inject
+    All(
+        DynamicMap<RestView<OneCache>> views,
+        GetAll list,
+        CacheInventory inventory,
+        Rights rights) {
+      this.views = views;
+      this.list = list;
+      this.inventory = inventory;
+      this.rights = rights;
+    }
+
+    @Override
+    public RestView<ConfigResource> list() {
+      return list;
+    }
+
+    @Override
+    public OneCache parse(ConfigResource parent, IdString id) throws RestApiException {
+      rights.requireView();
+      return inventory.reports().stream()
+          .filter(report -> report.name().equals(id.get()))
+          .findAny()
+          .map(OneCache::new)
+          .orElseThrow(
+              () -> new ResourceNotFoundException("no cache \"" + id.get() + "\" on disk"));
+    }
+
+    @Override
+    public DynamicMap<RestView<OneCache>> views() {
+      return views;
+    }
+  }
+
+  /** {@code GET .../cache-chroniclemap~caches}. */
+  @Singleton
+  static final class GetAll implements RestReadView<ConfigResource> {
+    private final CacheInventory inventory;
+    private final Rights rights;
+
+    @Inject
+    GetAll(CacheInventory inventory, Rights rights) {
+      this.inventory = inventory;
+      this.rights = rights;
+    }
+
+    @Override
+    public Response<JsonObject> apply(ConfigResource resource) throws RestApiException {
+      rights.requireView();
+      return Response.ok(
+          CachesJson.of(inventory.directory(), inventory.memoryOnlyReason(), inventory.reports()));
+    }
+  }
+
+  /** {@code GET .../cache-chroniclemap~caches/NAME}. */
+  @Singleton
+  static final class GetOne implements RestReadView<OneCache> {
+    @Override
+    public Response<JsonObject> apply(OneCache resource) {
+      return Response.ok(CachesJson.cache(resource.report()));
+    }
+  }
+
+  /** Starts long work on a cache. */
+  abstract static class Start<I> implements RestModifyView<OneCache, I> {
+    @Inject CacheInventory inventory;
+    @Inject Rights rights;
+    @Inject private UpkeepTasks tasks;
+    @Inject private Provider<CurrentUser> user;
+
+    abstract UpkeepWork work(@Nullable I input) throws RestApiException;
+
+    @Override
+    public final Response<JsonObject> apply(OneCache resource, @Nullable I input)
+        throws RestApiException {
+      UpkeepWork work = work(input);
+      if (inventory.directory().isEmpty()) {
+        throw new ResourceConflictException(
+            "all caches are kept in memory only: "
+                + inventory.memoryOnlyReason().orElse("unknown"));
+      }
+      return Response.withStatusCode(
+          202, tasks.start(work, resource.report().name(), user.get().getAccountId()).json());
+    }
+  }
+
+  /** {@code POST .../cache-chroniclemap~caches/NAME/verify}. */
+  @Singleton
+  static final class Verify extends Start<Verify.VerifyInput> {
+    /** The body of the request, which may be missing. */
+    static final class VerifyInput {
+      boolean repair;
+    }
+
+    @Override
+    UpkeepWork work(@Nullable VerifyInput input) throws RestApiException {
+      boolean repair = input != null && input.repair;
+      if (repair) {
+        rights.requireMaintain();
+      }
+      return new VerifyWork(inventory, repair);
+    }
+  }
+
+  /** {@code POST .../cache-chroniclemap~caches/NAME/compact}. */
+  @Singleton
+  static final class Compact extends Start<Input> {
+    @Override
+    UpkeepWork work(@Nullable Input input) throws RestApiException {
+      rights.requireMaintain();
+      return new CompactWork(inventory);
+    }
+  }
+
+  /** {@code POST .../cache-chroniclemap~caches/NAME/import}. */
+  @Singleton
+  static final class Import extends Start<Import.ImportInput> {
+    /** The body of the request, which may be missing. */
+    static final class ImportInput {
+      boolean dryRun;
+    }
+
+    @Override
+    UpkeepWork work(@Nullable ImportInput input) throws RestApiException {
+      rights.requireMaintain();
+      return new ImportWork(inventory, input != null && input.dryRun);
+    }
+  }
+}

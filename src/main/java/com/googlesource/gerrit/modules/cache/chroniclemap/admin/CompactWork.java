@@ -1,0 +1,90 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.googlesource.gerrit.modules.cache.chroniclemap.admin.UpkeepShown.Column;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheUpkeepException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport.Outcome;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
+
+/** Makes the file of a cache as small as its entries allow. */
+final class CompactWork extends UpkeepWork {
+  static final ImmutableList<Column> COLUMNS =
+      ImmutableList.of(
+          new Column("Entries", "entries", Units::count),
+          new Column("Before", "bytes_before", Units::bytes),
+          new Column("After", "bytes_after", Units::bytes),
+          Column.TIME);
+
+  private final CacheInventory inventory;
+
+  CompactWork(CacheInventory inventory) {
+    super("compact", COLUMNS);
+    this.inventory = inventory;
+  }
+
+  @Override
+  UpkeepResult work(String cache, Progress progress)
+      throws CacheUpkeepException, InterruptedException {
+    return result(cache, inventory.compact(cache, progress));
+  }
+
+  @Override
+  UpkeepResult refused(String cache, String reason) {
+    return result(cache, new CompactReport(Outcome.ABANDONED, 0, 0, 0, 0), reason);
+  }
+
+  static UpkeepResult result(String cache, CompactReport report) {
+    return result(
+        cache,
+        report,
+        switch (report.outcome()) {
+          case REBUILT, NOTHING_TO_GAIN -> "";
+          case NO_FILE -> "it has no file; see the show command";
+          case CANCELLED -> "interrupted; the file was not changed";
+          case BUSY -> "the file is being rebuilt already; try again later";
+          case ABANDONED ->
+              "the disk has no room for a second file, or failed (see the log); the file was not"
+                  + " changed";
+        });
+  }
+
+  private static UpkeepResult result(String cache, CompactReport report, String detail) {
+    Outcome outcome = report.outcome();
+    boolean done = outcome == Outcome.REBUILT || outcome == Outcome.NOTHING_TO_GAIN;
+    return new UpkeepResult(
+        cache,
+        outcome,
+        switch (outcome) {
+          case REBUILT -> "rebuilt";
+          case NOTHING_TO_GAIN -> "nothing to gain";
+          case NO_FILE -> "NO FILE";
+          case CANCELLED, BUSY, ABANDONED -> "NOT DONE";
+        },
+        detail,
+        detail,
+        done ? "" : cache + " was not compacted",
+        ImmutableMap.<String, Object>builder()
+            .put("entries", report.entries())
+            .put("bytes_before", report.bytesBefore())
+            .put("bytes_after", report.bytesAfter())
+            .put("millis", report.millis())
+            .build());
+  }
+}

@@ -1,0 +1,116 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.googlesource.gerrit.modules.cache.chroniclemap.admin.UpkeepShown.Column;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheUpkeepException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport.State;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Imports the values of a cache from Gerrit's H2 file. */
+final class ImportWork extends UpkeepWork {
+  static final ImmutableList<Column> COLUMNS =
+      ImmutableList.of(
+          new Column("In H2", "rows", Units::count),
+          new Column("Imported", "imported", Units::count),
+          new Column("Bytes", "bytes", Units::bytes),
+          Column.TIME);
+
+  private final CacheInventory inventory;
+  private final boolean dryRun;
+
+  /**
+   * Makes the work.
+   *
+   * @param dryRun whether to count the values and change nothing
+   */
+  ImportWork(CacheInventory inventory, boolean dryRun) {
+    super("import", COLUMNS);
+    this.inventory = inventory;
+    this.dryRun = dryRun;
+  }
+
+  @Override
+  UpkeepResult work(String cache, Progress progress)
+      throws CacheUpkeepException, InterruptedException {
+    return result(inventory.importFromH2(cache, dryRun, progress), dryRun);
+  }
+
+  @Override
+  UpkeepResult refused(String cache, String reason) {
+    return result(ImportReport.of(cache, State.FAILED, reason), dryRun);
+  }
+
+  static UpkeepResult result(ImportReport report, boolean dryRun) {
+    State state = report.state();
+    return new UpkeepResult(
+        report.cache(),
+        state,
+        switch (state) {
+          case NOTHING -> "nothing in H2";
+          case WAITING -> "waiting";
+          case RUNNING -> "running, " + Units.percent(report.read(), report.rows());
+          case DONE -> dryRun && report.imported() > 0 ? "would be imported" : "done";
+          case FULL -> "full";
+          case INTERRUPTED -> "NOT DONE";
+          case FAILED -> "FAILED";
+          case IN_USE -> "skipped";
+        },
+        report.detail(),
+        note(report),
+        state == State.FAILED || state == State.INTERRUPTED
+            ? report.cache() + " was not imported"
+            : "",
+        ImmutableMap.<String, Object>builder()
+            .put("rows", report.rows())
+            .put("read", report.read())
+            .put("imported", report.imported())
+            .put("bytes", report.bytes())
+            .put("known", report.known())
+            .put("other_version", report.otherVersion())
+            .put("too_old", report.tooOld())
+            .put("too_large", report.tooLarge())
+            .put("millis", report.millis())
+            .build());
+  }
+
+  /** Why values were skipped; empty if none was. */
+  private static String note(ImportReport report) {
+    List<String> parts = new ArrayList<>();
+    add(parts, report.known(), "skipped, as the cache has newer ones");
+    add(parts, report.otherVersion(), "of another version of Gerrit");
+    add(parts, report.tooOld(), "too old");
+    add(parts, report.tooLarge(), "too large");
+    if (report.state() == State.FULL) {
+      parts.add("no room for the others");
+    }
+    if (!report.detail().isEmpty() && report.state() != State.NOTHING) {
+      parts.add(report.detail());
+    }
+    return String.join("; ", parts);
+  }
+
+  private static void add(List<String> parts, long count, String what) {
+    if (count > 0) {
+      parts.add(Units.count(count) + " " + what);
+    }
+  }
+}

@@ -1,0 +1,53 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import com.google.gerrit.extensions.api.access.GlobalOrPluginPermission;
+import com.google.gerrit.extensions.restapi.RestApiException;
+import com.google.gerrit.server.permissions.GlobalPermission;
+import com.google.gerrit.server.permissions.PermissionBackend;
+import com.google.gerrit.server.permissions.PermissionBackendException;
+import com.google.inject.Inject;
+import com.google.inject.Singleton;
+import java.util.Set;
+
+/** The rights of the REST API, which are those of the SSH commands. */
+@Singleton
+final class Rights {
+  private final PermissionBackend permissions;
+
+  @Inject
+  Rights(PermissionBackend permissions) {
+    this.permissions = permissions;
+  }
+
+  /** Requires View Caches or Maintain Server. */
+  void requireView() throws RestApiException {
+    require(Set.of(GlobalPermission.VIEW_CACHES, GlobalPermission.MAINTAIN_SERVER));
+  }
+
+  /** Requires Maintain Server. */
+  void requireMaintain() throws RestApiException {
+    require(Set.of(GlobalPermission.MAINTAIN_SERVER));
+  }
+
+  private void require(Set<GlobalOrPluginPermission> any) throws RestApiException {
+    try {
+      permissions.currentUser().checkAny(any);
+    } catch (PermissionBackendException e) {
+      throw RestApiException.wrap("Permission check unavailable", e);
+    }
+  }
+}

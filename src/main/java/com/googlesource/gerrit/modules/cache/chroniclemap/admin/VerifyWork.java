@@ -1,0 +1,135 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.googlesource.gerrit.modules.cache.chroniclemap.admin.UpkeepShown.Column;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheUpkeepException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
+
+/** Reads and checks every entry of a cache on disk. */
+final class VerifyWork extends UpkeepWork {
+  static final ImmutableList<Column> COLUMNS =
+      ImmutableList.of(
+          new Column("Entries", "entries", Units::count),
+          new Column("Bytes", "bytes", Units::bytes),
+          new Column("Damaged", "damaged", Units::count),
+          Column.TIME);
+
+  /** How often a check is repeated that ended because its file was replaced by a growth. */
+  private static final int ATTEMPTS = 5;
+
+  enum Verdict {
+    /** All entries were checked and none is damaged. */
+    SOUND,
+    /** The damaged entries were dropped. */
+    REPAIRED,
+    /** Damaged entries were found and are still there. */
+    DAMAGED,
+    /** Not all entries were checked. */
+    INCOMPLETE
+  }
+
+  private final CacheInventory inventory;
+  private final boolean repair;
+
+  /**
+   * Makes the work.
+   *
+   * @param repair whether to drop damaged entries
+   */
+  VerifyWork(CacheInventory inventory, boolean repair) {
+    super("verify", COLUMNS);
+    this.inventory = inventory;
+    this.repair = repair;
+  }
+
+  @Override
+  UpkeepResult work(String cache, Progress progress)
+      throws CacheUpkeepException, InterruptedException {
+    VerifyReport report = inventory.verify(cache, repair, progress);
+    for (int i = 1; i < ATTEMPTS && isWorthRepeating(cache, report, progress); i++) {
+      report = inventory.verify(cache, repair, progress);
+    }
+    return result(cache, report, whyIncomplete(cache, progress), repair);
+  }
+
+  private boolean isWorthRepeating(String cache, VerifyReport report, Progress progress) {
+    return !report.complete() && !progress.isCancelled() && hasFile(cache);
+  }
+
+  private String whyIncomplete(String cache, Progress progress) {
+    if (progress.isCancelled()) {
+      return "interrupted";
+    }
+    return hasFile(cache)
+        ? "its file was replaced several times meanwhile, or could not be read (see the log)"
+        : "it has no file; see the show command";
+  }
+
+  private boolean hasFile(String cache) {
+    return inventory.reports().stream()
+        .filter(report -> report.name().equals(cache))
+        .map(CacheReport::disk)
+        .anyMatch(disk -> disk.state() == StoreState.READY);
+  }
+
+  @Override
+  UpkeepResult refused(String cache, String reason) {
+    return result(cache, new VerifyReport(0, 0, 0, false, false, 0), reason, repair);
+  }
+
+  static UpkeepResult result(
+      String cache, VerifyReport report, String whyIncomplete, boolean repair) {
+    Verdict verdict =
+        report.repaired()
+            ? Verdict.REPAIRED
+            : report.damaged() > 0
+                ? Verdict.DAMAGED
+                : report.complete() ? Verdict.SOUND : Verdict.INCOMPLETE;
+    String detail = verdict == Verdict.REPAIRED || report.complete() ? "" : whyIncomplete;
+    return new UpkeepResult(
+        cache,
+        verdict,
+        switch (verdict) {
+          case SOUND -> "sound";
+          case REPAIRED -> "repaired";
+          case DAMAGED -> "DAMAGED";
+          case INCOMPLETE -> "NOT COMPLETE";
+        },
+        detail,
+        detail,
+        switch (verdict) {
+          case SOUND, REPAIRED -> "";
+          case DAMAGED ->
+              repair
+                  ? cache + " is damaged and could not be repaired"
+                  : cache + " is damaged; --repair drops the damaged entries";
+          case INCOMPLETE -> cache + " was not checked completely";
+        },
+        ImmutableMap.<String, Object>builder()
+            .put("entries", report.values())
+            .put("bytes", report.bytes())
+            .put("damaged", report.damaged())
+            .put("complete", report.complete())
+            .put("millis", report.millis())
+            .build());
+  }
+}

@@ -1,0 +1,93 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import com.google.gerrit.entities.Project;
+import com.google.gerrit.server.CurrentUser;
+import com.google.gerrit.server.permissions.GlobalPermission;
+import com.google.gerrit.server.permissions.PermissionBackend;
+import com.google.gerrit.server.permissions.ProjectPermission;
+import com.google.inject.Inject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
+import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RefsInventory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportCounts;
+import java.util.List;
+import java.util.Optional;
+
+/** The parsed ref lists of the projects that a user may see. */
+final class VisibleRefs {
+  private final Optional<RefsInventory> installed;
+  private final TransportCounts transport;
+  private final PermissionBackend permissions;
+
+  @Inject
+  VisibleRefs(
+      Optional<RefsInventory> installed, TransportCounts transport, PermissionBackend permissions) {
+    this.installed = installed;
+    this.transport = transport;
+    this.permissions = permissions;
+  }
+
+  /** Why there are no lists at all; empty if there are. */
+  Optional<String> whyNone() {
+    if (installed.isEmpty()) {
+      return Optional.of(
+          "parsed ref lists are not installed: add installDbModule ="
+              + " com.googlesource.gerrit.modules.cache.chroniclemap.PackedRefsModule"
+              + " to the section gerrit of gerrit.config, and restart");
+    }
+    return installed.get().isEnabled()
+        ? Optional.empty()
+        : Optional.of(
+            "parsed ref lists are switched off: packedRefs.enabled is false in gerrit.config");
+  }
+
+  /** Returns those of all projects that the user may see. An administrator sees all. */
+  List<ProjectRefs> of(CurrentUser user) {
+    List<ProjectRefs> all = installed.orElseThrow().reports();
+    PermissionBackend.WithUser caller = permissions.user(user);
+    return caller.testOrFalse(GlobalPermission.ADMINISTRATE_SERVER)
+        ? all
+        : all.stream()
+            .filter(
+                refs ->
+                    caller
+                        .project(Project.nameKey(refs.project()))
+                        .testOrFalse(ProjectPermission.ACCESS))
+            .toList();
+  }
+
+  /** Returns that of a project; empty if there is none that the user may see. */
+  Optional<ProjectRefs> of(CurrentUser user, String project) {
+    return of(user).stream().filter(refs -> refs.project().equals(project)).findAny();
+  }
+
+  /** Why a project has none. */
+  static String whyNot(String project) {
+    return "no parsed refs of \""
+        + project
+        + "\": there is no such project, its refs were not read lately, it keeps them in a"
+        + " reftable, or it is switched off";
+  }
+
+  RefsTotals totals() {
+    return installed.orElseThrow().totals();
+  }
+
+  TransportCounts transport() {
+    return transport;
+  }
+}
