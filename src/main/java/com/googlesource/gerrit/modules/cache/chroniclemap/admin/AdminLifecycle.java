@@ -47,7 +47,8 @@ final class AdminLifecycle implements LifecycleListener {
       plugin = starting;
     } catch (Exception e) {
       logger.atSevere().withCause(e).log(
-          "The SSH commands of %s are not available; the caches are", AdminPlugin.NAME);
+          "The SSH commands and the REST API of %s are not available; the caches are",
+          AdminPlugin.NAME);
     }
   }
 

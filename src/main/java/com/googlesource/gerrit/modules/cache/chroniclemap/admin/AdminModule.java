@@ -23,7 +23,7 @@ import com.google.inject.Singleton;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RefsInventory;
 import java.util.Optional;
 
-/** Binds the SSH commands, which start with the server. */
+/** Binds the SSH commands and the REST API, which start with the server. */
 public final class AdminModule extends LifecycleModule {
   @Override
   protected void configure() {

@@ -77,6 +77,11 @@ final class CachesApi {
     @Override
     public OneCache parse(ConfigResource parent, IdString id) throws RestApiException {
       rights.requireView();
+      if (inventory.directory().isEmpty()) {
+        throw new ResourceConflictException(
+            "all caches are kept in memory only: "
+                + inventory.memoryOnlyReason().orElse("unknown"));
+      }
       return inventory.reports().stream()
           .filter(report -> report.name().equals(id.get()))
           .findAny()
@@ -132,14 +137,9 @@ final class CachesApi {
     @Override
     public final Response<JsonObject> apply(OneCache resource, @Nullable I input)
         throws RestApiException {
-      UpkeepWork work = work(input);
-      if (inventory.directory().isEmpty()) {
-        throw new ResourceConflictException(
-            "all caches are kept in memory only: "
-                + inventory.memoryOnlyReason().orElse("unknown"));
-      }
       return Response.withStatusCode(
-          202, tasks.start(work, resource.report().name(), user.get().getAccountId()).json());
+          202,
+          tasks.start(work(input), resource.report().name(), user.get().getAccountId()).json());
     }
   }
 

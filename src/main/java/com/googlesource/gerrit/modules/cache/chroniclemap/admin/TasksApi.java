@@ -51,25 +51,21 @@ final class TasksApi {
   @Singleton
   static final class All implements ChildCollection<ConfigResource, OneTask> {
     private final DynamicMap<RestView<OneTask>> views;
+    private final GetAll list;
     private final UpkeepTasks tasks;
     private final Rights rights;
 
     @Inject
-    All(DynamicMap<RestView<OneTask>> views, UpkeepTasks tasks, Rights rights) {
+    All(DynamicMap<RestView<OneTask>> views, GetAll list, UpkeepTasks tasks, Rights rights) {
       this.views = views;
+      this.list = list;
       this.tasks = tasks;
       this.rights = rights;
     }
 
     @Override
     public RestView<ConfigResource> list() {
-      return (RestReadView<ConfigResource>)
-          resource -> {
-            rights.requireView();
-            JsonArray all = new JsonArray();
-            tasks.all().forEach(task -> all.add(task.json()));
-            return Response.ok(all);
-          };
+      return list;
     }
 
     @Override
@@ -87,6 +83,27 @@ final class TasksApi {
     @Override
     public DynamicMap<RestView<OneTask>> views() {
       return views;
+    }
+  }
+
+  /** {@code GET .../cache-chroniclemap~tasks}. */
+  @Singleton
+  static final class GetAll implements RestReadView<ConfigResource> {
+    private final UpkeepTasks tasks;
+    private final Rights rights;
+
+    @Inject
+    GetAll(UpkeepTasks tasks, Rights rights) {
+      this.tasks = tasks;
+      this.rights = rights;
+    }
+
+    @Override
+    public Response<JsonArray> apply(ConfigResource resource) throws RestApiException {
+      rights.requireView();
+      JsonArray all = new JsonArray();
+      tasks.all().forEach(task -> all.add(task.json()));
+      return Response.ok(all);
     }
   }
 

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.flogger.FluentLogger;
 import com.google.common.primitives.Ints;
 import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import com.google.gerrit.common.Nullable;
@@ -34,8 +35,13 @@ import java.util.concurrent.Executors;
  */
 @Singleton
 final class UpkeepTasks implements LifecycleListener {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
   /** How many tasks are known. The oldest ones that have ended are forgotten first. */
   static final int MOST = 50;
+
+  /** How many tasks of one user may wait or run. */
+  static final int MOST_OF_ONE = 10;
 
   private final ExecutorService executor =
       Executors.newSingleThreadExecutor(
@@ -57,16 +63,21 @@ final class UpkeepTasks implements LifecycleListener {
   @Override
   public void stop() {
     executor.shutdown();
-    all().forEach(task -> task.watched.cancel());
+    all().forEach(Task::cancel);
   }
 
   /**
    * Starts work on a cache, as soon as the tasks before it have ended.
    *
-   * @throws ResourceConflictException if too many tasks are waiting
+   * @throws ResourceConflictException if too many tasks are waiting, of all users or of this one
    */
   synchronized Task start(UpkeepWork work, String cache, Account.Id by)
       throws ResourceConflictException {
+    if (tasks.values().stream().filter(t -> t.by.equals(by) && !t.hasEnded()).count()
+        >= MOST_OF_ONE) {
+      throw new ResourceConflictException(
+          MOST_OF_ONE + " tasks of yours are waiting already; cancel some, or try again later");
+    }
     if (tasks.size() == MOST) {
       Task oldest =
           tasks.values().stream()
@@ -99,8 +110,12 @@ final class UpkeepTasks implements LifecycleListener {
     private final String cache;
     private final Account.Id by;
     private final WatchedTask watched = new WatchedTask();
-    private volatile boolean isRunning;
-    @Nullable private volatile UpkeepResult result;
+
+    // Guarded by this.
+    private boolean isRunning;
+    private boolean hasEnded;
+    private String failure = "";
+    @Nullable private UpkeepResult result;
 
     private Task(int id, UpkeepWork work, String cache, Account.Id by) {
       this.id = id;
@@ -111,20 +126,38 @@ final class UpkeepTasks implements LifecycleListener {
 
     @Override
     public void run() {
-      isRunning = true;
-      result =
-          watched.isCancelled()
-              ? work.refused(cache, "cancelled before it began")
-              : work.run(cache, watched);
+      synchronized (this) {
+        if (hasEnded) {
+          return;
+        }
+        isRunning = true;
+      }
+      UpkeepResult done = null;
+      try {
+        done = work.run(cache, watched);
+      } catch (RuntimeException | Error e) {
+        logger.atSevere().withCause(e).log("%s of cache %s failed", work.name(), cache);
+      }
+      synchronized (this) {
+        result = done;
+        failure = done == null ? "it failed; see the log" : done.failure();
+        hasEnded = true;
+      }
     }
 
-    /** Cancels the task. What it had done stays, and its file is as it was. */
-    void cancel() {
-      watched.cancel();
+    /** Cancels the task, unless it has ended. The file is left as it was. */
+    synchronized void cancel() {
+      if (!hasEnded) {
+        watched.cancel();
+        if (!isRunning) {
+          failure = "cancelled before it began";
+          hasEnded = true;
+        }
+      }
     }
 
-    boolean hasEnded() {
-      return result != null;
+    synchronized boolean hasEnded() {
+      return hasEnded;
     }
 
     /** Who has started it. */
@@ -132,20 +165,20 @@ final class UpkeepTasks implements LifecycleListener {
       return by;
     }
 
-    JsonObject json() {
-      UpkeepResult known = result;
+    synchronized JsonObject json() {
       JsonObject out = new JsonObject();
       out.addProperty("id", Integer.toString(id));
       out.addProperty("kind", work.name());
       out.addProperty("cache", cache);
       out.addProperty("account_id", by.get());
-      out.addProperty("state", known != null ? "ended" : isRunning ? "running" : "waiting");
+      out.addProperty("state", hasEnded ? "ended" : isRunning ? "running" : "waiting");
       out.addProperty("cancelled", watched.isCancelled());
-      out.addProperty("steps_done", watched.done());
-      out.addProperty("steps", watched.total());
-      if (known != null) {
-        out.addProperty("failure", known.failure());
-        out.add("result", UpkeepShown.json(known));
+      WatchedTask.Steps steps = watched.steps();
+      out.addProperty("steps_done", steps.done());
+      out.addProperty("steps", steps.total());
+      out.addProperty("failure", failure);
+      if (result != null) {
+        out.add("result", UpkeepShown.json(result));
       }
       return out;
     }

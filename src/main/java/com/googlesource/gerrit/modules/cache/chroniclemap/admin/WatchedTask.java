@@ -37,7 +37,12 @@ final class WatchedTask implements Progress {
     void look(int done, int total);
   }
 
-  private record Steps(int done, int total) {}
+  /**
+   * The progress.
+   *
+   * @param total all steps; 0 until they are known
+   */
+  record Steps(int done, int total) {}
 
   private volatile Steps steps = new Steps(0, 0);
   private volatile boolean cancelled;
@@ -71,7 +76,8 @@ final class WatchedTask implements Progress {
       try {
         return future.get(LOOK_MILLIS, TimeUnit.MILLISECONDS);
       } catch (TimeoutException e) {
-        watcher.look(done(), total());
+        Steps now = steps;
+        watcher.look(now.done, now.total);
       } catch (InterruptedException e) {
         cancel();
       } catch (ExecutionException e) {
@@ -81,13 +87,8 @@ final class WatchedTask implements Progress {
     }
   }
 
-  /** The steps that are done. */
-  int done() {
-    return steps.done;
-  }
-
-  /** All steps; 0 until they are known. */
-  int total() {
-    return steps.total;
+  /** The progress. */
+  Steps steps() {
+    return steps;
   }
 }

@@ -21,14 +21,19 @@ import static org.eclipse.jgit.transport.ReceiveCommand.Result.OK;
 import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.common.Nullable;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.eclipse.jgit.events.ListenerHandle;
 import org.eclipse.jgit.internal.JGitText;
 import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
+import org.eclipse.jgit.internal.storage.file.FileReftableStack;
 import org.eclipse.jgit.lib.BatchRefUpdate;
+import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ProgressMonitor;
+import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.Repository;
 import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
@@ -40,8 +45,8 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * has closed: it refuses all further updates of the repository.
  *
  * <p>Whether an update was made is known from JGit's event. JGit fires it in the thread of the
- * update, when it has read the tables again, and before it compacts them. It writes all updates of
- * a batch as one table, or none.
+ * update, when it has added a table and read the list again, and before it compacts the tables. It
+ * writes all updates of a batch as one table, or none.
  *
  * <p>For one thread.
  */
@@ -51,7 +56,8 @@ final class TableBatchUpdate extends BatchRefUpdate {
   /** What JGit says of the first command where it has caught an exception. */
   static final String IO_ERROR = "io error";
 
-  private static final int MOST_ATTEMPTS = 3;
+  /** How long an update is tried that finds the list locked. */
+  private static final Duration MOST_TRIED = Duration.ofSeconds(1);
 
   private final TableRefDatabase database;
   private final FileReftableDatabase jgit;
@@ -74,22 +80,44 @@ final class TableBatchUpdate extends BatchRefUpdate {
     if (options != null) {
       setPushOptions(options);
     }
-    // Most likely another update has failed before, and JGit had tables that it has closed.
-    for (int i = 1; !executeOnce(walk, monitor, options, pending) && i < MOST_ATTEMPTS; i++) {
+    long begun = System.nanoTime();
+    boolean hasFailed = false;
+    while (true) {
+      Outcome outcome = executeOnce(walk, monitor, options, pending, hasFailed);
+      boolean isLast =
+          outcome == Outcome.LOCKED
+              ? System.nanoTime() - begun > MOST_TRIED.toNanos()
+              : hasFailed || areThere(pending);
+      if (outcome == Outcome.DECIDED || isLast) {
+        return;
+      }
+      hasFailed |= outcome == Outcome.FAILED;
       pending.stream()
           .filter(command -> isUndecided(command) || isLocked(command))
           .forEach(command -> command.setResult(NOT_ATTEMPTED));
     }
   }
 
-  /** Returns false if nothing was written because of the failure of another update. */
-  private boolean executeOnce(
+  private enum Outcome {
+    /** Each command has its result. */
+    DECIDED,
+    /** Nothing was written, since the list was locked to drop closed tables. */
+    LOCKED,
+    /**
+     * JGit has failed, and has written nothing as far as is known: most likely because of tables
+     * that it had closed after the failure of another update.
+     */
+    FAILED
+  }
+
+  private Outcome executeOnce(
       RevWalk walk,
       ProgressMonitor monitor,
       @Nullable List<String> options,
-      List<ReceiveCommand> pending)
+      List<ReceiveCommand> pending,
+      boolean hasDropped)
       throws IOException {
-    int drops = database.drops();
+    AtomicInteger drops = new AtomicInteger(database.drops());
     AtomicReference<Thread> thread = new AtomicReference<>();
     AtomicBoolean isMade = new AtomicBoolean();
     ListenerHandle listening =
@@ -97,7 +125,9 @@ final class TableBatchUpdate extends BatchRefUpdate {
             .getListenerList()
             .addRefsChangedListener(
                 event -> {
-                  if (Thread.currentThread() == thread.get()) {
+                  // JGit also reads its tables again if it has refused an update.
+                  if (Thread.currentThread() == thread.get() && isInAddition()) {
+                    drops.set(database.drops());
                     isMade.set(true);
                   }
                 });
@@ -123,20 +153,48 @@ final class TableBatchUpdate extends BatchRefUpdate {
         pending.stream().filter(TableBatchUpdate::isUndecided).toList();
     if (failure == null && undecided.stream().noneMatch(c -> IO_ERROR.equals(c.getMessage()))) {
       return pending.stream().noneMatch(TableBatchUpdate::isLocked)
-          || database.isSettledSince(drops);
+              || database.isSettledSince(drops.get())
+          ? Outcome.DECIDED
+          : Outcome.LOCKED;
     }
-    database.dropClosedTables(drops);
+    if (isMade.get() || !hasDropped) {
+      database.dropClosedTables(drops.get());
+    }
     if (isMade.get()) {
       logger.atWarning().withCause(failure).log(
           "%s: refs were updated, but JGit could not compact the tables",
           repository.getDirectory());
       undecided.forEach(command -> command.setResult(OK));
-      return true;
+      return Outcome.DECIDED;
     }
     if (failure != null) {
       throw failure;
     }
-    return false;
+    return Outcome.FAILED;
+  }
+
+  /** Whether this thread is in the method of JGit that adds a table. */
+  private static boolean isInAddition() {
+    return StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE)
+        .walk(
+            frames ->
+                frames.anyMatch(
+                    frame ->
+                        frame.getDeclaringClass() == FileReftableStack.class
+                            && frame.getMethodName().equals("addReftable")));
+  }
+
+  /** Whether all refs are as they are to be, perhaps by an update that JGit has not noticed. */
+  private boolean areThere(List<ReceiveCommand> commands) throws IOException {
+    for (ReceiveCommand command : commands) {
+      Ref now = database.exactRef(command.getRefName());
+      ObjectId id =
+          now == null || now.getObjectId() == null ? ObjectId.zeroId() : now.getObjectId();
+      if (isUndecided(command) && !id.equals(command.getNewId())) {
+        return false;
+      }
+    }
+    return true;
   }
 
   private BatchRefUpdate byJGit() {

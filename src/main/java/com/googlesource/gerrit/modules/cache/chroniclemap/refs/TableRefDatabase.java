@@ -20,6 +20,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableStack;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TablesFile;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.ref.WeakReference;
 import java.nio.file.Files;
 import java.util.ArrayList;
@@ -45,6 +46,7 @@ import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefRename;
 import org.eclipse.jgit.lib.RefUpdate;
+import org.eclipse.jgit.lib.ReflogEntry;
 import org.eclipse.jgit.lib.ReflogReader;
 
 /**
@@ -155,7 +157,7 @@ final class TableRefDatabase extends RefDatabase {
     } catch (IOException | RuntimeException | InternalError | OutOfMemoryError e) {
       // A mapped file that somebody has cut short is an InternalError.
       failures.count(file.list().toFile(), e);
-      return toJGit.ask(jgit);
+      return Undisturbed.call(() -> toJGit.ask(jgit));
     }
   }
 
@@ -163,25 +165,20 @@ final class TableRefDatabase extends RefDatabase {
    * Has JGit read newer tables. It compares its tables with the list without a lock, which fails if
    * another thread replaces them by fewer.
    */
-  private void refreshJGit() {
-    // JGit may read a table then, which an interrupt would close.
-    boolean isInterrupted = Thread.interrupted();
-    try {
-      for (int attempt = 1; ; attempt++) {
-        try {
-          jgit.refresh();
-          return;
-        } catch (IndexOutOfBoundsException e) {
-          if (attempt == MOST_ATTEMPTS) {
-            throw e;
+  private void refreshJGit() throws IOException {
+    Undisturbed.call(
+        () -> {
+          for (int attempt = 1; ; attempt++) {
+            try {
+              jgit.refresh();
+              return null;
+            } catch (IndexOutOfBoundsException e) {
+              if (attempt == MOST_ATTEMPTS) {
+                throw e;
+              }
+            }
           }
-        }
-      }
-    } finally {
-      if (isInterrupted) {
-        Thread.currentThread().interrupt();
-      }
-    }
+        });
   }
 
   /** Checks whether other processes have changed the list of tables. */
@@ -206,8 +203,8 @@ final class TableRefDatabase extends RefDatabase {
   }
 
   /**
-   * Has JGit forget tables that it has closed, after a failure, and all read the list again. Never
-   * throws.
+   * Has JGit forget tables that it has closed, after a failure, and all read the list again. Throws
+   * no exception.
    *
    * <p>JGit forgets its tables when another process has changed the list, and after an attempt to
    * compact them. It gives up that attempt at once if the list is locked, so the list is locked
@@ -431,17 +428,44 @@ final class TableRefDatabase extends RefDatabase {
 
   @Override
   public void refresh() {
-    refreshJGit();
+    try {
+      refreshJGit();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
     file.changed();
   }
 
   @Override
   public ReflogReader getReflogReader(Ref ref) throws IOException {
-    return jgit.getReflogReader(ref);
+    return getReflogReader(ref.getName());
   }
 
   @Override
   public ReflogReader getReflogReader(String name) throws IOException {
-    return jgit.getReflogReader(name);
+    return new UndisturbedReflog(Undisturbed.call(() -> jgit.getReflogReader(name)));
+  }
+
+  /** JGit's reader. */
+  private record UndisturbedReflog(ReflogReader jgit) implements ReflogReader {
+    @Override
+    public ReflogEntry getLastEntry() throws IOException {
+      return Undisturbed.call(jgit::getLastEntry);
+    }
+
+    @Override
+    public List<ReflogEntry> getReverseEntries() throws IOException {
+      return Undisturbed.call(jgit::getReverseEntries);
+    }
+
+    @Override
+    public ReflogEntry getReverseEntry(int number) throws IOException {
+      return Undisturbed.call(() -> jgit.getReverseEntry(number));
+    }
+
+    @Override
+    public List<ReflogEntry> getReverseEntries(int max) throws IOException {
+      return Undisturbed.call(() -> jgit.getReverseEntries(max));
+    }
   }
 }

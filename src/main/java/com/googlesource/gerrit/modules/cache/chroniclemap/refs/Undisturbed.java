@@ -40,16 +40,37 @@ final class Undisturbed {
           new SynchronousQueue<>(),
           new ThreadFactoryBuilder().setDaemon(true).setNameFormat("reftable-%d").build());
 
+  /** Whether the current thread is one of these. */
+  private static final ThreadLocal<Boolean> IS_ONE = ThreadLocal.withInitial(() -> false);
+
   private Undisturbed() {}
 
-  /** Runs a task and waits for its end, even if the calling thread is interrupted. */
+  /**
+   * Runs a task and waits for its end, even if the calling thread is interrupted. A task that is
+   * called by another one, as by a listener of JGit's events, runs in the same thread, which may
+   * hold JGit's lock.
+   */
   static <T> T call(Callable<T> task) throws IOException {
     try {
-      return Uninterruptibles.getUninterruptibly(THREADS.submit(task));
+      if (IS_ONE.get()) {
+        return task.call();
+      }
+      return Uninterruptibles.getUninterruptibly(
+          THREADS.submit(
+              () -> {
+                IS_ONE.set(true);
+                return task.call();
+              }));
     } catch (ExecutionException e) {
-      Throwables.throwIfInstanceOf(e.getCause(), IOException.class);
-      Throwables.throwIfUnchecked(e.getCause());
-      throw new IOException(e.getCause());
+      throw asIOException(e.getCause());
+    } catch (Exception e) {
+      throw asIOException(e);
     }
+  }
+
+  private static IOException asIOException(Throwable cause) throws IOException {
+    Throwables.throwIfInstanceOf(cause, IOException.class);
+    Throwables.throwIfUnchecked(cause);
+    return new IOException(cause);
   }
 }

@@ -89,17 +89,49 @@ class UpkeepTasksTest {
     assertThat(tasks.find("nonsense")).isEmpty();
 
     second.cancel();
+    assertThat(second.hasEnded()).isTrue();
     first.cancel();
-    awaitEnd(second);
+    awaitEnd(first);
     assertThat(shown(first, "failure")).isEqualTo("worked");
     assertThat(shown(second, "failure")).isEqualTo("cancelled before it began");
+    assertThat(second.json().has("result")).isFalse();
     assertThat(shown(second, "state")).isEqualTo("ended");
+  }
+
+  @Test
+  void aTaskEndsEvenByAnError() throws Exception {
+    UpkeepWork broken =
+        new UpkeepWork("test", ImmutableList.of()) {
+          @Override
+          UpkeepResult work(String cache, Progress progress) {
+            throw new InternalError("a mapped file was cut short");
+          }
+
+          @Override
+          UpkeepResult refused(String cache, String reason) {
+            return result(cache, reason);
+          }
+        };
+    UpkeepTasks.Task task = tasks.start(broken, "a", SOMEBODY);
+    awaitEnd(task);
+    assertThat(shown(task, "failure")).isEqualTo("it failed; see the log");
+    task.cancel();
+    assertThat(task.json().get("cancelled").getAsBoolean()).isFalse();
+  }
+
+  @Test
+  void oneUserMayNotBlockTheOthers() throws Exception {
+    for (int i = 0; i < UpkeepTasks.MOST_OF_ONE; i++) {
+      var unused = tasks.start(endless, "a", SOMEBODY);
+    }
+    assertThrows(ResourceConflictException.class, () -> tasks.start(endless, "a", SOMEBODY));
+    assertThat(tasks.start(endless, "a", Account.id(8)).hasEnded()).isFalse();
   }
 
   @Test
   void tooManyAreRefusedAndEndedOnesAreForgotten() throws Exception {
     for (int i = 0; i < UpkeepTasks.MOST; i++) {
-      var unused = tasks.start(endless, "a", SOMEBODY);
+      var unused = tasks.start(endless, "a", Account.id(100 + i));
     }
     assertThrows(ResourceConflictException.class, () -> tasks.start(endless, "a", SOMEBODY));
     List<UpkeepTasks.Task> all = tasks.all();

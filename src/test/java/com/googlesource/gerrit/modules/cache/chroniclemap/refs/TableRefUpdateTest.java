@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -307,6 +308,46 @@ class TableRefUpdateTest {
         assertThat(Thread.interrupted()).isTrue();
         assertThat(result).isEqualTo(RefUpdate.Result.NEW);
       }
+    }
+  }
+
+  /** As an SSH client that goes away interrupts its command. */
+  @Test
+  void aReaderOfReflogsMayBeInterrupted() throws Exception {
+    try (TestRefs refs = create("r.git")) {
+      RefDatabase ours = ours(refs);
+      create(refs, ours, false, "refs/heads/a");
+      Thread.currentThread().interrupt();
+      List<ReflogEntry> entries = ours.getReflogReader("refs/heads/a").getReverseEntries();
+      assertThat(Thread.interrupted()).isTrue();
+      assertThat(entries).hasSize(1);
+      create(refs, ours, false, "refs/heads/b");
+    }
+  }
+
+  /** A listener is called with JGit's lock. JGit may refuse its update, but nothing hangs. */
+  @Test
+  void aListenerThatUpdatesRefsDoesNotHang() throws Exception {
+    try (TestRefs refs = create("r.git")) {
+      RefDatabase ours = ours(refs);
+      List<String> updated = new ArrayList<>();
+      refs.repository()
+          .getListenerList()
+          .addRefsChangedListener(
+              event -> {
+                if (updated.isEmpty()) {
+                  updated.add("refs/heads/b");
+                  try {
+                    updated.add(update(ours, "refs/heads/b", refs.commits().get(0)).toString());
+                  } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                  }
+                }
+              });
+      assertThat(update(ours, "refs/heads/a", refs.commits().get(0)))
+          .isEqualTo(RefUpdate.Result.NEW);
+      assertThat(updated).hasSize(2);
+      assertThat(ours.exactRef("refs/heads/a")).isNotNull();
     }
   }
 
