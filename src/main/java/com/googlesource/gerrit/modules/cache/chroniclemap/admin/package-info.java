@@ -13,8 +13,8 @@
 // limitations under the License.
 
 /**
- * The interface for administrators: SSH commands and metrics. They read the other packages through
- * the inventories that these publish.
+ * The interface for administrators: SSH commands, REST API and metrics. They read the other
+ * packages through the inventories that these publish.
  *
  * <p>Start reading at {@link com.googlesource.gerrit.modules.cache.chroniclemap.admin.AdminPlugin}.
  */

@@ -84,11 +84,9 @@ final class TableBatchUpdate extends BatchRefUpdate {
     boolean hasFailed = false;
     while (true) {
       Outcome outcome = executeOnce(walk, monitor, options, pending, hasFailed);
-      boolean isLast =
-          outcome == Outcome.LOCKED
-              ? System.nanoTime() - begun > MOST_TRIED.toNanos()
-              : hasFailed || areThere(pending);
-      if (outcome == Outcome.DECIDED || isLast) {
+      if (outcome == Outcome.DECIDED
+          || (outcome == Outcome.LOCKED && System.nanoTime() - begun > MOST_TRIED.toNanos())
+          || (outcome == Outcome.FAILED && (hasFailed || areThere(pending)))) {
         return;
       }
       hasFailed |= outcome == Outcome.FAILED;
@@ -110,12 +108,17 @@ final class TableBatchUpdate extends BatchRefUpdate {
     FAILED
   }
 
+  /**
+   * Has JGit execute the batch.
+   *
+   * @param hasFailed whether it has failed before, so that closed tables cannot be why it fails now
+   */
   private Outcome executeOnce(
       RevWalk walk,
       ProgressMonitor monitor,
       @Nullable List<String> options,
       List<ReceiveCommand> pending,
-      boolean hasDropped)
+      boolean hasFailed)
       throws IOException {
     AtomicInteger drops = new AtomicInteger(database.drops());
     AtomicReference<Thread> thread = new AtomicReference<>();
@@ -157,7 +160,7 @@ final class TableBatchUpdate extends BatchRefUpdate {
           ? Outcome.DECIDED
           : Outcome.LOCKED;
     }
-    if (isMade.get() || !hasDropped) {
+    if (isMade.get() || !hasFailed) {
       database.dropClosedTables(drops.get());
     }
     if (isMade.get()) {
@@ -184,7 +187,7 @@ final class TableBatchUpdate extends BatchRefUpdate {
                             && frame.getMethodName().equals("addReftable")));
   }
 
-  /** Whether all refs are as they are to be, perhaps by an update that JGit has not noticed. */
+  /** Whether all refs have their new values, perhaps by an update that JGit has not noticed. */
   private boolean areThere(List<ReceiveCommand> commands) throws IOException {
     for (ReceiveCommand command : commands) {
       Ref now = database.exactRef(command.getRefName());

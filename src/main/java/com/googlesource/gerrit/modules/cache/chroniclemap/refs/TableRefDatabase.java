@@ -228,6 +228,7 @@ final class TableRefDatabase extends RefDatabase {
                     jgit.compactFully();
                     return null;
                   }
+                  // Nothing tells when others delete their lock.
                   Thread.sleep(LOCK_PAUSE_MILLIS);
                 }
               } finally {
