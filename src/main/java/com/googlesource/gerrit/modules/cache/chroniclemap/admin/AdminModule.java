@@ -15,15 +15,15 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.gerrit.lifecycle.LifecycleModule;
-import com.google.inject.Binding;
 import com.google.inject.Injector;
 import com.google.inject.Key;
 import com.google.inject.Provides;
 import com.google.inject.Singleton;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RefsInventory;
 import java.util.Optional;
 
-/** Binds the SSH commands and the REST API, which start with the server. */
+/** Binds the SSH commands, the REST API and the page, which start with the server. */
 public final class AdminModule extends LifecycleModule {
   @Override
   protected void configure() {
@@ -31,14 +31,29 @@ public final class AdminModule extends LifecycleModule {
   }
 
   /**
-   * Finds the inventory of parsed ref lists, which exists only if their module is installed.
+   * Finds the inventory of the caches, which exists only if their module is installed.
    *
    * @param injector the server's, a child of the injector that has the other module
    */
   @Provides
   @Singleton
+  static Optional<CacheInventory> caches(Injector injector) {
+    return find(injector, CacheInventory.class);
+  }
+
+  /**
+   * Finds the inventory of parsed ref lists, which exists only if their module is installed.
+   *
+   * @param injector as above
+   */
+  @Provides
+  @Singleton
   static Optional<RefsInventory> refs(Injector injector) {
-    Binding<RefsInventory> binding = injector.getExistingBinding(Key.get(RefsInventory.class));
-    return Optional.ofNullable(binding).map(bound -> bound.getProvider().get());
+    return find(injector, RefsInventory.class);
+  }
+
+  private static <T> Optional<T> find(Injector injector, Class<T> type) {
+    return Optional.ofNullable(injector.getExistingBinding(Key.get(type)))
+        .map(binding -> binding.getProvider().get());
   }
 }

@@ -21,13 +21,17 @@ import com.google.gerrit.server.config.CanonicalWebUrl;
 import com.google.gerrit.server.config.GerritRuntime;
 import com.google.gerrit.server.config.SitePaths;
 import com.google.gerrit.server.plugins.InvalidPluginException;
+import com.google.gerrit.server.plugins.JarScanner;
 import com.google.gerrit.server.plugins.PluginGuiceEnvironment;
 import com.google.gerrit.server.plugins.ServerPlugin;
 import com.google.inject.Inject;
 import com.google.inject.Provider;
+import java.io.IOException;
+import java.net.URISyntaxException;
+import java.nio.file.Path;
 
 /**
- * A plugin without a jar of its own, which binds the SSH commands and the REST API.
+ * A plugin that binds the SSH commands, the REST API and the page.
  *
  * <p>A module in {@code lib/} is bound before Gerrit's SSH server exists, so only a plugin can bind
  * commands. This class makes the module a plugin once the server starts, so that administrators
@@ -35,6 +39,11 @@ import com.google.inject.Provider;
  */
 final class AdminPlugin extends ServerPlugin {
   static final String NAME = "cache-chroniclemap";
+
+  /**
+   * The jar in {@code lib/}, from which Gerrit serves {@code Documentation/} and {@code static/}.
+   */
+  private static final Path JAR = jar();
 
   @Inject
   AdminPlugin(
@@ -47,16 +56,32 @@ final class AdminPlugin extends ServerPlugin {
         NAME,
         webUrl.get() + "plugins/" + NAME + "/",
         users.create(NAME),
-        /* srcJar= */ null,
+        JAR,
         /* snapshot= */ null,
-        /* scanner= */ null,
+        scanner(),
         site.data_dir.resolve(NAME),
         AdminPlugin.class.getClassLoader(),
         /* metricsPrefix= */ null,
         runtime);
-    // Gerrit looks for modules in the jar, which does not exist, unless one is set here.
     sshModule = AdminSshModule.class;
     sysModule = AdminRestModule.class;
+    httpModule = AdminHttpModule.class;
+  }
+
+  private static Path jar() {
+    try {
+      return Path.of(AdminPlugin.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+    } catch (URISyntaxException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static JarScanner scanner() throws InvalidPluginException {
+    try {
+      return new JarScanner(JAR);
+    } catch (IOException e) {
+      throw new InvalidPluginException("Cannot read " + JAR, e);
+    }
   }
 
   void begin(PluginGuiceEnvironment environment) throws Exception {

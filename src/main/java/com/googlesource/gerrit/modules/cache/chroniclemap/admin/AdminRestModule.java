@@ -16,21 +16,21 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import static com.google.gerrit.server.config.ConfigResource.CONFIG_KIND;
 
+import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.gerrit.extensions.registration.DynamicMap;
 import com.google.gerrit.extensions.restapi.RestApiModule;
 import com.google.gerrit.lifecycle.LifecycleModule;
 import com.google.inject.Inject;
-import com.google.inject.Injector;
-import com.google.inject.Key;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
+import java.util.Optional;
 
 /** The REST API. That of the caches is bound only if the module of the caches is installed. */
 final class AdminRestModule extends RestApiModule {
-  private final Injector server;
+  private final boolean hasCaches;
 
   @Inject
-  AdminRestModule(Injector server) {
-    this.server = server;
+  AdminRestModule(Optional<CacheInventory> caches) {
+    hasCaches = caches.isPresent();
   }
 
   @Override
@@ -38,12 +38,15 @@ final class AdminRestModule extends RestApiModule {
     DynamicMap.mapOf(binder(), RefsApi.KIND);
     child(CONFIG_KIND, "refs").to(RefsApi.All.class);
     get(RefsApi.KIND).to(RefsApi.GetOne.class);
-    if (server.getExistingBinding(Key.get(CacheInventory.class)) == null) {
+    get(CONFIG_KIND, "history").to(HistoryView.class);
+    install(lifecycle(History.class));
+    if (!hasCaches) {
       return;
     }
     DynamicMap.mapOf(binder(), CachesApi.KIND);
     child(CONFIG_KIND, "caches").to(CachesApi.All.class);
     get(CachesApi.KIND).to(CachesApi.GetOne.class);
+    get(CachesApi.KIND, "history").to(CachesApi.GetHistory.class);
     post(CachesApi.KIND, "verify").to(CachesApi.Verify.class);
     post(CachesApi.KIND, "compact").to(CachesApi.Compact.class);
     post(CachesApi.KIND, "import").to(CachesApi.Import.class);
@@ -52,12 +55,15 @@ final class AdminRestModule extends RestApiModule {
     child(CONFIG_KIND, "tasks").to(TasksApi.All.class);
     get(TasksApi.KIND).to(TasksApi.Get.class);
     delete(TasksApi.KIND).to(TasksApi.Cancel.class);
-    install(
-        new LifecycleModule() {
-          @Override
-          protected void configure() {
-            listener().to(UpkeepTasks.class);
-          }
-        });
+    install(lifecycle(UpkeepTasks.class));
+  }
+
+  private static LifecycleModule lifecycle(Class<? extends LifecycleListener> type) {
+    return new LifecycleModule() {
+      @Override
+      protected void configure() {
+        listener().to(type);
+      }
+    };
   }
 }

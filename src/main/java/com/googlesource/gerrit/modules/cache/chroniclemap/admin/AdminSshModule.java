@@ -16,26 +16,25 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.gerrit.sshd.PluginCommandModule;
 import com.google.inject.Inject;
-import com.google.inject.Injector;
-import com.google.inject.Key;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
+import java.util.Optional;
 
 /**
  * The commands under {@code ssh HOST cache-chroniclemap}. Those for caches are bound only if the
  * module of the caches is installed.
  */
 final class AdminSshModule extends PluginCommandModule {
-  private final Injector server;
+  private final boolean hasCaches;
 
   @Inject
-  AdminSshModule(Injector server) {
+  AdminSshModule(Optional<CacheInventory> caches) {
     super(AdminPlugin.NAME);
-    this.server = server;
+    hasCaches = caches.isPresent();
   }
 
   @Override
   protected void configureCommands() {
-    if (server.getExistingBinding(Key.get(CacheInventory.class)) != null) {
+    if (hasCaches) {
       command(ShowCommand.class);
       command(VerifyCommand.class);
       command(CompactCommand.class);

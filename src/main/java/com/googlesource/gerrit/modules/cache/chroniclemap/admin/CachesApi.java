@@ -125,6 +125,22 @@ final class CachesApi {
     }
   }
 
+  /** {@code GET .../cache-chroniclemap~caches/NAME/history}. */
+  @Singleton
+  static final class GetHistory implements RestReadView<OneCache> {
+    private final History history;
+
+    @Inject
+    GetHistory(History history) {
+      this.history = history;
+    }
+
+    @Override
+    public Response<JsonObject> apply(OneCache resource) {
+      return Response.ok(history.json(resource.report().name()));
+    }
+  }
+
   /** Starts long work on a cache. */
   abstract static class Start<I> implements RestModifyView<OneCache, I> {
     @Inject CacheInventory inventory;

@@ -57,12 +57,15 @@ final class CachesTable {
         Units.count(sum(reports, StoreStats::entries)),
         Units.bytes(sum(reports, StoreStats::liveBytes)),
         Units.bytes(sum(reports, StoreStats::diskBytes)));
-    Tables.printNotes(
-        out,
-        Stream.concat(
-                Stream.of(activity(reports)),
-                reports.stream().map(CachesTable::note).flatMap(Optional::stream))
-            .toList());
+    Tables.printNotes(out, notes(reports));
+  }
+
+  /** What the table has no column for, in sentences. */
+  static List<String> notes(List<CacheReport> reports) {
+    return Stream.concat(
+            Stream.of(activity(reports)),
+            reports.stream().map(CachesTable::note).flatMap(Optional::stream))
+        .toList();
   }
 
   private static void printRow(PrintWriter out, CacheReport report) {
@@ -98,7 +101,7 @@ final class CachesTable {
         Units.count(sum(reports, StoreStats::queued)));
   }
 
-  private static String startOf(StoreStats stats) {
+  static String startOf(StoreStats stats) {
     if (stats.state() == StoreState.FAILED) {
       return "FAILED";
     }

@@ -14,6 +14,10 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import static com.google.gerrit.metrics.Description.Units.BYTES;
+import static com.google.gerrit.metrics.Description.Units.MICROSECONDS;
+import static com.google.gerrit.metrics.Description.Units.NANOSECONDS;
+
 import com.google.common.collect.ImmutableList;
 import com.google.gerrit.metrics.Description;
 import java.util.function.ToLongFunction;
@@ -43,6 +47,16 @@ record Metric<R>(
 
   long of(R report) {
     return value.applyAsLong(report);
+  }
+
+  /** Formats a value for people. */
+  String format(long value) {
+    return switch (unit) {
+      case BYTES -> Units.bytes(value);
+      case NANOSECONDS -> Units.nanos(value);
+      case MICROSECONDS -> Units.nanos(1000 * value);
+      default -> Units.count(value);
+    };
   }
 
   /** A builder of the metrics of one kind of report. */

@@ -19,22 +19,13 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportCounts;
 import java.io.PrintWriter;
-import java.time.Instant;
-import java.time.ZoneId;
-import java.time.format.DateTimeFormatter;
-import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 
 /** Prints the parsed ref lists as a table of {@link Tables#WIDTH} columns. */
 final class RefsTable {
   private static final int NAME_WIDTH = 22;
   private static final String ROW = "%-" + NAME_WIDTH + "s %7s %7s %7s %5s %6s %6s %6s %6s %7s %8s";
-  private static final DateTimeFormatter TIME =
-      DateTimeFormatter.ofPattern("HH:mm:ss", Locale.ROOT).withZone(ZoneId.systemDefault());
-  private static final DateTimeFormatter DAY =
-      DateTimeFormatter.ofPattern("d MMM", Locale.ROOT).withZone(ZoneId.systemDefault());
 
   private RefsTable() {}
 
@@ -82,22 +73,16 @@ final class RefsTable {
         time(report.lastParse()));
   }
 
-  private static String perRef(long bytes, long refs) {
+  static String perRef(long bytes, long refs) {
     return refs == 0 ? "" : Units.count(bytes / refs);
   }
 
-  /** Formats a recent time as the time of day, any other time as the day. */
   private static String time(long millis) {
-    if (millis == 0) {
-      return "";
-    }
-    Instant then = Instant.ofEpochMilli(millis);
-    return then.isAfter(Instant.now().minus(12, ChronoUnit.HOURS))
-        ? TIME.format(then)
-        : DAY.format(then);
+    return millis == 0 ? "" : Units.time(millis);
   }
 
-  private static List<String> notes(
+  /** What the table has no column for, in sentences. */
+  static List<String> notes(
       RefsTotals totals, TransportCounts transport, List<ProjectRefs> reports) {
     List<String> notes = new ArrayList<>();
     notes.add(

@@ -23,9 +23,16 @@ import com.google.inject.Inject;
 import com.google.inject.Singleton;
 import java.util.Set;
 
-/** The rights of the REST API, which are those of the SSH commands. */
+/** The rights of the REST API and the page, which are those of the SSH commands. */
 @Singleton
 final class Rights {
+  private static final Set<GlobalOrPluginPermission> VIEW =
+      Set.of(GlobalPermission.VIEW_CACHES, GlobalPermission.MAINTAIN_SERVER);
+  private static final Set<GlobalOrPluginPermission> MAINTAIN =
+      Set.of(GlobalPermission.MAINTAIN_SERVER);
+  private static final Set<GlobalOrPluginPermission> FLUSH =
+      Set.of(GlobalPermission.FLUSH_CACHES, GlobalPermission.MAINTAIN_SERVER);
+
   private final PermissionBackend permissions;
 
   @Inject
@@ -35,12 +42,12 @@ final class Rights {
 
   /** Requires View Caches or Maintain Server. */
   void requireView() throws RestApiException {
-    require(Set.of(GlobalPermission.VIEW_CACHES, GlobalPermission.MAINTAIN_SERVER));
+    require(VIEW);
   }
 
   /** Requires Maintain Server. */
   void requireMaintain() throws RestApiException {
-    require(Set.of(GlobalPermission.MAINTAIN_SERVER));
+    require(MAINTAIN);
   }
 
   private void require(Set<GlobalOrPluginPermission> any) throws RestApiException {
@@ -49,5 +56,24 @@ final class Rights {
     } catch (PermissionBackendException e) {
       throw RestApiException.wrap("Permission check unavailable", e);
     }
+  }
+
+  /** Whether the user has View Caches or Maintain Server. */
+  boolean mayView() {
+    return has(VIEW);
+  }
+
+  /** Whether the user has Maintain Server. */
+  boolean mayMaintain() {
+    return has(MAINTAIN);
+  }
+
+  /** Whether the user has Flush Caches or Maintain Server, as Gerrit's own flush requires. */
+  boolean mayFlush() {
+    return has(FLUSH);
+  }
+
+  private boolean has(Set<GlobalOrPluginPermission> any) {
+    return any.stream().anyMatch(permissions.currentUser()::testOrFalse);
   }
 }

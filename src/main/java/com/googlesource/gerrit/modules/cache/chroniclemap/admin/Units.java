@@ -14,12 +14,22 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import java.time.Instant;
+import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
+import java.time.temporal.ChronoUnit;
 import java.util.Locale;
 
 /** Formats figures for people, in few characters. */
 final class Units {
   private static final String[] BYTES = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   private static final String[] COUNTS = {"", "k", "M", "G", "T", "P", "E"};
+
+  private static final String[] SECONDS = {"ns", "µs", "ms", "s"};
+  private static final DateTimeFormatter TIME =
+      DateTimeFormatter.ofPattern("HH:mm:ss", Locale.ROOT).withZone(ZoneId.systemDefault());
+  private static final DateTimeFormatter DAY =
+      DateTimeFormatter.ofPattern("d MMM", Locale.ROOT).withZone(ZoneId.systemDefault());
 
   private Units() {}
 
@@ -51,6 +61,24 @@ final class Units {
     return millis < 100_000
         ? String.format(Locale.ROOT, "%.1f s", millis / 1000.0)
         : count(millis / 1000) + " s";
+  }
+
+  /** Formats a short duration, such as {@code 1.5 µs}. */
+  static String nanos(long nanos) {
+    return scaled(nanos, 1000, SECONDS, " ");
+  }
+
+  /** Formats a rate, with one decimal below 10. */
+  static String perSecond(double rate) {
+    return rate > 0 && rate < 9.95
+        ? String.format(Locale.ROOT, "%.1f", rate)
+        : count(Math.round(rate));
+  }
+
+  /** Formats a recent time as the time of day, any other time as the day. */
+  static String time(long millis) {
+    Instant then = Instant.ofEpochMilli(millis);
+    return (then.isAfter(Instant.now().minus(12, ChronoUnit.HOURS)) ? TIME : DAY).format(then);
   }
 
   /** Formats a share in percent; empty if the whole is 0. */

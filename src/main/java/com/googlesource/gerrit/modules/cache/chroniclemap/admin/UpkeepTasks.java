@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.flogger.FluentLogger;
 import com.google.common.primitives.Ints;
 import com.google.common.util.concurrent.ThreadFactoryBuilder;
@@ -163,6 +164,34 @@ final class UpkeepTasks implements LifecycleListener {
     /** Who has started it. */
     Account.Id by() {
       return by;
+    }
+
+    String cache() {
+      return cache;
+    }
+
+    /** What the page shows of the task. */
+    synchronized ImmutableMap<String, ?> shown() {
+      WatchedTask.Steps steps = watched.steps();
+      String state =
+          !hasEnded
+              ? isRunning ? "running" : "waiting"
+              : !failure.isEmpty() ? failure : result.shown();
+      return ImmutableMap.of(
+          "id",
+          id,
+          "kind",
+          work.name(),
+          "cache",
+          cache,
+          "state",
+          watched.isCancelled() && !hasEnded ? "cancelled, ending" : state,
+          "ended",
+          hasEnded,
+          "done",
+          steps.done(),
+          "total",
+          steps.total());
     }
 
     synchronized JsonObject json() {

@@ -1,0 +1,353 @@
+// Keeps the page up to date, draws the charts, and sends the work that the buttons ask for.
+'use strict';
+
+(() => {
+  const REFRESH_MILLIS = 5000;
+  const SERVER = '../../config/server/';
+  const API = `${SERVER}cache-chroniclemap~`;
+  const main = document.getElementById('main');
+  const cache = main.dataset.cache;
+  const status = document.getElementById('status');
+
+  // How each figure of the history becomes a line: "rate" is its rise per second.
+  const CHARTS = [
+    {
+      into: 'cache-charts',
+      group: 'caches',
+      title: 'Reads per second',
+      format: count,
+      lines: [
+        ['heap hits', 'heap_hits', 'rate'],
+        ['disk hits', 'hits', 'rate'],
+        ['misses', 'misses', 'rate'],
+      ],
+    },
+    {
+      into: 'cache-charts',
+      group: 'caches',
+      title: 'Writes per second',
+      format: count,
+      lines: [
+        ['puts', 'puts', 'rate'],
+        ['evicted', 'evicted', 'rate'],
+      ],
+    },
+    {
+      into: 'cache-charts',
+      group: 'caches',
+      title: 'Size',
+      format: bytes,
+      lines: [
+        ['live', 'live_bytes', 1],
+        ['on disk', 'disk_bytes', 1],
+      ],
+    },
+    {
+      into: 'cache-charts',
+      group: 'caches',
+      title: cache ? 'Latency, 99th percentile' : 'Latency of the slowest cache, 99th percentile',
+      format: nanos,
+      lines: [
+        ['read', 'read_latency_p99', 1],
+        ['put', 'put_latency_p99', 1000],
+      ],
+    },
+    {
+      into: 'refs-charts',
+      group: 'refs',
+      title: 'Refs per second',
+      format: count,
+      lines: [
+        ['lookups', 'lookups', 'rate'],
+        ['packed-refs files read', 'checks', 'rate'],
+        ['lists parsed', 'parses', 'rate'],
+      ],
+    },
+    {
+      into: 'refs-charts',
+      group: 'refs',
+      title: 'Pushes and fetches per second',
+      format: count,
+      lines: [
+        ['pushes', 'pushes', 'rate'],
+        ['pushes left to Gerrit', 'pushes_left', 'rate'],
+        ['fetches by id', 'fetches_by_tip', 'rate'],
+        ['fetches left to JGit', 'fetches_by_walk', 'rate'],
+      ],
+    },
+    {
+      into: 'memory-charts',
+      group: 'process',
+      title: 'Memory of the process',
+      format: bytes,
+      lines: [
+        ['Java heap', 'heap_bytes', 1],
+        ['direct', 'direct_bytes', 1],
+      ],
+    },
+  ];
+
+  function scaled(value, step, units) {
+    let unit = 0;
+    let rest = value;
+    while (rest >= 999.5 && unit < units.length - 1) {
+      rest /= step;
+      unit++;
+    }
+    return `${Number(rest.toPrecision(3))}${units[unit]}`;
+  }
+
+  function count(value) {
+    return scaled(value, 1000, ['', 'k', 'M', 'G']);
+  }
+
+  function bytes(value) {
+    return scaled(value, 1024, [' B', ' KiB', ' MiB', ' GiB', ' TiB']);
+  }
+
+  function nanos(value) {
+    return scaled(value, 1000, [' ns', ' µs', ' ms', ' s']);
+  }
+
+  // Gerrit puts )]}' in front of JSON, so that no other site can run it as a script.
+  async function getJson(url) {
+    const response = await fetch(url, {headers: {Accept: 'application/json'}});
+    if (!response.ok) {
+      throw new Error(`${response.status} ${await response.text()}`);
+    }
+    return JSON.parse((await response.text()).slice(4));
+  }
+
+  function xsrfToken() {
+    const found = document.cookie.match(/(?:^|; )XSRF_TOKEN=([^;]*)/);
+    return found ? decodeURIComponent(found[1]) : '';
+  }
+
+  async function send(method, url, body) {
+    const headers = {'X-Gerrit-Auth': xsrfToken()};
+    if (body) {
+      headers['Content-Type'] = 'application/json';
+    }
+    const response = await fetch(url, {method, headers, body});
+    if (!response.ok) {
+      throw new Error((await response.text()).trim() || `status ${response.status}`);
+    }
+  }
+
+  function say(text) {
+    if (status.textContent !== text) {
+      status.textContent = text;
+    }
+  }
+
+  // Changes only what differs, so that the focus, the scrolling and a selection stay.
+  function morph(old, fresh) {
+    if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName) {
+      old.replaceWith(fresh);
+      return;
+    }
+    if (old.nodeType !== Node.ELEMENT_NODE) {
+      if (old.data !== fresh.data) {
+        old.data = fresh.data;
+      }
+      return;
+    }
+    if (old.classList.contains('charts')) {
+      return;
+    }
+    for (const {name, value} of [...fresh.attributes]) {
+      if (old.getAttribute(name) !== value) {
+        old.setAttribute(name, value);
+      }
+    }
+    for (const {name} of [...old.attributes]) {
+      if (!fresh.hasAttribute(name) && name !== 'open') {
+        old.removeAttribute(name);
+      }
+    }
+    const olds = [...old.childNodes];
+    const freshes = [...fresh.childNodes];
+    freshes.forEach((node, i) => {
+      if (i < olds.length) {
+        morph(olds[i], node);
+      } else {
+        old.append(node);
+      }
+    });
+    olds.slice(freshes.length).forEach((node) => node.remove());
+  }
+
+  async function refresh() {
+    const response = await fetch(location.href);
+    if (!response.ok) {
+      throw new Error(`status ${response.status}`);
+    }
+    const fresh = new DOMParser().parseFromString(await response.text(), 'text/html');
+    for (const section of document.querySelectorAll('[data-refresh]')) {
+      const same = fresh.getElementById(section.id);
+      if (same) {
+        morph(section, same);
+      }
+    }
+  }
+
+  function values(history, chart, [, figure, scale]) {
+    const all = history[chart.group][figure];
+    if (!all) {
+      return history.times.map(() => null);
+    }
+    if (scale !== 'rate') {
+      return all.map((value) => (value === null ? null : value * scale));
+    }
+    return all.map((value, i) => {
+      const before = i === 0 ? null : all[i - 1];
+      if (value === null || before === null || value < before) {
+        return null;
+      }
+      return ((value - before) * 1000) / (history.times[i] - history.times[i - 1]);
+    });
+  }
+
+  function colour(name) {
+    return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  }
+
+  function widthOf(place) {
+    return Math.max(240, place.clientWidth);
+  }
+
+  function axis(more) {
+    return {
+      stroke: colour('--quiet'),
+      grid: {stroke: colour('--line'), width: 1},
+      ticks: {stroke: colour('--line'), width: 1},
+      ...more,
+    };
+  }
+
+  function draw(chart, data) {
+    const value = (plot, raw) => (raw === null || raw === undefined ? '–' : chart.format(raw));
+    chart.place.querySelector('.plot').replaceChildren();
+    chart.plot = new uPlot(
+      {
+        width: widthOf(chart.place),
+        height: 200,
+        cursor: {drag: {x: false, y: false}},
+        series: [
+          {label: 'time', value: (plot, raw) => (raw ? new Date(raw * 1000).toLocaleTimeString() : '–')},
+          ...chart.lines.map(([label], i) => ({
+            label,
+            value,
+            stroke: colour(`--series-${i + 1}`),
+            width: 2,
+            dash: [[], [8, 3], [2, 3], [8, 3, 2, 3]][i],
+            points: {show: false},
+          })),
+        ],
+        scales: {y: {range: (plot, low, high) => [0, high > 0 ? high * 1.1 : 1]}},
+        axes: [axis({}), axis({size: 70, values: (plot, ticks) => ticks.map(chart.format)})],
+      },
+      data,
+      chart.place.querySelector('.plot'),
+    );
+  }
+
+  async function drawAll() {
+    const all = await getJson(`${API}history`);
+    const ofCache = cache
+      ? await getJson(`${API}caches/${encodeURIComponent(cache)}/history`)
+      : all;
+    for (const chart of CHARTS) {
+      const parent = document.getElementById(chart.into);
+      const history = chart.group === 'caches' ? ofCache : all;
+      // Two samples make the first line.
+      if (!parent || !history[chart.group] || history.times.length < 2) {
+        continue;
+      }
+      if (!chart.place) {
+        chart.place = document.createElement('figure');
+        const caption = document.createElement('figcaption');
+        caption.textContent = chart.title;
+        const plot = document.createElement('div');
+        plot.className = 'plot';
+        chart.place.append(caption, plot);
+        parent.append(chart.place);
+        new ResizeObserver(() => {
+          if (chart.plot) {
+            chart.plot.setSize({width: widthOf(chart.place), height: 200});
+          }
+        }).observe(chart.place);
+      }
+      const data = [history.times.map((millis) => millis / 1000)].concat(
+        chart.lines.map((line) => values(history, chart, line)),
+      );
+      if (chart.plot) {
+        chart.plot.setData(data);
+      } else {
+        draw(chart, data);
+      }
+    }
+    return all.interval_millis;
+  }
+
+  function confirmed(button) {
+    const dialog = document.getElementById('confirm');
+    document.getElementById('confirm-text').textContent = button.dataset.text;
+    document.getElementById('confirm-ok').textContent = button.textContent;
+    dialog.returnValue = '';
+    dialog.showModal();
+    return new Promise((resolve) => {
+      dialog.addEventListener('close', () => resolve(dialog.returnValue === 'ok'), {once: true});
+    });
+  }
+
+  async function act(button) {
+    const action = button.dataset.action;
+    if (!(await confirmed(button))) {
+      return;
+    }
+    if (action === 'flush') {
+      // Gerrit writes the cache of a plugin with a dash, this module with a dot.
+      const name = encodeURIComponent(cache.replace('.', '-'));
+      await send('POST', `${SERVER}caches/${name}/flush`);
+      say(`${cache} is flushed.`);
+    } else {
+      await send('POST', `${API}caches/${encodeURIComponent(cache)}/${action}`, '{}');
+      say(`${button.textContent} of ${cache} is started.`);
+    }
+    await refresh();
+  }
+
+  document.addEventListener('click', (event) => {
+    const button = event.target.closest('button[data-action], button[data-cancel]');
+    if (!button) {
+      return;
+    }
+    const work = button.dataset.cancel
+      ? send('DELETE', `${API}tasks/${encodeURIComponent(button.dataset.cancel)}`).then(refresh)
+      : act(button);
+    work.catch((error) => say(`Not done: ${error.message}`));
+  });
+
+  async function forever(work, millis) {
+    let wait = millis;
+    if (!document.hidden) {
+      try {
+        wait = (await work()) || millis;
+      } catch (error) {
+        say(`The figures are out of date: ${error.message}`);
+      }
+    }
+    setTimeout(() => forever(work, millis), wait);
+  }
+
+  const actions = document.getElementById('actions');
+  if (actions) {
+    actions.hidden = false;
+  }
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+    CHARTS.filter((chart) => chart.plot).forEach((chart) => draw(chart, chart.plot.data));
+  });
+  forever(drawAll, REFRESH_MILLIS);
+  setTimeout(() => forever(refresh, REFRESH_MILLIS), REFRESH_MILLIS);
+})();

@@ -1,0 +1,174 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
+import com.google.gerrit.common.Nullable;
+import com.google.gson.JsonObject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Stream;
+
+/**
+ * What happened to the caches and ref lists since the server's start, as far as an administrator
+ * should know it: the last 200 events. An event is a figure that is higher than in the sample
+ * before, or a file that was not found as it was left. Guarded by the {@link History}.
+ */
+final class Events {
+  static final int MOST = 200;
+
+  /** The subject of events of parsed ref lists, which is no name of a cache. */
+  static final String REFS = "packed-refs";
+
+  /** Rises of one figure that are no further apart are one event. */
+  private static final long ONE_EVENT_MILLIS = Duration.ofMinutes(10).toMillis();
+
+  private static final ImmutableMap<String, String> RISES =
+      ImmutableMap.<String, String>builder()
+          .put("failed", "file failed: the values are on the heap only")
+          .put("growths", "files replaced, by growth or upkeep")
+          .put("evicted", "evicted to make room")
+          .put("damaged", "damaged entries found")
+          .put("faults", "errors of the disk")
+          .put("not_stored", "values without room")
+          .put("serializer_errors", "keys and values that their serializer rejected")
+          .put("left_to_jgit", "packed-refs files that only JGit can read")
+          .put("no_memory", "ref lists without memory")
+          .put("failures", "lookups left to JGit by a fault")
+          .buildOrThrow();
+
+  /** Rises in the course of normal work. */
+  private static final ImmutableSet<String> NORMAL = ImmutableSet.of("growths", "evicted");
+
+  private static final ImmutableMap<StartReport.Kind, String> STARTS =
+      ImmutableMap.of(
+          StartReport.Kind.RECOVERED, "recovered after a crash",
+          StartReport.Kind.SHRUNK, "shrunk to a lower limit",
+          StartReport.Kind.REPLACED, "emptied",
+          StartReport.Kind.NONE, "neither opened nor created");
+
+  /**
+   * Something that happened.
+   *
+   * @param from when it was seen first, in milliseconds since the epoch
+   * @param to when it was seen last
+   * @param subject a cache, or {@link #REFS}
+   * @param kind the name of the figure that rose, or how a file was found
+   * @param text the kind, for people
+   * @param count by how much the figure rose
+   */
+  record Event(long from, long to, String subject, String kind, String text, long count) {
+    JsonObject json() {
+      JsonObject out = new JsonObject();
+      out.addProperty("from", from);
+      out.addProperty("to", to);
+      out.addProperty("subject", subject);
+      out.addProperty("kind", kind);
+      out.addProperty("text", text);
+      out.addProperty("count", count);
+      return out;
+    }
+  }
+
+  private final Deque<Event> all = new ArrayDeque<>();
+  private final Map<String, StartReport> starts = new HashMap<>();
+
+  /** What is wrong at a moment, in sentences. */
+  static Stream<String> problems(String subject, Sample.Figures now) {
+    return RISES.entrySet().stream()
+        .filter(rise -> !NORMAL.contains(rise.getKey()) && now.get(rise.getKey()) > 0)
+        .map(rise -> subject + ": " + Units.count(now.get(rise.getKey())) + " " + rise.getValue());
+  }
+
+  /** Looks for events in a sample. */
+  void find(@Nullable Sample before, Sample now, List<CacheReport> reports) {
+    for (CacheReport report : reports) {
+      StartReport start = report.disk().start();
+      if (!start.equals(starts.put(report.name(), start)) && STARTS.containsKey(start.kind())) {
+        String kind = start.kind().name().toLowerCase(Locale.ROOT);
+        String text =
+            STARTS.get(start.kind()) + (start.detail().isEmpty() ? "" : ": " + start.detail());
+        add(new Event(now.millis(), now.millis(), report.name(), kind, text, 1));
+      }
+    }
+    now.caches()
+        .forEach(
+            (name, figures) ->
+                findRises(
+                    now.millis(),
+                    name,
+                    before == null ? null : before.caches().get(name),
+                    figures));
+    if (now.refs() != null) {
+      findRises(now.millis(), REFS, before == null ? null : before.refs(), now.refs());
+    }
+  }
+
+  private void findRises(
+      long millis, String subject, @Nullable Sample.Figures before, Sample.Figures now) {
+    RISES.forEach(
+        (kind, text) -> {
+          long value = now.get(kind);
+          long old = before == null ? 0 : before.get(kind);
+          // The figures of a plugin's cache start again at 0 when the plugin is loaded again.
+          long rise = value < old ? value : value - old;
+          if (rise > 0) {
+            addRise(new Event(millis, millis, subject, kind, text, rise));
+          }
+        });
+  }
+
+  private void addRise(Event event) {
+    for (Event last : all) {
+      if (last.subject.equals(event.subject) && last.kind.equals(event.kind)) {
+        if (event.to - last.to > ONE_EVENT_MILLIS) {
+          break;
+        }
+        all.remove(last);
+        add(
+            new Event(
+                last.from,
+                event.to,
+                event.subject,
+                event.kind,
+                event.text,
+                last.count + event.count));
+        return;
+      }
+    }
+    add(event);
+  }
+
+  private void add(Event event) {
+    all.addFirst(event);
+    if (all.size() > MOST) {
+      all.removeLast();
+    }
+  }
+
+  /** Returns all events, the newest one first. */
+  ImmutableList<Event> all() {
+    return ImmutableList.copyOf(all);
+  }
+}

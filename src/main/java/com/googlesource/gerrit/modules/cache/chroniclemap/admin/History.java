@@ -1,0 +1,185 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import com.google.common.collect.EvictingQueue;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.Iterables;
+import com.google.common.flogger.FluentLogger;
+import com.google.common.util.concurrent.ThreadFactoryBuilder;
+import com.google.gerrit.common.Nullable;
+import com.google.gerrit.extensions.events.LifecycleListener;
+import com.google.gson.JsonArray;
+import com.google.gson.JsonNull;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonPrimitive;
+import com.google.inject.Inject;
+import com.google.inject.Singleton;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RefsInventory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportCounts;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+
+/**
+ * The figures of the last eight hours, for the page and the REST API. One thread takes a sample
+ * every 30 seconds and keeps the last 960 of them on the heap. Safe for any thread.
+ */
+@Singleton
+final class History implements LifecycleListener {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  static final Duration INTERVAL = Duration.ofSeconds(30);
+  static final int MOST = 960;
+
+  private final Optional<CacheInventory> caches;
+  private final Optional<RefsInventory> refs;
+  private final TransportCounts transport;
+  private final Clock clock;
+  private final ScheduledExecutorService executor =
+      Executors.newSingleThreadScheduledExecutor(
+          new ThreadFactoryBuilder()
+              .setDaemon(true)
+              .setNameFormat(AdminPlugin.NAME + "-history")
+              .build());
+
+  // Both guarded by this.
+  private final EvictingQueue<Sample> samples = EvictingQueue.create(MOST);
+  private final Events events = new Events();
+
+  @Inject
+  History(
+      Optional<CacheInventory> caches, Optional<RefsInventory> refs, TransportCounts transport) {
+    this(caches, refs.filter(RefsInventory::isEnabled), transport, Clock.systemUTC());
+  }
+
+  History(
+      Optional<CacheInventory> caches,
+      Optional<RefsInventory> refs,
+      TransportCounts transport,
+      Clock clock) {
+    this.caches = caches;
+    this.refs = refs;
+    this.transport = transport;
+    this.clock = clock;
+  }
+
+  @Override
+  public void start() {
+    var unused =
+        executor.scheduleAtFixedRate(
+            this::trySample, 0, INTERVAL.toMillis(), TimeUnit.MILLISECONDS);
+  }
+
+  @Override
+  public void stop() {
+    executor.shutdownNow();
+  }
+
+  private void trySample() {
+    try {
+      sample();
+    } catch (RuntimeException e) {
+      logger.atWarning().withCause(e).log("No sample of the figures could be taken");
+    }
+  }
+
+  /** Takes a sample. */
+  void sample() {
+    @Nullable List<CacheReport> reports = caches.map(CacheInventory::reports).orElse(null);
+    Sample now =
+        Sample.of(clock.millis(), reports, refs.map(RefsInventory::totals).orElse(null), transport);
+    synchronized (this) {
+      Sample before = Iterables.getLast(samples, null);
+      samples.add(now);
+      events.find(before, now, reports == null ? List.of() : reports);
+    }
+  }
+
+  /** Returns what happened, the newest event first. */
+  synchronized ImmutableList<Events.Event> events() {
+    return events.all();
+  }
+
+  /** Returns all samples, the newest one last. */
+  synchronized ImmutableList<Sample> samples() {
+    return ImmutableList.copyOf(samples);
+  }
+
+  /** The history of all caches together, of ref lists and of the process, as JSON. */
+  JsonObject json() {
+    ImmutableList<Sample> all = samples();
+    JsonObject out = json(all);
+    out.add("caches", figures(all, Sample::all));
+    out.add("refs", figures(all, Sample::refs));
+    out.add("process", figures(all, Sample::process));
+    JsonArray happened = new JsonArray();
+    events().forEach(event -> happened.add(event.json()));
+    out.add("events", happened);
+    return out;
+  }
+
+  /** The history of one cache, as JSON. */
+  JsonObject json(String cache) {
+    ImmutableList<Sample> all = samples();
+    JsonObject out = json(all);
+    out.add("caches", figures(all, sample -> sample.caches().get(cache)));
+    JsonArray happened = new JsonArray();
+    events().stream()
+        .filter(event -> event.subject().equals(cache))
+        .forEach(event -> happened.add(event.json()));
+    out.add("events", happened);
+    return out;
+  }
+
+  private static JsonObject json(List<Sample> samples) {
+    JsonObject out = new JsonObject();
+    out.addProperty("interval_millis", INTERVAL.toMillis());
+    JsonArray times = new JsonArray();
+    samples.forEach(sample -> times.add(sample.millis()));
+    out.add("times", times);
+    return out;
+  }
+
+  /** An array for each figure, with null for the times at which it did not exist. */
+  private static JsonObject figures(
+      List<Sample> samples, Function<Sample, Sample.Figures> subject) {
+    JsonObject out = new JsonObject();
+    samples.stream()
+        .map(subject)
+        .filter(figures -> figures != null)
+        .findFirst()
+        .ifPresent(
+            some -> {
+              for (String name : some.names()) {
+                JsonArray values = new JsonArray();
+                for (Sample sample : samples) {
+                  Sample.Figures figures = subject.apply(sample);
+                  values.add(
+                      figures == null ? JsonNull.INSTANCE : new JsonPrimitive(figures.get(name)));
+                }
+                out.add(name, values);
+              }
+            });
+    return out;
+  }
+}

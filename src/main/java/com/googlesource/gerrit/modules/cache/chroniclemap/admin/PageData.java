@@ -1,0 +1,417 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.bytes;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.cell;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.count;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.link;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.nanos;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.time;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.Iterables;
+import com.google.common.net.UrlEscapers;
+import com.google.gerrit.common.Nullable;
+import com.google.gerrit.server.CurrentUser;
+import com.google.inject.Inject;
+import com.google.inject.Provider;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.DiskOperation;
+import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.function.ToLongFunction;
+import java.util.stream.Stream;
+
+/** What the page shows to one user at one moment, as the template takes it. */
+final class PageData {
+  /** The most projects that are shown; the REST API has all. */
+  private static final int MOST_PROJECTS = 50;
+
+  /** The rows of the history, which the charts show in full. */
+  private static final int HISTORY_ROWS = 16;
+
+  private final Optional<CacheInventory> inventory;
+  private final VisibleRefs refs;
+  private final History history;
+  private final Provider<UpkeepTasks> tasks;
+  private final Rights rights;
+  private final CurrentUser user;
+  private final List<CacheReport> caches;
+  private final ImmutableList<Sample> samples;
+
+  @Inject
+  PageData(
+      Optional<CacheInventory> inventory,
+      VisibleRefs refs,
+      History history,
+      Provider<UpkeepTasks> tasks,
+      Rights rights,
+      CurrentUser user) {
+    this.inventory = inventory;
+    this.refs = refs;
+    this.history = history;
+    this.tasks = tasks;
+    this.rights = rights;
+    this.user = user;
+    this.caches = inventory.map(CacheInventory::reports).orElse(List.of());
+    this.samples = history.samples();
+  }
+
+  /** Whether there is such a cache. */
+  boolean has(String cache) {
+    return caches.stream().anyMatch(report -> report.name().equals(cache));
+  }
+
+  /** Returns all that is shown. */
+  Map<String, ?> of(String selected) {
+    ImmutableMap.Builder<String, Object> out = ImmutableMap.builder();
+    out.put("version", version());
+    out.put("selected", selected);
+    out.put("mayMaintain", rights.mayMaintain());
+    out.put("mayFlush", rights.mayFlush());
+    out.put("problems", problems());
+    inventory.ifPresent(
+        installed -> {
+          out.put("directory", installed.directory().map(Object::toString).orElse(""));
+          out.put("memoryOnly", installed.memoryOnlyReason().orElse(""));
+          out.put("caches", caches(selected).data());
+          out.put("cacheNotes", CachesTable.notes(caches));
+          out.put("cacheHistory", cacheHistory(selected).data());
+          out.put("tasks", tasks(selected));
+        });
+    caches.stream()
+        .filter(report -> report.name().equals(selected))
+        .findAny()
+        .ifPresent(report -> out.put("figures", figures(report).data()));
+    out.put("events", events(selected).data());
+    Optional<String> noRefs = refs.whyNone();
+    out.put("noRefs", noRefs.orElse(""));
+    if (noRefs.isEmpty()) {
+      List<ProjectRefs> projects = refs.of(user);
+      out.put("projects", projects(projects).data());
+      out.put("moreProjects", Math.max(0, projects.size() - MOST_PROJECTS));
+      out.put("refsNotes", RefsTable.notes(refs.totals(), refs.transport(), projects));
+      out.put("refsHistory", refsHistory().data());
+    }
+    out.put("memory", memory().data());
+    return out.buildOrThrow();
+  }
+
+  private static String version() {
+    return Optional.ofNullable(PageData.class.getPackage().getImplementationVersion()).orElse("");
+  }
+
+  /** What an administrator should look at, in sentences. */
+  private List<String> problems() {
+    Sample now = Iterables.getLast(samples, null);
+    if (now == null) {
+      return List.of();
+    }
+    Stream<String> ofRefs =
+        now.refs() == null ? Stream.of() : Events.problems(Events.REFS, now.refs());
+    return Stream.concat(
+            now.caches().entrySet().stream()
+                .flatMap(entry -> Events.problems(entry.getKey(), entry.getValue())),
+            ofRefs)
+        .toList();
+  }
+
+  private PageTable caches(String selected) {
+    PageTable table =
+        new PageTable()
+            .text("Cache")
+            .number("Entries")
+            .text("Live, on disk, limit")
+            .number("Heap hits")
+            .number("Disk hits")
+            .number("Reads/s")
+            .number("Puts/s")
+            .number("Read, 99 %")
+            .number("Put, 99 %")
+            .number("Evicted")
+            .number("Problems")
+            .text("Last start");
+    for (CacheReport report : caches) {
+      StoreStats disk = report.disk();
+      boolean current = report.name().equals(selected);
+      Function<Sample, Sample.Figures> one = sample -> sample.caches().get(report.name());
+      table.row(
+          link(report.name(), "?cache=" + escaped(report.name()), current),
+          count(disk.entries()),
+          bar(disk),
+          percent(report.heap().hitCount(), report.heap().missCount()),
+          percent(disk.hits(), disk.misses()),
+          rate(one, "heap_hits", "heap_misses"),
+          rate(one, "puts"),
+          nanos(report.latencies().get(DiskOperation.READ).p99()),
+          nanos(report.latencies().get(DiskOperation.PUT).p99()),
+          count(disk.evictions()),
+          count(problems(report)),
+          cell(CachesTable.startOf(disk)));
+    }
+    table.row(
+        cell(Units.counted(caches.size(), "cache", "caches")),
+        count(sum(report -> report.disk().entries())),
+        cell(
+            Units.bytes(sum(report -> report.disk().liveBytes()))
+                + " / "
+                + Units.bytes(sum(report -> report.disk().diskBytes()))),
+        percent(sum(report -> report.heap().hitCount()), sum(report -> report.heap().missCount())),
+        percent(sum(report -> report.disk().hits()), sum(report -> report.disk().misses())),
+        rate(Sample::all, "heap_hits", "heap_misses"),
+        rate(Sample::all, "puts"),
+        cell(""),
+        cell(""),
+        count(sum(report -> report.disk().evictions())),
+        count(sum(PageData::problems)),
+        cell(""));
+    return table;
+  }
+
+  private long sum(ToLongFunction<CacheReport> figure) {
+    return caches.stream().mapToLong(figure).sum();
+  }
+
+  private static long problems(CacheReport report) {
+    StoreStats disk = report.disk();
+    return disk.damaged() + disk.faults() + disk.notStored() + report.serializerErrors();
+  }
+
+  private static String escaped(String name) {
+    return UrlEscapers.urlFormParameterEscaper().escape(name);
+  }
+
+  private static PageTable.Cell percent(long hits, long misses) {
+    return cell(hits, Units.percent(hits, hits + misses));
+  }
+
+  /** A bar as wide as the limit, or as the file while a second one takes its place. */
+  private static PageTable.Cell bar(StoreStats disk) {
+    long whole = Math.max(1, Math.max(disk.maxBytes(), disk.diskBytes()));
+    return new PageTable.Cell(
+        Map.of(
+            "text",
+            Units.bytes(disk.liveBytes())
+                + " / "
+                + Units.bytes(disk.diskBytes())
+                + " / "
+                + Units.bytes(disk.maxBytes()),
+            "live",
+            100 * disk.liveBytes() / whole,
+            "disk",
+            100 * disk.diskBytes() / whole));
+  }
+
+  /** What was counted in the last interval, per second. */
+  private PageTable.Cell rate(Function<Sample, Sample.Figures> subject, String... names) {
+    int last = samples.size() - 1;
+    return last < 1 ? cell("") : rate(last - 1, last, subject, names);
+  }
+
+  private PageTable.Cell rate(
+      int from, int to, Function<Sample, Sample.Figures> subject, String... names) {
+    @Nullable Sample.Figures before = subject.apply(samples.get(from));
+    @Nullable Sample.Figures after = subject.apply(samples.get(to));
+    long millis = samples.get(to).millis() - samples.get(from).millis();
+    if (before == null || after == null || millis <= 0) {
+      return cell("");
+    }
+    long rise = 0;
+    for (String name : names) {
+      rise += Math.max(0, after.get(name) - before.get(name));
+    }
+    return cell(Units.perSecond(1000.0 * rise / millis));
+  }
+
+  /** All figures of one cache, by their names in the metrics. */
+  private static PageTable figures(CacheReport report) {
+    PageTable table = new PageTable().text("Figure").number("Value").text("Meaning");
+    for (Metric<CacheReport> metric : CacheMetrics.ALL) {
+      long value = metric.of(report);
+      table.row(
+          cell(metric.shortName()), cell(value, metric.format(value)), cell(metric.meaning()));
+    }
+    return table;
+  }
+
+  private PageTable cacheHistory(String selected) {
+    Function<Sample, Sample.Figures> subject =
+        selected.isEmpty() ? Sample::all : sample -> sample.caches().get(selected);
+    PageTable table =
+        new PageTable()
+            .text("From")
+            .number("Heap hits/s")
+            .number("Disk hits/s")
+            .number("Misses/s")
+            .number("Puts/s")
+            .number("Evicted/s")
+            .number("Live")
+            .number("On disk")
+            .number("Read, 99 %")
+            .number("Put, 99 %");
+    forEachPeriod(
+        (from, to) -> {
+          Sample.Figures end = subject.apply(samples.get(to));
+          if (end != null) {
+            table.row(
+                time(samples.get(from).millis()),
+                rate(from, to, subject, "heap_hits"),
+                rate(from, to, subject, "hits"),
+                rate(from, to, subject, "misses"),
+                rate(from, to, subject, "puts"),
+                rate(from, to, subject, "evicted"),
+                bytes(end.get("live_bytes")),
+                bytes(end.get("disk_bytes")),
+                nanos(end.get("read_latency_p99")),
+                nanos(1000 * end.get("put_latency_p99")));
+          }
+        });
+    return table;
+  }
+
+  private PageTable refsHistory() {
+    PageTable table =
+        new PageTable()
+            .text("From")
+            .number("Lookups/s")
+            .number("Files read/s")
+            .number("Lists parsed/s")
+            .number("Pushes/s")
+            .number("Fetches by id/s")
+            .number("Lists, off heap")
+            .number("Lists, heap");
+    forEachPeriod(
+        (from, to) -> {
+          Sample.Figures end = samples.get(to).refs();
+          if (end != null) {
+            table.row(
+                time(samples.get(from).millis()),
+                rate(from, to, Sample::refs, "lookups"),
+                rate(from, to, Sample::refs, "checks"),
+                rate(from, to, Sample::refs, "parses"),
+                rate(from, to, Sample::refs, "pushes", "pushes_left"),
+                rate(from, to, Sample::refs, "fetches_by_tip", "fetches_by_walk"),
+                bytes(end.get("memory_bytes")),
+                bytes(end.get("heap_bytes")));
+          }
+        });
+    return table;
+  }
+
+  private interface Period {
+    void show(int from, int to);
+  }
+
+  /** Splits the samples into the rows of a table, the newest one first. */
+  private void forEachPeriod(Period period) {
+    int last = samples.size() - 1;
+    int rows = Math.min(HISTORY_ROWS, last);
+    for (int row = rows; row > 0; row--) {
+      period.show((row - 1) * last / rows, row * last / rows);
+    }
+  }
+
+  private PageTable events(String selected) {
+    PageTable table =
+        new PageTable()
+            .text("Last seen")
+            .text("First seen")
+            .text("Where")
+            .number("Count")
+            .text("What");
+    for (Events.Event event : history.events()) {
+      if (selected.isEmpty() || event.subject().equals(selected)) {
+        table.row(
+            time(event.to()),
+            time(event.from()),
+            cell(event.subject()),
+            count(event.count()),
+            cell(event.text()));
+      }
+    }
+    return table;
+  }
+
+  private static PageTable projects(List<ProjectRefs> projects) {
+    PageTable table =
+        new PageTable()
+            .text("Project")
+            .number("Refs")
+            .number("packed-refs")
+            .number("Off heap")
+            .number("Bytes a ref")
+            .number("Parses")
+            .number("Files read")
+            .number("Lookups")
+            .text("Last parse");
+    projects.stream()
+        .sorted(Comparator.comparingLong((ProjectRefs refs) -> -refs.report().lookups()))
+        .limit(MOST_PROJECTS)
+        .forEach(
+            refs ->
+                table.row(
+                    cell(refs.project()),
+                    count(refs.report().refs()),
+                    bytes(refs.report().packedBytes()),
+                    bytes(refs.report().offHeapBytes()),
+                    cell(RefsTable.perRef(refs.report().offHeapBytes(), refs.report().refs())),
+                    count(refs.report().parses()),
+                    count(refs.report().checks()),
+                    count(refs.report().lookups()),
+                    time(refs.report().lastParse())));
+    return table;
+  }
+
+  private PageTable memory() {
+    PageTable table = new PageTable().text("Memory").number("Used").number("Limit");
+    Sample now = Iterables.getLast(samples, null);
+    if (now != null) {
+      Sample.Figures process = now.process();
+      table.row(
+          cell("Java heap of the process"),
+          bytes(process.get("heap_bytes")),
+          bytes(process.get("heap_limit_bytes")));
+      table.row(cell("Direct memory of the process"), bytes(process.get("direct_bytes")), cell(""));
+      if (now.refs() != null) {
+        table.row(
+            cell("Parsed ref lists, direct memory"),
+            bytes(now.refs().get("memory_bytes")),
+            bytes(now.refs().get("limit_bytes")));
+        table.row(cell("Parsed ref lists, heap"), bytes(now.refs().get("heap_bytes")), cell(""));
+        table.row(
+            cell("Indexes of object ids, direct memory"),
+            bytes(now.refs().get("id_index_bytes")),
+            cell(""));
+      }
+    }
+    return table;
+  }
+
+  /** The tasks of the selected cache, or of all, the newest one first. */
+  private List<Map<String, ?>> tasks(String selected) {
+    return tasks.get().all().reverse().stream()
+        .filter(task -> selected.isEmpty() || task.cache().equals(selected))
+        .<Map<String, ?>>map(task -> task.shown())
+        .toList();
+  }
+}

@@ -1,0 +1,132 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.common.base.Strings;
+import com.google.common.base.Suppliers;
+import com.google.common.io.Resources;
+import com.google.gerrit.server.CurrentUser;
+import com.google.inject.Inject;
+import com.google.inject.Provider;
+import com.google.inject.Singleton;
+import com.google.template.soy.SoyFileSet;
+import com.google.template.soy.jbcsrc.api.SoySauce;
+import java.io.IOException;
+import java.util.Map;
+import java.util.function.Supplier;
+import javax.servlet.http.HttpServlet;
+import javax.servlet.http.HttpServletRequest;
+import javax.servlet.http.HttpServletResponse;
+
+/**
+ * The page at {@code /plugins/cache-chroniclemap/}. It only reads; its buttons use the REST API,
+ * which checks Gerrit's XSRF token.
+ */
+@Singleton
+@SuppressWarnings("deprecation") // Gerrit's own pages make the same calls of Soy.
+final class PageServlet extends HttpServlet {
+  private static final long serialVersionUID = 1L;
+
+  /** Nothing comes from another host, and nothing that is written into the page can run. */
+  private static final String POLICY =
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+          + " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+  private final transient Provider<PageData> data;
+  private final transient Provider<CurrentUser> user;
+  private final transient Rights rights;
+
+  /** Compiled when the first page is asked for, which takes about a second. */
+  private final transient Supplier<SoySauce> templates =
+      Suppliers.memoize(
+          () ->
+              SoyFileSet.builder()
+                  .add(Resources.getResource(PageServlet.class, "page.soy"), "page.soy")
+                  .build()
+                  .compileTemplates());
+
+  @Inject
+  PageServlet(Provider<PageData> data, Provider<CurrentUser> user, Rights rights) {
+    this.data = data;
+    this.user = user;
+    this.rights = rights;
+  }
+
+  @Override
+  protected void doGet(HttpServletRequest request, HttpServletResponse response)
+      throws IOException {
+    if (rights.mayView()) {
+      PageData shown = data.get();
+      String cache = Strings.nullToEmpty(request.getParameter("cache"));
+      if (cache.isEmpty() || shown.has(cache)) {
+        send(response, HttpServletResponse.SC_OK, "page", shown.of(cache));
+      } else {
+        send(
+            response,
+            HttpServletResponse.SC_NOT_FOUND,
+            "refusal",
+            Map.of(
+                "title", "No such cache", "text", "There is no cache \"" + cache + "\" on disk."));
+      }
+    } else if (user.get().isIdentifiedUser()) {
+      send(
+          response,
+          HttpServletResponse.SC_FORBIDDEN,
+          "refusal",
+          Map.of(
+              "title",
+              "Not permitted",
+              "text",
+              "This page needs the global capability View Caches or Maintain Server. An"
+                  + " administrator can grant it in the access rights of All-Projects."));
+    } else {
+      send(
+          response,
+          HttpServletResponse.SC_FORBIDDEN,
+          "refusal",
+          Map.of(
+              "title",
+              "Sign in",
+              "text",
+              "This page is for those who have the global capability View Caches or Maintain"
+                  + " Server.",
+              "signIn",
+              true));
+    }
+  }
+
+  private void send(
+      HttpServletResponse response, int status, String template, Map<String, ?> parameters)
+      throws IOException {
+    String html =
+        templates
+            .get()
+            .renderTemplate("cachechroniclemap.page." + template)
+            .setData(parameters)
+            .renderHtml()
+            .get()
+            .getContent();
+    response.setStatus(status);
+    response.setContentType("text/html");
+    response.setCharacterEncoding(UTF_8.name());
+    response.setHeader("Cache-Control", "private, no-store");
+    response.setHeader("Content-Security-Policy", POLICY);
+    response.setHeader("Referrer-Policy", "same-origin");
+    response.setHeader("X-Content-Type-Options", "nosniff");
+    response.getOutputStream().write(html.getBytes(UTF_8));
+  }
+}

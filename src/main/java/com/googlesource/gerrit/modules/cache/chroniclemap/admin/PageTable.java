@@ -1,0 +1,83 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+/** A table of the page, as the template takes it: lists and maps of strings and numbers. */
+final class PageTable {
+  /** A cell: its text, and what the template makes of it. */
+  record Cell(Map<String, ?> data) {}
+
+  private final List<Map<String, ?>> head = new ArrayList<>();
+  private final List<List<Map<String, ?>>> rows = new ArrayList<>();
+
+  /** Adds a column of texts. */
+  PageTable text(String title) {
+    head.add(Map.of("text", title, "number", false));
+    return this;
+  }
+
+  /** Adds a column of figures. */
+  PageTable number(String title) {
+    head.add(Map.of("text", title, "number", true));
+    return this;
+  }
+
+  /** Adds a row, whose first cell names it. */
+  void row(Cell... cells) {
+    rows.add(Stream.of(cells).<Map<String, ?>>map(Cell::data).toList());
+  }
+
+  Map<String, ?> data() {
+    return Map.of("head", head, "rows", rows);
+  }
+
+  static Cell cell(String text) {
+    return new Cell(Map.of("text", text));
+  }
+
+  /** A figure, with the exact value for scripts and screen readers. */
+  static Cell cell(long value, String text) {
+    return new Cell(Map.of("text", text, "value", value));
+  }
+
+  static Cell count(long value) {
+    return cell(value, Units.count(value));
+  }
+
+  static Cell bytes(long value) {
+    return cell(value, Units.bytes(value));
+  }
+
+  static Cell nanos(long value) {
+    return cell(value, value == 0 ? "" : Units.nanos(value));
+  }
+
+  static Cell link(String text, String href, boolean current) {
+    return new Cell(Map.of("text", text, "href", href, "current", current));
+  }
+
+  static Cell time(long millis) {
+    return millis == 0
+        ? cell("")
+        : new Cell(
+            Map.of("text", Units.time(millis), "time", Instant.ofEpochMilli(millis).toString()));
+  }
+}
