@@ -14,19 +14,14 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
-import com.google.gerrit.sshd.SshCommand;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import java.util.ArrayList;
 import java.util.List;
 import org.kohsuke.args4j.Argument;
-import org.kohsuke.args4j.Option;
 
 /** A command on the caches that are named, by default on all caches. */
-abstract class CachesCommand extends SshCommand {
-  @Option(name = "--json", usage = "print JSON, all figures in bytes, counts and milliseconds")
-  private boolean json;
-
+abstract class CachesCommand extends DocumentedCommand {
   @Argument(metaVar = "CACHE", usage = "names of caches; by default, all caches")
   private List<String> names = new ArrayList<>();
 
@@ -34,10 +29,6 @@ abstract class CachesCommand extends SshCommand {
 
   CachesCommand(CacheInventory inventory) {
     this.inventory = inventory;
-  }
-
-  boolean isJson() {
-    return json;
   }
 
   /** Selects the caches that are named. Fails if one of them does not exist. */

@@ -29,9 +29,9 @@ import com.google.inject.Inject;
 import com.google.inject.Singleton;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RefsInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportCounts;
-import java.time.Clock;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -39,6 +39,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 
 /**
  * The figures of the last eight hours, for the page and the REST API. One thread takes a sample
@@ -51,10 +53,10 @@ final class History implements LifecycleListener {
   static final Duration INTERVAL = Duration.ofSeconds(30);
   static final int MOST = 960;
 
-  private final Optional<CacheInventory> caches;
-  private final Optional<RefsInventory> refs;
+  private final Supplier<List<CacheReport>> caches;
+  private final Supplier<RefsTotals> refs;
   private final TransportCounts transport;
-  private final Clock clock;
+  private final LongSupplier clock;
   private final ScheduledExecutorService executor =
       Executors.newSingleThreadScheduledExecutor(
           new ThreadFactoryBuilder()
@@ -69,14 +71,19 @@ final class History implements LifecycleListener {
   @Inject
   History(
       Optional<CacheInventory> caches, Optional<RefsInventory> refs, TransportCounts transport) {
-    this(caches, refs.filter(RefsInventory::isEnabled), transport, Clock.systemUTC());
+    this(
+        () -> caches.map(CacheInventory::reports).orElse(null),
+        () -> refs.filter(RefsInventory::isEnabled).map(RefsInventory::totals).orElse(null),
+        transport,
+        System::currentTimeMillis);
   }
 
+  /** Takes what is measured from elsewhere: null where a module is not installed. */
   History(
-      Optional<CacheInventory> caches,
-      Optional<RefsInventory> refs,
+      Supplier<List<CacheReport>> caches,
+      Supplier<RefsTotals> refs,
       TransportCounts transport,
-      Clock clock) {
+      LongSupplier clock) {
     this.caches = caches;
     this.refs = refs;
     this.transport = transport;
@@ -105,9 +112,8 @@ final class History implements LifecycleListener {
 
   /** Takes a sample. */
   void sample() {
-    @Nullable List<CacheReport> reports = caches.map(CacheInventory::reports).orElse(null);
-    Sample now =
-        Sample.of(clock.millis(), reports, refs.map(RefsInventory::totals).orElse(null), transport);
+    @Nullable List<CacheReport> reports = caches.get();
+    Sample now = Sample.of(clock.getAsLong(), reports, refs.get(), transport);
     synchronized (this) {
       Sample before = Iterables.getLast(samples, null);
       samples.add(now);

@@ -51,13 +51,7 @@ final class PageServlet extends HttpServlet {
   private final transient Rights rights;
 
   /** Compiled when the first page is asked for, which takes about a second. */
-  private final transient Supplier<SoySauce> templates =
-      Suppliers.memoize(
-          () ->
-              SoyFileSet.builder()
-                  .add(Resources.getResource(PageServlet.class, "page.soy"), "page.soy")
-                  .build()
-                  .compileTemplates());
+  private final transient Supplier<SoySauce> templates = Suppliers.memoize(PageServlet::compile);
 
   @Inject
   PageServlet(Provider<PageData> data, Provider<CurrentUser> user, Rights rights) {
@@ -112,14 +106,7 @@ final class PageServlet extends HttpServlet {
   private void send(
       HttpServletResponse response, int status, String template, Map<String, ?> parameters)
       throws IOException {
-    String html =
-        templates
-            .get()
-            .renderTemplate("cachechroniclemap.page." + template)
-            .setData(parameters)
-            .renderHtml()
-            .get()
-            .getContent();
+    String html = html(templates.get(), template, parameters);
     response.setStatus(status);
     response.setContentType("text/html");
     response.setCharacterEncoding(UTF_8.name());
@@ -128,5 +115,21 @@ final class PageServlet extends HttpServlet {
     response.setHeader("Referrer-Policy", "same-origin");
     response.setHeader("X-Content-Type-Options", "nosniff");
     response.getOutputStream().write(html.getBytes(UTF_8));
+  }
+
+  static SoySauce compile() {
+    return SoyFileSet.builder()
+        .add(Resources.getResource(PageServlet.class, "page.soy"), "page.soy")
+        .build()
+        .compileTemplates();
+  }
+
+  static String html(SoySauce templates, String template, Map<String, ?> parameters) {
+    return templates
+        .renderTemplate("cachechroniclemap.page." + template)
+        .setData(parameters)
+        .renderHtml()
+        .get()
+        .getContent();
   }
 }

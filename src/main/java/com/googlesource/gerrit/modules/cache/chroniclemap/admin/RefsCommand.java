@@ -21,13 +21,11 @@ import static com.google.gerrit.sshd.CommandMetaData.Mode.MASTER_OR_SLAVE;
 import com.google.gerrit.extensions.annotations.CapabilityScope;
 import com.google.gerrit.extensions.annotations.RequiresAnyCapability;
 import com.google.gerrit.sshd.CommandMetaData;
-import com.google.gerrit.sshd.SshCommand;
 import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
 import java.util.List;
 import java.util.Optional;
 import org.kohsuke.args4j.Argument;
-import org.kohsuke.args4j.Option;
 
 /** {@code ssh HOST cache-chroniclemap refs}: shows the parsed ref lists. */
 @RequiresAnyCapability(
@@ -37,10 +35,7 @@ import org.kohsuke.args4j.Option;
     name = "refs",
     description = "Show the parsed ref lists of projects",
     runsAt = MASTER_OR_SLAVE)
-final class RefsCommand extends SshCommand {
-  @Option(name = "--json", usage = "print JSON, all figures in bytes, counts and milliseconds")
-  private boolean json;
-
+final class RefsCommand extends DocumentedCommand {
   @Argument(metaVar = "PROJECT", usage = "name of a project; by default, all projects")
   private String project;
 
@@ -59,7 +54,7 @@ final class RefsCommand extends SshCommand {
       throw die(whyNone.get());
     }
     List<ProjectRefs> reports = select();
-    if (json) {
+    if (isJson()) {
       stdout.println(CachesJson.GSON.toJson(RefsJson.of(refs.totals(), refs.transport(), reports)));
     } else {
       RefsTable.print(stdout, refs.totals(), refs.transport(), reports);

@@ -1,0 +1,45 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import com.google.gerrit.extensions.annotations.PluginCanonicalWebUrl;
+import com.google.gerrit.sshd.CommandMetaData;
+import com.google.gerrit.sshd.SshCommand;
+import com.google.inject.Inject;
+import org.kohsuke.args4j.Option;
+
+/** A command that prints a table or JSON, and whose help names its page of the documentation. */
+abstract class DocumentedCommand extends SshCommand {
+  @Option(name = "--json", usage = "print JSON, all figures in bytes, counts and milliseconds")
+  private boolean json;
+
+  @Inject @PluginCanonicalWebUrl private String url;
+
+  final boolean isJson() {
+    return json;
+  }
+
+  @Override
+  protected final String usage() {
+    String name = getClass().getAnnotation(CommandMetaData.class).name();
+    return "\nDocumentation: "
+        + url
+        + "Documentation/cmd-"
+        + name
+        + ".html\nThe same in the browser: "
+        + url
+        + "\n";
+  }
+}

@@ -1,0 +1,167 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import static com.google.common.truth.Truth.assertThat;
+
+import com.google.common.cache.CacheStats;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.Maps;
+import com.google.gson.JsonObject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.DiskOperation;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
+import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportCounts;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** The history of figures, and the events that are found in it. */
+class HistoryTest {
+  private long now = 1_000_000;
+  private final List<CacheReport> reports = new ArrayList<>();
+  private final History history =
+      new History(() -> reports, () -> null, new TransportCounts(), () -> now);
+
+  private static CacheReport report(
+      String name, StoreState state, StartReport.Kind kind, long hits, long evicted, long damaged) {
+    StoreStats disk =
+        new StoreStats(
+            name,
+            state,
+            new StartReport(kind, kind == StartReport.Kind.RECOVERED ? "killed" : "", 1, 2),
+            10,
+            20,
+            30,
+            40,
+            hits,
+            0,
+            0,
+            0,
+            damaged,
+            0,
+            0,
+            evicted,
+            0,
+            0,
+            0);
+    Latency latency = new Latency(1, 2, hits, 4, 5);
+    return new CacheReport(
+        name,
+        1,
+        new CacheStats(hits, 0, 0, 0, 0, 0),
+        disk,
+        0,
+        ImmutableMap.copyOf(Maps.toMap(List.of(DiskOperation.values()), operation -> latency)));
+  }
+
+  private void sample(CacheReport... all) {
+    reports.clear();
+    reports.addAll(List.of(all));
+    history.sample();
+    now += History.INTERVAL.toMillis();
+  }
+
+  private static CacheReport quiet(String name, long hits) {
+    return report(name, StoreState.READY, StartReport.Kind.CLEAN, hits, 0, 0);
+  }
+
+  @Test
+  void figuresOfOneCacheAndOfAll() {
+    sample(quiet("a", 1));
+    sample(quiet("a", 5), quiet("b", 7));
+    JsonObject all = history.json();
+    assertThat(all.get("interval_millis").getAsLong()).isEqualTo(30_000);
+    assertThat(all.get("times").toString()).isEqualTo("[1000000,1030000]");
+    assertThat(all.getAsJsonObject("caches").get("hits").toString()).isEqualTo("[1,12]");
+    assertThat(all.getAsJsonObject("caches").get("disk_bytes").toString()).isEqualTo("[30,60]");
+    // A latency of all caches is that of the slowest one.
+    assertThat(all.getAsJsonObject("caches").get("read_latency_p99").toString()).isEqualTo("[1,7]");
+    assertThat(all.getAsJsonObject("refs").size()).isEqualTo(0);
+    assertThat(all.getAsJsonObject("process").getAsJsonArray("heap_bytes").get(1).getAsLong())
+        .isGreaterThan(0);
+    JsonObject one = history.json("b");
+    assertThat(one.getAsJsonObject("caches").get("hits").toString()).isEqualTo("[null,7]");
+    assertThat(history.json("none").getAsJsonObject("caches").size()).isEqualTo(0);
+  }
+
+  @Test
+  void theOldestSamplesLeave() {
+    for (int i = 0; i < History.MOST + 5; i++) {
+      sample(quiet("a", i));
+    }
+    assertThat(history.samples()).hasSize(History.MOST);
+    assertThat(history.samples().get(0).caches().get("a").get("hits")).isEqualTo(5);
+  }
+
+  @Test
+  void risesAreEvents() {
+    sample(quiet("a", 1), quiet("b", 1));
+    assertThat(history.events()).isEmpty();
+    sample(
+        report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, 3, 0),
+        report("b", StoreState.FAILED, StartReport.Kind.CLEAN, 1, 0, 2));
+    assertThat(history.events().stream().map(e -> e.subject() + " " + e.kind() + " " + e.count()))
+        .containsExactly("a evicted 3", "b failed 1", "b damaged 2");
+    // The next ones of the same kind soon after are the same event.
+    sample(
+        report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, 10, 0),
+        report("b", StoreState.FAILED, StartReport.Kind.CLEAN, 1, 0, 2));
+    Events.Event evicted = history.events().get(0);
+    assertThat(evicted.kind()).isEqualTo("evicted");
+    assertThat(evicted.count()).isEqualTo(10);
+    assertThat(evicted.from()).isEqualTo(1_030_000);
+    assertThat(evicted.to()).isEqualTo(1_060_000);
+    now += Duration.ofHours(1).toMillis();
+    sample(report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, 11, 0));
+    assertThat(history.events().get(0).count()).isEqualTo(1);
+    assertThat(history.events()).hasSize(4);
+    // The cache of a plugin that was loaded again starts from 0.
+    sample(report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, 2, 0));
+    assertThat(history.events().get(0).count()).isEqualTo(3);
+    assertThat(history.json("a").getAsJsonArray("events").size()).isEqualTo(2);
+    assertThat(history.json().getAsJsonArray("events").size()).isEqualTo(4);
+  }
+
+  @Test
+  void unusualStartsAreEvents() {
+    sample(report("a", StoreState.OPENING, StartReport.Kind.PENDING, 0, 0, 0), quiet("b", 0));
+    assertThat(history.events()).isEmpty();
+    sample(report("a", StoreState.READY, StartReport.Kind.RECOVERED, 0, 0, 0), quiet("b", 0));
+    sample(report("a", StoreState.READY, StartReport.Kind.RECOVERED, 0, 0, 0), quiet("b", 0));
+    assertThat(history.events()).hasSize(1);
+    assertThat(history.events().get(0).text()).isEqualTo("recovered after a crash: killed");
+  }
+
+  @Test
+  void problemsAreSentences() {
+    sample(report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, 3, 2));
+    assertThat(Events.problems("a", history.samples().get(0).caches().get("a")))
+        .containsExactly("a: 2 damaged entries found");
+  }
+
+  @Test
+  void theNumberOfEventsIsBounded() {
+    for (int i = 1; i <= Events.MOST + 5; i++) {
+      now += Duration.ofHours(1).toMillis();
+      sample(report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, i, 0));
+    }
+    assertThat(history.events()).hasSize(Events.MOST);
+  }
+}

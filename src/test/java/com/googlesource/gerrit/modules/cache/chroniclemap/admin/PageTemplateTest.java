@@ -1,0 +1,103 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import static com.google.common.truth.Truth.assertThat;
+
+import com.google.template.soy.jbcsrc.api.SoySauce;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** The template of the page, with names that are markup. */
+class PageTemplateTest {
+  private static final String MARKUP = "<img src=x onerror=alert(1)>\"'&";
+  private static final SoySauce TEMPLATES = PageServlet.compile();
+
+  private static void assertEscaped(String html) {
+    assertThat(html).doesNotContain("<img");
+    assertThat(html).doesNotContain("\"'&");
+    assertThat(html).contains("&lt;img src=x onerror=alert(1)&gt;");
+  }
+
+  private static Map<String, ?> table() {
+    PageTable table = new PageTable().text(MARKUP).number("n");
+    table.row(PageTable.link(MARKUP, "?cache=x", true), PageTable.cell(7, MARKUP));
+    table.row(PageTable.cell(MARKUP), PageTable.time(1));
+    return table.data();
+  }
+
+  /** The parameters of a page in which each text is markup. */
+  private static Map<String, Object> page(String selected) {
+    Map<String, Object> all = new HashMap<>();
+    all.put("version", MARKUP);
+    all.put("selected", selected);
+    all.put("mayMaintain", true);
+    all.put("mayFlush", true);
+    all.put("problems", List.of(MARKUP));
+    all.put("directory", MARKUP);
+    all.put("memoryOnly", MARKUP);
+    all.put("cacheNotes", List.of(MARKUP));
+    all.put("noRefs", "");
+    all.put("moreProjects", 3);
+    all.put("refsNotes", List.of(MARKUP));
+    all.put(
+        "tasks",
+        List.of(
+            Map.of(
+                "id", 1, "kind", MARKUP, "cache", MARKUP, "state", MARKUP, "ended", false, "done",
+                1, "total", 2)));
+    for (String name :
+        List.of(
+            "caches", "cacheHistory", "figures", "events", "projects", "refsHistory", "memory")) {
+      all.put(name, table());
+    }
+    return all;
+  }
+
+  @Test
+  void allTextsAreEscaped() {
+    assertEscaped(PageServlet.html(TEMPLATES, "page", page("")));
+    assertEscaped(PageServlet.html(TEMPLATES, "page", page(MARKUP)));
+    assertEscaped(PageServlet.html(TEMPLATES, "refusal", Map.of("title", MARKUP, "text", MARKUP)));
+  }
+
+  @Test
+  void buttonsAreThoseThatTheUserMayUse() {
+    Map<String, Object> page = page("change_notes");
+    assertThat(PageServlet.html(TEMPLATES, "page", page)).contains("data-action=\"compact\"");
+    page.put("mayMaintain", false);
+    page.put("mayFlush", false);
+    String html = PageServlet.html(TEMPLATES, "page", page);
+    assertThat(html).contains("data-action=\"verify\"");
+    assertThat(html).doesNotContain("data-action=\"compact\"");
+    assertThat(html).doesNotContain("data-action=\"import\"");
+    assertThat(html).doesNotContain("data-action=\"flush\"");
+  }
+
+  /** A server whose refs module alone is installed. */
+  @Test
+  void worksWithoutCaches() {
+    Map<String, Object> page = page("");
+    for (String name :
+        List.of("caches", "cacheNotes", "cacheHistory", "figures", "tasks", "directory")) {
+      page.remove(name);
+    }
+    String html = PageServlet.html(TEMPLATES, "page", page);
+    assertThat(html).contains("Parsed ref lists");
+    assertThat(html).doesNotContain("Stores in");
+  }
+}
