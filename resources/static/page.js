@@ -5,6 +5,7 @@
   const REFRESH_MILLIS = 5000;
   const SERVER = '../../config/server/';
   const API = `${SERVER}cache-chroniclemap~`;
+  const POWERS_OF_TWO = Array.from({length: 50}, (_, i) => 2 ** i);
   const main = document.getElementById('main');
   const cache = main.dataset.cache;
   const status = document.getElementById('status');
@@ -118,13 +119,8 @@
     return JSON.parse((await response.text()).slice(4));
   }
 
-  function xsrfToken() {
-    const found = document.cookie.match(/(?:^|; )XSRF_TOKEN=([^;]*)/);
-    return found ? decodeURIComponent(found[1]) : '';
-  }
-
   async function send(method, url, body) {
-    const headers = {'X-Gerrit-Auth': xsrfToken()};
+    const headers = {'X-Gerrit-Auth': main.dataset.token};
     if (body) {
       headers['Content-Type'] = 'application/json';
     }
@@ -245,7 +241,14 @@
           })),
         ],
         scales: {y: {range: (plot, low, high) => [0, high > 0 ? high * 1.1 : 1]}},
-        axes: [axis({}), axis({size: 70, values: (plot, ticks) => ticks.map(chart.format)})],
+        axes: [
+          axis({}),
+          axis({
+            size: 70,
+            values: (plot, ticks) => ticks.map(chart.format),
+            ...(chart.format === bytes && {incrs: POWERS_OF_TWO}),
+          }),
+        ],
       },
       data,
       chart.place.querySelector('.plot'),

@@ -18,6 +18,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.io.Resources;
 import java.io.File;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -41,6 +42,8 @@ final class Browser implements AutoCloseable {
   private static final File PROGRAM = new File("/usr/bin/chromium");
   private static final File DRIVER = new File("/usr/bin/chromedriver");
 
+  private static final String AXE = resource("axe.min.js");
+
   private final ChromeDriver driver;
 
   Browser() {
@@ -55,6 +58,33 @@ final class Browser implements AutoCloseable {
         new ChromeDriver(
             new ChromeDriverService.Builder().usingDriverExecutable(DRIVER).build(), options);
     resize(1400, 1000);
+  }
+
+  private static String resource(String name) {
+    try {
+      return Resources.toString(Resources.getResource(name), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Forgets who is signed in, and shows nothing. */
+  void forget() {
+    scripts(true);
+    dark(false);
+    resize(1400, 1000);
+    open("about:blank");
+    driver.executeCdpCommand("Network.clearBrowserCookies", Map.of());
+    console();
+  }
+
+  String url() {
+    return driver.getCurrentUrl();
+  }
+
+  /** By how many pixels the page is wider than the window. */
+  long overflow() {
+    return (Long) run("const e = document.documentElement; return e.scrollWidth - e.clientWidth");
   }
 
   void open(String url) {
@@ -91,7 +121,7 @@ final class Browser implements AutoCloseable {
   }
 
   /** Waits for an element that is shown. */
-  WebElement await(String selector) throws InterruptedException {
+  WebElement await(String selector) {
     Deadline.in(Duration.ofMinutes(1))
         .await(() -> all(selector).stream().anyMatch(WebElement::isDisplayed), selector);
     return one(selector);
@@ -113,8 +143,8 @@ final class Browser implements AutoCloseable {
   }
 
   /** What axe-core finds on the page as it is, by the rules of WCAG 2.2 and its own. */
-  List<String> obstacles() throws IOException {
-    run(Resources.toString(Resources.getResource("axe.min.js"), StandardCharsets.UTF_8));
+  List<String> obstacles() {
+    run(AXE);
     Object found =
         driver.executeAsyncScript(
             """

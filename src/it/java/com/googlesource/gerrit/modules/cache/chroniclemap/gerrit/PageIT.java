@@ -14,32 +14,42 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
+import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.openqa.selenium.By;
+import org.openqa.selenium.WebElement;
 
-/** The page of a real Gerrit in a real browser. */
+/** The page of a real Gerrit in a real browser, and the documentation that Gerrit serves. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Timeout(300)
 class PageIT {
   /** Gerrit allows neither angle brackets nor double quotes in the names of projects. */
-  private static final String PROJECT = "a&lt;b' onclick='x &amp; <b>".replace("<b>", "b");
+  private static final String PROJECT = "a&lt;img src=x&gt; ' onclick='x &amp; b";
 
   private static final String API = "/config/server/cache-chroniclemap~";
-  private static final Path PICTURES = Path.of("target", "pictures");
+  private static final Path PICTURES = BuildFolder.path().resolve("pictures");
 
   private GerritSite site;
   private GerritDaemon daemon;
@@ -58,10 +68,14 @@ class PageIT {
     gerrit.createUserWithPassword("nobody");
     gerrit.createUserWithPassword("viewer");
     gerrit.grant("viewer", "viewCaches");
+    browser = new Browser();
   }
 
   @AfterAll
   void stop() throws Exception {
+    if (browser != null) {
+      browser.close();
+    }
     if (daemon != null) {
       daemon.close();
     }
@@ -72,79 +86,248 @@ class PageIT {
   }
 
   @BeforeEach
-  void open() {
-    browser = new Browser();
+  void signOut() {
+    browser.forget();
   }
 
-  @AfterEach
-  void close() {
-    browser.close();
-  }
-
+  /** Opens the page as nobody, and signs in by the link that is there. */
   private void signIn(int account) {
-    browser.open(site.url() + "login/?account_id=" + account);
+    browser.open(page);
+    String link = browser.one("a[href*='login']").getDomProperty("href");
+    browser.open(link + "?account_id=" + account);
+    assertThat(browser.url()).isEqualTo(page);
+    // The page was refused to nobody, which the console says.
     browser.console();
   }
 
-  /** Opens the page as the administrator. */
-  private void open(String query) throws Exception {
+  /** Opens the page as the administrator, and waits for the charts. */
+  private void open(String query) {
     signIn(Gerrit.ADMIN_ID);
     browser.open(page + query);
     browser.await("#caches table");
-  }
-
-  /** The exact figures of a row of the table, by the text of its first cell. */
-  private List<String> row(String section, String first) {
-    return browser.all(section + " tbody tr").stream()
-        .filter(row -> row.getText().startsWith(first))
-        .flatMap(row -> row.findElements(org.openqa.selenium.By.tagName("data")).stream())
-        .map(figure -> figure.getDomAttribute("value"))
-        .toList();
   }
 
   private JsonObject rest(String path) {
     try {
       return gerrit.rest().get(API + path).json().getAsJsonObject();
     } catch (IOException e) {
-      throw new java.io.UncheckedIOException(e);
+      throw new UncheckedIOException(e);
     }
   }
 
+  /** The exact figures in a row of the table of caches. */
+  private List<String> figures(String cache) {
+    WebElement row =
+        browser.all("#caches tbody tr").stream()
+            .filter(r -> r.findElement(By.tagName("th")).getText().equals(cache))
+            .findAny()
+            .orElseThrow();
+    return row.findElements(By.tagName("data")).stream()
+        .map(figure -> figure.getDomAttribute("value"))
+        .toList();
+  }
+
+  private static String get(JsonObject json, String... path) {
+    JsonElement found = json;
+    for (String name : path) {
+      found = found.getAsJsonObject().get(name);
+    }
+    return found.getAsString();
+  }
+
   @Test
-  void figuresAreThoseOfRest() throws Exception {
+  void figuresAreThoseOfRest() {
     open("");
     for (JsonElement cache : rest("caches").getAsJsonArray("caches")) {
-      String name = cache.getAsJsonObject().get("name").getAsString();
-      assertWithMessage(name).that(row("#caches", name)).hasSize(6);
+      assertThat(figures(get(cache.getAsJsonObject(), "name"))).hasSize(7);
     }
-    // A cache that is not at work at the moment, once the page has been refreshed.
+    // The page refreshes itself until its figures are those that REST has as well.
     Deadline.in(Duration.ofMinutes(1))
         .await(
             () -> {
-              JsonObject rest = rest("caches/projects");
-              return row("#caches", "projects")
-                  .equals(
-                      List.of(
-                          rest.get("entries").getAsString(), rest.get("heap_hits").getAsString()));
+              JsonObject rest = rest("caches/persisted_projects");
+              List<String> expected =
+                  List.of(
+                      get(rest, "entries"),
+                      get(rest, "heap_hits"),
+                      get(rest, "disk_hits"),
+                      get(rest, "read_latency", "p99_nanos"),
+                      get(rest, "evicted"),
+                      get(rest, "damaged"));
+              List<String> shown = figures("persisted_projects");
+              return IntStream.of(0, 1, 2, 3, 5, 6).mapToObj(shown::get).toList().equals(expected);
             },
             "the figures of REST on the page");
+    assertThat(get(rest("caches/persisted_projects"), "entries")).isNotEqualTo("0");
+    assertThat(browser.one("#refs").getText()).contains(PROJECT);
+    assertThat(browser.one("#memory").getText()).contains("Parsed ref lists, direct memory");
   }
 
   @Test
-  void looks() throws Exception {
+  void allFiguresOfOneCache() {
+    open("?cache=change_notes");
+    assertThat(browser.one("#figures").getText()).contains("read_latency_p99");
+    assertThat(browser.one("#caches a[aria-current]").getText()).isEqualTo("change_notes");
+    assertThat(browser.all("#refs")).isEmpty();
+    browser.open(page + "?cache=%3Cscript%3Ealert(1)%3C/script%3E");
+    assertThat(browser.text()).contains("no cache \"<script>alert(1)</script>\" on disk");
+  }
+
+  @Test
+  void looksWellEverywhere() throws Exception {
     open("");
     browser.await("#cache-charts canvas");
-    browser.picture(PICTURES.resolve("page-light.png"));
-    browser.dark(true);
-    browser.picture(PICTURES.resolve("page-dark.png"));
-    browser.resize(360, 800);
-    browser.picture(PICTURES.resolve("page-360.png"));
-    browser.resize(1400, 1000);
-    browser.dark(false);
-    open("?cache=change_notes");
+    for (boolean dark : List.of(false, true)) {
+      browser.dark(dark);
+      for (int width : List.of(360, 800, 2000)) {
+        browser.resize(width, 1000);
+        String name = "page-" + (dark ? "dark-" : "light-") + width;
+        assertWithMessage(name).that(browser.obstacles()).isEmpty();
+        assertWithMessage(name).that(browser.overflow()).isAtMost(0);
+        browser.picture(PICTURES.resolve(name + ".png"));
+      }
+    }
+    browser.forget();
+    open("?cache=web_sessions");
     browser.await("#cache-charts canvas");
-    browser.picture(PICTURES.resolve("cache-light.png"));
-    System.err.println(browser.console());
-    System.err.println(browser.obstacles());
+    assertThat(browser.obstacles()).isEmpty();
+    browser.picture(PICTURES.resolve("cache.png"));
+    browser.forget();
+    browser.open(page);
+    assertThat(browser.obstacles()).isEmpty();
+  }
+
+  @Test
+  void nothingComesFromElsewhere() {
+    open("");
+    browser.await("#cache-charts canvas");
+    Object hosts =
+        browser.run(
+            "return [...new Set(performance.getEntriesByType('resource').map("
+                + "(entry) => new URL(entry.name).origin))]");
+    assertThat((List<?>) hosts)
+        .containsExactly(URI.create(site.url()).resolve("/").toString().replaceAll("/$", ""));
+    assertThat(browser.console()).isEmpty();
+    // A script that somebody brought into the page would not run.
+    browser.run(
+        "const s = document.createElement('script'); s.textContent = 'window.ran = 1';"
+            + " document.body.append(s)");
+    assertThat(browser.run("return window.ran")).isNull();
+    assertThat(browser.console().toString()).contains("Content Security Policy");
+  }
+
+  @Test
+  void isReadableWithoutScript() {
+    signIn(Gerrit.ADMIN_ID);
+    browser.scripts(false);
+    browser.open(page + "?cache=web_sessions");
+    assertThat(figures("web_sessions")).hasSize(7);
+    assertThat(browser.text()).contains("Work on a cache needs JavaScript here");
+    assertThat(browser.all("#actions button").stream().anyMatch(WebElement::isDisplayed)).isFalse();
+    browser.one("#cache-history summary").click();
+    assertThat(browser.one("#cache-history table").isDisplayed()).isTrue();
+  }
+
+  private void click(String button, String expected) {
+    browser.one("button[data-action='" + button + "']").click();
+    browser.await("#confirm[open]");
+    assertThat(browser.obstacles()).isEmpty();
+    browser.one("#confirm-ok").click();
+    Deadline.in(Duration.ofMinutes(1))
+        .await(() -> browser.text().contains(expected), "\"" + expected + "\" on the page");
+  }
+
+  @Test
+  void buttonsWork() throws Exception {
+    open("?cache=persisted_projects");
+    click("verify", "verify persisted_projects: sound");
+    click("compact", "compact persisted_projects: ");
+    click("import", "import persisted_projects: ");
+    browser.open(page + "?cache=git_tags");
+    long before = rest("caches/git_tags").get("invalidated").getAsLong();
+    // Whoever thinks again changes nothing.
+    browser.one("button[data-action='flush']").click();
+    browser.await("#confirm[open] button[value='cancel']").click();
+    assertThat(rest("caches/git_tags").get("invalidated").getAsLong()).isEqualTo(before);
+    click("flush", "git_tags is flushed.");
+    assertThat(rest("caches/git_tags").get("invalidated").getAsLong()).isGreaterThan(before);
+    assertThat(browser.console()).isEmpty();
+  }
+
+  @Test
+  void othersSeeWhatTheyMay() throws Exception {
+    browser.open(page);
+    assertThat(browser.text()).contains("Sign in");
+    signInRefused("nobody");
+    assertThat(browser.text()).contains("needs the global capability View Caches or Maintain");
+    browser.forget();
+    signIn(gerrit.accountId("viewer"));
+    assertThat(figures("web_sessions")).hasSize(7);
+    browser.one("#caches a[href*='web_sessions']").click();
+    browser.await("#actions button");
+    assertThat(browser.all("#actions button").stream().map(WebElement::getText))
+        .containsExactly("Verify");
+    click("verify", "verify web_sessions: sound");
+  }
+
+  private void signInRefused(String user) throws IOException {
+    String link = browser.one("a[href*='login']").getDomProperty("href");
+    browser.open(link + "?account_id=" + gerrit.accountId(user));
+  }
+
+  /** What a page of another site could do with the cookie of somebody who is signed in. */
+  @Test
+  void workNeedsTheToken() throws Exception {
+    RestClient stranger = RestClient.withCookie(site.url(), gerrit.signIn());
+    assertThat(stranger.tryGet(API + "caches").status()).isEqualTo(200);
+    for (String work : List.of("verify", "compact", "import")) {
+      assertThat(stranger.tryPost(API + "caches/web_sessions/" + work, "{}").status())
+          .isEqualTo(403);
+    }
+  }
+
+  /** From page to page by the links that are there. */
+  @Test
+  void theDocumentationIsServed() throws Exception {
+    Pattern links = Pattern.compile("href=\"([^\"#]+)|src=\"([^\"]+)");
+    RestClient anybody = RestClient.anonymous(site.url());
+    String folder = "/plugins/cache-chroniclemap/Documentation/";
+    Set<String> seen = new HashSet<>();
+    Deque<String> todo = new ArrayDeque<>(List.of(folder + "index.html"));
+    while (!todo.isEmpty()) {
+      String path = todo.pop();
+      if (!seen.add(path)) {
+        continue;
+      }
+      RestClient.Reply reply = anybody.tryGet(path);
+      assertWithMessage(path).that(reply.status()).isEqualTo(200);
+      if (path.endsWith(".html") || path.endsWith(".md")) {
+        links
+            .matcher(reply.body())
+            .results()
+            .map(link -> link.group(1) == null ? link.group(2) : link.group(1))
+            .map(link -> URI.create(path).resolve(link))
+            .filter(link -> link.getHost() == null && link.getScheme() == null)
+            .forEach(link -> todo.add(link.toString()));
+      }
+    }
+    for (String name :
+        List.of("install", "about", "config", "rest", "metrics", "cmd-show", "page")) {
+      assertThat(seen).contains(folder + name + ".md");
+    }
+  }
+
+  @Test
+  void gerritsMenuHasALink() throws Exception {
+    String path = "/config/server/top-menus";
+    assertThat(gerrit.rest().get(path).body()).contains("/plugins/cache-chroniclemap/");
+    RestClient nobody = RestClient.withPassword(site.url(), "nobody", "secret");
+    assertThat(nobody.get(path).body()).doesNotContain("chroniclemap");
+  }
+
+  @Test
+  void theCommandsNameTheirDocumentation() throws Exception {
+    SshUser.Result help = gerrit.ssh().tryRun("cache-chroniclemap show --help");
+    assertThat(help.err()).contains(page + "Documentation/cmd-show.html");
   }
 }

@@ -18,7 +18,9 @@ import static com.google.gerrit.server.config.ConfigResource.CONFIG_KIND;
 
 import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.gerrit.extensions.registration.DynamicMap;
+import com.google.gerrit.extensions.registration.DynamicSet;
 import com.google.gerrit.extensions.restapi.RestApiModule;
+import com.google.gerrit.extensions.webui.TopMenu;
 import com.google.gerrit.lifecycle.LifecycleModule;
 import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
@@ -38,6 +40,7 @@ final class AdminRestModule extends RestApiModule {
     DynamicMap.mapOf(binder(), RefsApi.KIND);
     child(CONFIG_KIND, "refs").to(RefsApi.All.class);
     get(RefsApi.KIND).to(RefsApi.GetOne.class);
+    DynamicSet.bind(binder(), TopMenu.class).to(PageLink.class);
     get(CONFIG_KIND, "history").to(HistoryView.class);
     install(lifecycle(History.class));
     if (!hasCaches) {

@@ -82,11 +82,17 @@ final class PageData {
     return caches.stream().anyMatch(report -> report.name().equals(cache));
   }
 
-  /** Returns all that is shown. */
-  Map<String, ?> of(String selected) {
+  /**
+   * Returns all that is shown.
+   *
+   * @param selected the name of a cache, or empty for all
+   * @param token for requests that change something
+   */
+  Map<String, ?> of(String selected, String token) {
     ImmutableMap.Builder<String, Object> out = ImmutableMap.builder();
     out.put("version", version());
     out.put("selected", selected);
+    out.put("token", token);
     out.put("mayMaintain", rights.mayMaintain());
     out.put("mayFlush", rights.mayFlush());
     out.put("problems", problems());

@@ -19,6 +19,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.google.common.base.Strings;
 import com.google.common.base.Suppliers;
 import com.google.common.io.Resources;
+import com.google.gerrit.extensions.registration.DynamicItem;
+import com.google.gerrit.httpd.WebSession;
 import com.google.gerrit.server.CurrentUser;
 import com.google.inject.Inject;
 import com.google.inject.Provider;
@@ -49,15 +51,21 @@ final class PageServlet extends HttpServlet {
   private final transient Provider<PageData> data;
   private final transient Provider<CurrentUser> user;
   private final transient Rights rights;
+  private final transient DynamicItem<WebSession> session;
 
   /** Compiled when the first page is asked for, which takes about a second. */
   private final transient Supplier<SoySauce> templates = Suppliers.memoize(PageServlet::compile);
 
   @Inject
-  PageServlet(Provider<PageData> data, Provider<CurrentUser> user, Rights rights) {
+  PageServlet(
+      Provider<PageData> data,
+      Provider<CurrentUser> user,
+      Rights rights,
+      DynamicItem<WebSession> session) {
     this.data = data;
     this.user = user;
     this.rights = rights;
+    this.session = session;
   }
 
   @Override
@@ -67,7 +75,7 @@ final class PageServlet extends HttpServlet {
       PageData shown = data.get();
       String cache = Strings.nullToEmpty(request.getParameter("cache"));
       if (cache.isEmpty() || shown.has(cache)) {
-        send(response, HttpServletResponse.SC_OK, "page", shown.of(cache));
+        send(response, HttpServletResponse.SC_OK, "page", shown.of(cache, token()));
       } else {
         send(
             response,
@@ -101,6 +109,14 @@ final class PageServlet extends HttpServlet {
               "signIn",
               true));
     }
+  }
+
+  /**
+   * The token that Gerrit asks for beside the cookie of the session. Gerrit puts it into a cookie
+   * as well, but only when somebody opens a page of its own.
+   */
+  private String token() {
+    return Strings.nullToEmpty(session.get().getXGerritAuth());
   }
 
   private void send(

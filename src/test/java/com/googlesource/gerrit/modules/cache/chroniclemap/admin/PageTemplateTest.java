@@ -45,6 +45,7 @@ class PageTemplateTest {
     Map<String, Object> all = new HashMap<>();
     all.put("version", MARKUP);
     all.put("selected", selected);
+    all.put("token", MARKUP);
     all.put("mayMaintain", true);
     all.put("mayFlush", true);
     all.put("problems", List.of(MARKUP));
