@@ -16,9 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.extensions.common.Input;
-import com.google.gerrit.extensions.registration.DynamicMap;
-import com.google.gerrit.extensions.restapi.ChildCollection;
-import com.google.gerrit.extensions.restapi.IdString;
 import com.google.gerrit.extensions.restapi.ResourceConflictException;
 import com.google.gerrit.extensions.restapi.ResourceNotFoundException;
 import com.google.gerrit.extensions.restapi.Response;
@@ -28,7 +25,6 @@ import com.google.gerrit.extensions.restapi.RestReadView;
 import com.google.gerrit.extensions.restapi.RestResource;
 import com.google.gerrit.extensions.restapi.RestView;
 import com.google.gerrit.server.CurrentUser;
-import com.google.gerrit.server.config.ConfigResource;
 import com.google.gson.JsonObject;
 import com.google.inject.Inject;
 import com.google.inject.Provider;
@@ -51,68 +47,32 @@ final class CachesApi {
 
   /** All caches. */
   @Singleton
-  static final class All implements ChildCollection<ConfigResource, OneCache> {
-    private final DynamicMap<RestView<OneCache>> views;
-    private final GetAll list;
+  static final class All extends Collection<OneCache> {
     private final CacheInventory inventory;
-    private final Rights rights;
 
     @Inject
-    All(
-        DynamicMap<RestView<OneCache>> views,
-        GetAll list,
-        CacheInventory inventory,
-        Rights rights) {
-      this.views = views;
-      this.list = list;
+    All(CacheInventory inventory) {
       this.inventory = inventory;
-      this.rights = rights;
     }
 
     @Override
-    public RestView<ConfigResource> list() {
-      return list;
+    JsonObject all() {
+      return CachesJson.of(
+          inventory.directory(), inventory.memoryOnlyReason(), inventory.reports());
     }
 
     @Override
-    public OneCache parse(ConfigResource parent, IdString id) throws RestApiException {
-      rights.requireView();
+    OneCache one(String name) throws RestApiException {
       if (inventory.directory().isEmpty()) {
         throw new ResourceConflictException(
             "all caches are kept in memory only: "
                 + inventory.memoryOnlyReason().orElse("unknown"));
       }
       return inventory.reports().stream()
-          .filter(report -> report.name().equals(id.get()))
+          .filter(report -> report.name().equals(name))
           .findAny()
           .map(OneCache::new)
-          .orElseThrow(
-              () -> new ResourceNotFoundException("no cache \"" + id.get() + "\" on disk"));
-    }
-
-    @Override
-    public DynamicMap<RestView<OneCache>> views() {
-      return views;
-    }
-  }
-
-  /** {@code GET .../cache-chroniclemap~caches}. */
-  @Singleton
-  static final class GetAll implements RestReadView<ConfigResource> {
-    private final CacheInventory inventory;
-    private final Rights rights;
-
-    @Inject
-    GetAll(CacheInventory inventory, Rights rights) {
-      this.inventory = inventory;
-      this.rights = rights;
-    }
-
-    @Override
-    public Response<JsonObject> apply(ConfigResource resource) throws RestApiException {
-      rights.requireView();
-      return Response.ok(
-          CachesJson.of(inventory.directory(), inventory.memoryOnlyReason(), inventory.reports()));
+          .orElseThrow(() -> new ResourceNotFoundException("no cache \"" + name + "\" on disk"));
     }
   }
 

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import com.google.common.collect.ImmutableSet;
 import com.google.gson.Gson;
 import com.google.gson.GsonBuilder;
 import com.google.gson.JsonArray;
@@ -32,6 +33,12 @@ import java.util.concurrent.TimeUnit;
 final class CachesJson {
   /** Indents, so that people can read the output too. */
   static final Gson GSON = new GsonBuilder().setPrettyPrinting().create();
+
+  /** The metrics that other fields imply: state, last_start, and the sum of hits and misses. */
+  private static final ImmutableSet<String> NOT_SHOWN =
+      ImmutableSet.of("failed", "recoveries", "reads");
+
+  private static final ImmutableSet<String> DISK_READS = ImmutableSet.of("hits", "misses");
 
   private CachesJson() {}
 
@@ -64,20 +71,17 @@ final class CachesJson {
     StoreStats stats = report.disk();
     JsonObject out = store(stats);
     out.addProperty("name", report.name());
-    out.addProperty("disk_hits", stats.hits());
-    out.addProperty("disk_misses", stats.misses());
-    out.addProperty("puts", stats.puts());
-    out.addProperty("expired", stats.expired());
-    out.addProperty("invalidated", stats.invalidated());
-    out.addProperty("growths", stats.growths());
-    out.addProperty("queued", stats.queued());
-    out.addProperty("faults", stats.faults());
+    for (Metric<CacheReport> metric : CacheMetrics.ALL) {
+      String name = metric.shortName();
+      if (!NOT_SHOWN.contains(name) && !name.contains("_latency_")) {
+        out.addProperty(DISK_READS.contains(name) ? "disk_" + name : name, metric.of(report));
+      }
+    }
     report
         .latencies()
         .forEach(
             (operation, latency) ->
                 out.add(lower(operation) + "_latency", latency(latency, operation.unit())));
-    out.addProperty("serializer_errors", report.serializerErrors());
     out.addProperty("heap_entries", report.heapEntries());
     out.addProperty("heap_hits", report.heap().hitCount());
     out.addProperty("heap_misses", report.heap().missCount());

@@ -14,9 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
-import com.google.gerrit.extensions.registration.DynamicMap;
-import com.google.gerrit.extensions.restapi.ChildCollection;
-import com.google.gerrit.extensions.restapi.IdString;
 import com.google.gerrit.extensions.restapi.ResourceConflictException;
 import com.google.gerrit.extensions.restapi.ResourceNotFoundException;
 import com.google.gerrit.extensions.restapi.Response;
@@ -25,7 +22,6 @@ import com.google.gerrit.extensions.restapi.RestReadView;
 import com.google.gerrit.extensions.restapi.RestResource;
 import com.google.gerrit.extensions.restapi.RestView;
 import com.google.gerrit.server.CurrentUser;
-import com.google.gerrit.server.config.ConfigResource;
 import com.google.gson.JsonObject;
 import com.google.inject.Inject;
 import com.google.inject.Provider;
@@ -46,75 +42,39 @@ final class RefsApi {
   /** The refs of one project. */
   record OneProject(ProjectRefs refs) implements RestResource {}
 
-  /** All projects. */
+  /** All projects that the user may see. */
   @Singleton
-  static final class All implements ChildCollection<ConfigResource, OneProject> {
-    private final DynamicMap<RestView<OneProject>> views;
-    private final Provider<GetAll> list;
+  static final class All extends Collection<OneProject> {
     private final Provider<VisibleRefs> refs;
     private final Provider<CurrentUser> user;
-    private final Rights rights;
 
     @Inject
-    All(
-        DynamicMap<RestView<OneProject>> views,
-        Provider<GetAll> list,
-        Provider<VisibleRefs> refs,
-        Provider<CurrentUser> user,
-        Rights rights) {
-      this.views = views;
-      this.list = list;
+    All(Provider<VisibleRefs> refs, Provider<CurrentUser> user) {
       this.refs = refs;
       this.user = user;
-      this.rights = rights;
     }
 
     @Override
-    public RestView<ConfigResource> list() {
-      return list.get();
+    JsonObject all() throws RestApiException {
+      VisibleRefs installed = installed();
+      return RefsJson.of(installed.totals(), installed.transport(), installed.of(user.get()));
     }
 
     @Override
-    public OneProject parse(ConfigResource parent, IdString id) throws RestApiException {
-      rights.requireView();
-      requireAny(refs.get());
+    OneProject one(String project) throws RestApiException {
       return new OneProject(
-          refs.get()
-              .of(user.get(), id.get())
-              .orElseThrow(() -> new ResourceNotFoundException(VisibleRefs.whyNot(id.get()))));
+          installed()
+              .of(user.get(), project)
+              .orElseThrow(() -> new ResourceNotFoundException(VisibleRefs.whyNot(project))));
     }
 
-    @Override
-    public DynamicMap<RestView<OneProject>> views() {
-      return views;
-    }
-  }
-
-  private static void requireAny(VisibleRefs refs) throws ResourceConflictException {
-    Optional<String> whyNone = refs.whyNone();
-    if (whyNone.isPresent()) {
-      throw new ResourceConflictException(whyNone.get());
-    }
-  }
-
-  /** {@code GET .../cache-chroniclemap~refs}. */
-  static final class GetAll implements RestReadView<ConfigResource> {
-    private final VisibleRefs refs;
-    private final CurrentUser user;
-    private final Rights rights;
-
-    @Inject
-    GetAll(VisibleRefs refs, CurrentUser user, Rights rights) {
-      this.refs = refs;
-      this.user = user;
-      this.rights = rights;
-    }
-
-    @Override
-    public Response<JsonObject> apply(ConfigResource resource) throws RestApiException {
-      rights.requireView();
-      requireAny(refs);
-      return Response.ok(RefsJson.of(refs.totals(), refs.transport(), refs.of(user)));
+    private VisibleRefs installed() throws ResourceConflictException {
+      VisibleRefs installed = refs.get();
+      Optional<String> whyNone = installed.whyNone();
+      if (whyNone.isPresent()) {
+        throw new ResourceConflictException(whyNone.get());
+      }
+      return installed;
     }
   }
 

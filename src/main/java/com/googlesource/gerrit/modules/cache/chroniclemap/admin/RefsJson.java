@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import com.google.common.collect.ImmutableMap;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsReport;
@@ -24,48 +25,29 @@ import java.util.List;
 
 /** Prints parsed ref lists as JSON. The names of the fields are documented and never change. */
 final class RefsJson {
+  /** The fields whose names are not those of the metrics. */
+  private static final ImmutableMap<String, String> NAMES =
+      ImmutableMap.of("memory_bytes", "off_heap_bytes", "limit_bytes", "memory_limit_bytes");
+
   private RefsJson() {}
 
   static JsonObject of(RefsTotals totals, TransportCounts transport, List<ProjectRefs> reports) {
     JsonObject root = new JsonObject();
-    JsonObject all = totals(totals);
+    JsonObject all = new JsonObject();
+    RefsMetrics.ALL.forEach(
+        metric ->
+            all.addProperty(
+                NAMES.getOrDefault(metric.shortName(), metric.shortName()), metric.of(totals)));
     RefsMetrics.TRANSPORT.forEach(
         metric -> all.addProperty(metric.shortName(), metric.of(transport)));
+    all.addProperty("last_parse", totals.lastParse());
+    totals.memoryOnlyReason().ifPresent(why -> all.addProperty("memory_only_reason", why));
+    totals.disk().ifPresent(stats -> all.add("disk", CachesJson.store(stats)));
     root.add("totals", all);
     JsonArray projects = new JsonArray();
     reports.forEach(refs -> projects.add(project(refs)));
     root.add("projects", projects);
     return root;
-  }
-
-  private static JsonObject totals(RefsTotals totals) {
-    JsonObject out = new JsonObject();
-    out.addProperty("projects", totals.repositories());
-    out.addProperty("lists", totals.lists());
-    out.addProperty("refs", totals.refs());
-    out.addProperty("packed_bytes", totals.packedBytes());
-    out.addProperty("off_heap_bytes", totals.memoryBytes());
-    out.addProperty("id_index_bytes", totals.idIndexBytes());
-    out.addProperty("heap_bytes", totals.heapBytes());
-    out.addProperty("process_direct_bytes", totals.processDirectBytes());
-    out.addProperty("memory_limit_bytes", totals.memoryLimit());
-    out.addProperty("blocks", totals.blocks());
-    out.addProperty("parses", totals.parses());
-    out.addProperty("reused_blocks", totals.reusedBlocks());
-    out.addProperty("loads", totals.loads());
-    out.addProperty("checks", totals.checks());
-    out.addProperty("lookups", totals.lookups());
-    out.addProperty("left_to_jgit", totals.leftToJGit());
-    out.addProperty("evicted", totals.evictions());
-    out.addProperty("no_memory", totals.noMemory());
-    out.addProperty("failures", totals.failures());
-    out.addProperty("last_parse", totals.lastParse());
-    out.addProperty("reftables", totals.reftables());
-    out.addProperty("table_bytes", totals.tableBytes());
-    out.addProperty("table_lookups", totals.tableLookups());
-    totals.memoryOnlyReason().ifPresent(why -> out.addProperty("memory_only_reason", why));
-    totals.disk().ifPresent(stats -> out.add("disk", CachesJson.store(stats)));
-    return out;
   }
 
   static JsonObject project(ProjectRefs refs) {

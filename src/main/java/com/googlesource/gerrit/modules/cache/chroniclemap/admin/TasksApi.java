@@ -16,9 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.extensions.common.Input;
-import com.google.gerrit.extensions.registration.DynamicMap;
-import com.google.gerrit.extensions.restapi.ChildCollection;
-import com.google.gerrit.extensions.restapi.IdString;
 import com.google.gerrit.extensions.restapi.ResourceNotFoundException;
 import com.google.gerrit.extensions.restapi.Response;
 import com.google.gerrit.extensions.restapi.RestApiException;
@@ -27,7 +24,6 @@ import com.google.gerrit.extensions.restapi.RestReadView;
 import com.google.gerrit.extensions.restapi.RestResource;
 import com.google.gerrit.extensions.restapi.RestView;
 import com.google.gerrit.server.CurrentUser;
-import com.google.gerrit.server.config.ConfigResource;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import com.google.inject.Inject;
@@ -49,61 +45,28 @@ final class TasksApi {
 
   /** All tasks that are known. */
   @Singleton
-  static final class All implements ChildCollection<ConfigResource, OneTask> {
-    private final DynamicMap<RestView<OneTask>> views;
-    private final GetAll list;
+  static final class All extends Collection<OneTask> {
     private final UpkeepTasks tasks;
-    private final Rights rights;
 
     @Inject
-    All(DynamicMap<RestView<OneTask>> views, GetAll list, UpkeepTasks tasks, Rights rights) {
-      this.views = views;
-      this.list = list;
+    All(UpkeepTasks tasks) {
       this.tasks = tasks;
-      this.rights = rights;
     }
 
     @Override
-    public RestView<ConfigResource> list() {
-      return list;
-    }
-
-    @Override
-    public OneTask parse(ConfigResource parent, IdString id) throws RestApiException {
-      rights.requireView();
-      return tasks
-          .find(id.get())
-          .map(OneTask::new)
-          .orElseThrow(
-              () ->
-                  new ResourceNotFoundException(
-                      "no task " + id.get() + ", or it has ended long ago"));
-    }
-
-    @Override
-    public DynamicMap<RestView<OneTask>> views() {
-      return views;
-    }
-  }
-
-  /** {@code GET .../cache-chroniclemap~tasks}. */
-  @Singleton
-  static final class GetAll implements RestReadView<ConfigResource> {
-    private final UpkeepTasks tasks;
-    private final Rights rights;
-
-    @Inject
-    GetAll(UpkeepTasks tasks, Rights rights) {
-      this.tasks = tasks;
-      this.rights = rights;
-    }
-
-    @Override
-    public Response<JsonArray> apply(ConfigResource resource) throws RestApiException {
-      rights.requireView();
+    JsonArray all() {
       JsonArray all = new JsonArray();
       tasks.all().forEach(task -> all.add(task.json()));
-      return Response.ok(all);
+      return all;
+    }
+
+    @Override
+    OneTask one(String id) throws RestApiException {
+      return tasks
+          .find(id)
+          .map(OneTask::new)
+          .orElseThrow(
+              () -> new ResourceNotFoundException("no task " + id + ", or it has ended long ago"));
     }
   }
 

@@ -1,0 +1,62 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import com.google.gerrit.extensions.registration.DynamicMap;
+import com.google.gerrit.extensions.restapi.ChildCollection;
+import com.google.gerrit.extensions.restapi.IdString;
+import com.google.gerrit.extensions.restapi.Response;
+import com.google.gerrit.extensions.restapi.RestApiException;
+import com.google.gerrit.extensions.restapi.RestReadView;
+import com.google.gerrit.extensions.restapi.RestResource;
+import com.google.gerrit.extensions.restapi.RestView;
+import com.google.gerrit.server.config.ConfigResource;
+import com.google.gson.JsonElement;
+import com.google.inject.Inject;
+
+/**
+ * What can be read below {@code /config/server/}, all at once or one by one, by those who may view
+ * the caches.
+ */
+abstract class Collection<R extends RestResource> implements ChildCollection<ConfigResource, R> {
+  @Inject private DynamicMap<RestView<R>> views;
+  @Inject private Rights rights;
+
+  /** Returns all as JSON. */
+  abstract JsonElement all() throws RestApiException;
+
+  /** Returns one by its name, or throws what Gerrit shall answer. */
+  abstract R one(String id) throws RestApiException;
+
+  @Override
+  public final RestView<ConfigResource> list() {
+    return (RestReadView<ConfigResource>)
+        server -> {
+          rights.requireView();
+          return Response.ok(all());
+        };
+  }
+
+  @Override
+  public final R parse(ConfigResource server, IdString id) throws RestApiException {
+    rights.requireView();
+    return one(id.get());
+  }
+
+  @Override
+  public final DynamicMap<RestView<R>> views() {
+    return views;
+  }
+}
