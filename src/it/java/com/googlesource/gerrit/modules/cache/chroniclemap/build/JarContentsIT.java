@@ -159,6 +159,16 @@ class JarContentsIT {
   }
 
   @Test
+  void whatMonitoringNeedsIsThere() throws Exception {
+    for (String file :
+        List.of("grafana/cache-chroniclemap.json", "prometheus/cache-chroniclemap-alerts.yml")) {
+      assertWithMessage(file)
+          .that(bytes(jar, file))
+          .isEqualTo(Files.readAllBytes(Path.of("resources", file)));
+    }
+  }
+
+  @Test
   void manifestNamesTheModule() throws Exception {
     Attributes manifest = jar.getManifest().getMainAttributes();
 

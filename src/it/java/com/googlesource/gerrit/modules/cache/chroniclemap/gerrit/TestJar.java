@@ -18,10 +18,12 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.jar.Attributes;
 import java.util.jar.JarEntry;
+import java.util.jar.JarFile;
 import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
 
@@ -32,6 +34,13 @@ final class TestJar {
   /** Writes a jar of classes and those within them, with these lines in its manifest. */
   static void write(Path file, Map<String, String> lines, List<Class<?>> classes)
       throws IOException {
+    write(file, lines, classes, List.of());
+  }
+
+  /** The same, with the classes of other jars. */
+  static void write(
+      Path file, Map<String, String> lines, List<Class<?>> classes, List<Path> libraries)
+      throws IOException {
     Manifest manifest = new Manifest();
     manifest.getMainAttributes().put(Attributes.Name.MANIFEST_VERSION, "1.0");
     lines.forEach(manifest.getMainAttributes()::putValue);
@@ -40,6 +49,23 @@ final class TestJar {
         put(jar, type);
         for (Class<?> within : type.getDeclaredClasses()) {
           put(jar, within);
+        }
+      }
+      for (Path library : libraries) {
+        putAll(jar, library);
+      }
+    }
+  }
+
+  private static void putAll(JarOutputStream jar, Path library) throws IOException {
+    try (JarFile file = new JarFile(library.toFile())) {
+      for (JarEntry entry : Collections.list(file.entries())) {
+        if (entry.getName().endsWith(".class")) {
+          jar.putNextEntry(new JarEntry(entry.getName()));
+          try (InputStream in = file.getInputStream(entry)) {
+            in.transferTo(jar);
+          }
+          jar.closeEntry();
         }
       }
     }

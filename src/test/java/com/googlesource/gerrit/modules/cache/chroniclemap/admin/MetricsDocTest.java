@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
+import com.google.common.base.Splitter;
 import com.google.common.collect.Iterables;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
@@ -34,10 +35,14 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** Each metric is documented and on the dashboard, and no other one is. */
+/**
+ * Each metric is documented and on the dashboard, and no other one is. Each alert is documented,
+ * and of metrics that exist.
+ */
 class MetricsDocTest {
   private static final Path PAGE = Path.of("resources/Documentation/metrics.md");
   private static final Path DASHBOARD = Path.of("resources/grafana/cache-chroniclemap.json");
+  private static final Path ALERTS = Path.of("resources/prometheus/cache-chroniclemap-alerts.yml");
   private static final Pattern ROW =
       Pattern.compile(
           "^\\| `((?:caches|refs)/chroniclemap/\\w+)` \\| ([\\w ]+) \\| (gauge|count) \\|",
@@ -46,6 +51,9 @@ class MetricsDocTest {
   /** A metric's name as Prometheus has it, before what stands for the name of a cache. */
   private static final Pattern IN_PROMETHEUS =
       Pattern.compile("(caches_chroniclemap_[a-z0-9_]+)_(?:\\$cache|\\(\\.\\+\\)|\\.\\+)");
+
+  /** The figures of caches that alerts are about, as the pattern that selects them has them. */
+  private static final Pattern FIGURES = Pattern.compile("caches_chroniclemap_\\(([a-z_|]+)\\)_");
 
   private static Set<String> names() {
     return CacheMetrics.ALL.stream()
@@ -59,6 +67,16 @@ class MetricsDocTest {
 
   private static List<MatchResult> find(Pattern pattern, String text) {
     return pattern.matcher(text).results().toList();
+  }
+
+  private static Set<String> groups(Pattern pattern, String text) {
+    return find(pattern, text).stream()
+        .map(match -> match.group(1))
+        .collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  private static String alerts() throws IOException {
+    return Files.readString(ALERTS);
   }
 
   private static JsonObject dashboard() throws IOException {
@@ -131,6 +149,50 @@ class MetricsDocTest {
       assertThat(names().stream().map(MetricsDocTest::inPrometheus).toList())
           .contains(name.group(1));
     }
+  }
+
+  @Test
+  void alertsAreOfMetricsThatExist() throws Exception {
+    Set<String> lists = groups(FIGURES, alerts());
+    assertThat(lists).hasSize(1);
+    Set<String> selected =
+        new TreeSet<>(Splitter.on('|').splitToList(Iterables.getOnlyElement(lists)));
+    assertThat(names().stream().map(MetricsDocTest::inPrometheus).toList())
+        .containsAtLeastElementsIn(
+            selected.stream().map(figure -> "caches_chroniclemap_" + figure).toList());
+    assertThat(groups(Pattern.compile("figure=\"(\\w+)\""), alerts())).isEqualTo(selected);
+
+    // The others have no cache in their names.
+    Set<String> others = groups(Pattern.compile("((?:caches|refs)_chroniclemap_\\w+)"), alerts());
+    Set<String> published = new TreeSet<>();
+    published.add(inPrometheus(CacheMetrics.MEMORY_ONLY));
+    RefsMetrics.ALL.forEach(metric -> published.add(inPrometheus(metric.name())));
+    assertThat(published).containsAtLeastElementsIn(others);
+  }
+
+  @Test
+  void pageAndAlertsAgree() throws Exception {
+    Pattern row = Pattern.compile("^\\| `(Gerrit\\w+)` \\| (\\w+) \\|", Pattern.MULTILINE);
+    Pattern alert =
+        Pattern.compile("- alert: (\\w+)\n(?:(?! *- alert:).*\n)*? *severity: (\\w+)\n");
+    Map<String, String> documented = new HashMap<>();
+    find(row, Files.readString(PAGE)).forEach(m -> documented.put(m.group(1), m.group(2)));
+    Map<String, String> shipped = new HashMap<>();
+    find(alert, alerts()).forEach(m -> shipped.put(m.group(1), m.group(2)));
+    assertThat(shipped).hasSize(find(Pattern.compile("- alert:"), alerts()).size());
+    assertThat(documented).isEqualTo(shipped);
+  }
+
+  @Test
+  void alertsNamePagesThatExist() throws Exception {
+    Set<String> pages = groups(Pattern.compile("([\\w-]+\\.md)"), alerts());
+    assertThat(pages).isNotEmpty();
+    for (String page : pages) {
+      assertWithMessage(page).that(Files.exists(PAGE.resolveSibling(page))).isTrue();
+    }
+    // One for each alert, beside the one in the comment.
+    assertThat(find(Pattern.compile("[Ss]ee [\\w-]+\\.md\\.\n"), alerts()).size())
+        .isEqualTo(find(Pattern.compile("- alert:"), alerts()).size());
   }
 
   @Test

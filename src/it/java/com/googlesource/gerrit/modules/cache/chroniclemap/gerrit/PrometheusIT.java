@@ -1,0 +1,294 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.eclipse.jgit.lib.ObjectId;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The dashboard for Grafana and the alerts, in a real Prometheus that reads a real Gerrit. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@Timeout(300)
+class PrometheusIT {
+  private static final Path ALERTS = Path.of("resources/prometheus/cache-chroniclemap-alerts.yml");
+
+  private static final Path TESTS =
+      Path.of("src/it/resources/prometheus/cache-chroniclemap-alerts-test.yml");
+
+  private static final String TOKEN = "token-of-a-test";
+  private static final String PROJECT = "work";
+
+  /** The queries whose values stay 0 in a healthy Gerrit with little in it. */
+  private static final ImmutableSet<String> AT_REST =
+      ImmutableSet.of(
+          "Failed caches",
+          "Damaged entries",
+          "Recoveries",
+          "Queue, {{cache}}",
+          "Growths, {{cache}}",
+          "Evicted, {{cache}}",
+          "Expired, {{cache}}",
+          "Not stored, {{cache}}",
+          "Damaged, {{cache}}",
+          "Serializer errors, {{cache}}",
+          "Failed, {{cache}}",
+          "Failed, {{instance}} all caches",
+          "Faults of the disk, {{cache}}",
+          "Lists made and found, {{instance}} found on disk",
+          "Blocks used again, {{instance}} reused",
+          "Memory of lists, {{instance}} id indexes",
+          "Lists that left the memory, {{instance}} evicted",
+          "Left to JGit, {{instance}} broken or unusual",
+          "Left to JGit, {{instance}} faults",
+          "Left to JGit, {{instance}} memory only",
+          "Left to JGit, {{instance}} no memory",
+          "Pushes, {{instance}} left to Gerrit",
+          "Connectivity checks, {{instance}} all refs",
+          "Fetches by id, {{instance}} left to JGit");
+
+  private Dashboard dashboard;
+  private GerritSite site;
+  private GerritDaemon daemon;
+  private Gerrit gerrit;
+  private Path folder;
+  private String target;
+  private Prometheus prometheus;
+
+  @BeforeAll
+  void start(@TempDir Path tmp) throws Exception {
+    dashboard = Dashboard.read();
+    site = SiteTemplate.siteWithModule(tmp.resolve("gerrit"));
+    site.installRefsModule();
+    ReporterPlugin.install(site, TOKEN);
+    TinyPlugin.install(site);
+    // Reads come to the disk.
+    site.edit(config -> config.setInt("cache", "change_notes", "memoryLimit", 0));
+    daemon = GerritDaemon.start(site);
+    gerrit = new Gerrit(site);
+    folder = tmp.resolve("prometheus");
+    target = site.url().replaceAll("^http://|/$", "");
+    prometheus = Prometheus.start(folder, target, TOKEN, ALERTS);
+  }
+
+  @Test
+  void rulesAreSoundAndFireOnFaultsOnly() throws Exception {
+    assertThat(Prometheus.tool(folder, "check", "rules", ALERTS.toString())).contains("SUCCESS");
+    assertThat(Prometheus.tool(folder, "test", "rules", TESTS.toString())).contains("SUCCESS");
+    Set<String> firing = new TreeSet<>();
+    find("ALERTS\\{alertname=\"(\\w+)\", alertstate=\"firing\"", TESTS).forEach(firing::add);
+    assertThat(firing).containsExactlyElementsIn(alerts());
+  }
+
+  @Test
+  void queriesHaveValuesUnderLoadAndAlertsFireOnFaultsOnly() throws Exception {
+    gerrit.createProject(PROJECT);
+    // So many that they are judged together; a hidden one, or there would be none to judge.
+    for (int i = 0; i < 20; i++) {
+      site.git(PROJECT, "update-ref", "refs/heads/b" + i, "refs/heads/master");
+    }
+    gerrit.grantToAdministratorsOnly(PROJECT, "refs/heads/b0", "read");
+    gerrit.createUserWithPassword("guest");
+    Workload team = new Workload(gerrit, PROJECT);
+
+    assertQueriesHaveValues(team);
+    assertVariablesHaveTheNamesOfCaches();
+    assertQueriesHaveValuesForSomeCaches();
+    assertAlertsAreQuiet();
+
+    damageAValue(team);
+    breakPackedRefs();
+    assertAlertsFire("GerritDiskCacheDamaged", "GerritRefListsLeftToJGit");
+  }
+
+  /** Works until all that work moves has moved. */
+  private void assertQueriesHaveValues(Workload team) throws IOException {
+    Map<String, String> all =
+        dashboard.variables().stream()
+            .collect(Collectors.toMap(Dashboard.Variable::name, Dashboard.Variable::all));
+    Deadline deadline = Deadline.in(Duration.ofMinutes(1));
+    List<String> without;
+    do {
+      work(team);
+      without = queriesWithoutValues(all, query -> !AT_REST.contains(query.name()));
+    } while (!without.isEmpty() && deadline.elapsed().toSeconds() < 60);
+    assertThat(without).isEmpty();
+  }
+
+  private void work(Workload team) throws IOException {
+    int before = team.changes().size();
+    team.push(3);
+    List<Integer> pushed = team.changes().subList(before, before + 3);
+    team.comment(pushed);
+    team.approve(pushed);
+    team.submit(pushed.subList(0, 1));
+    assertThat(team.readAll(gerrit.rest())).isNotEmpty();
+    try (GitUser guest = gerrit.git(PROJECT, "guest")) {
+      ObjectId master = guest.fetch("refs/heads/master");
+      String subject = "By the guest, " + before;
+      GitUser.Content content = new GitUser.Content("by-guest", subject);
+      guest.push(guest.commit(master, subject, List.of(content)), "refs/for/master");
+    }
+    gerrit.signOut(gerrit.signIn());
+    site.git(PROJECT, "pack-refs", "--all");
+  }
+
+  private List<String> queriesWithoutValues(
+      Map<String, String> variables, Predicate<Dashboard.Query> moves) throws IOException {
+    // The steps of subqueries are half a minute long, and two of them are needed.
+    Instant time = Instant.now().plusSeconds(30);
+    List<String> without = new ArrayList<>();
+    for (Dashboard.Query query : dashboard.queries()) {
+      List<Prometheus.Sample> samples =
+          prometheus.query(Dashboard.with(variables, query.expression()), time);
+      if (samples.stream().allMatch(sample -> Double.isNaN(sample.value()))
+          || (moves.test(query) && samples.stream().noneMatch(sample -> sample.value() > 0))) {
+        without.add(query.name() + ": " + samples);
+      }
+    }
+    return without;
+  }
+
+  private void assertVariablesHaveTheNamesOfCaches() throws IOException {
+    assertThat(values("instance")).containsExactly(target);
+    List<String> caches = new ArrayList<>(CacheFigures.of(gerrit.ssh()).keySet());
+    caches.remove(TinyPlugin.CACHE);
+    caches.add(TinyPlugin.CACHE_IN_METRICS.replace('/', '_'));
+    assertThat(values("cache")).containsExactlyElementsIn(caches);
+  }
+
+  private ImmutableList<String> values(String name) throws IOException {
+    Dashboard.Variable variable =
+        dashboard.variables().stream().filter(v -> v.name().equals(name)).findAny().orElseThrow();
+    String selector = Dashboard.with(Map.of("instance", ".*"), variable.selector());
+    return variable.values(prometheus.labelValues(variable.label(), selector));
+  }
+
+  /** As Grafana writes several values of a variable, and a single one. */
+  private void assertQueriesHaveValuesForSomeCaches() throws IOException {
+    Map<String, String> chosen =
+        Map.of(
+            "cache", "(change_notes|gerrit_file_diff)", "instance", target.replace(".", "\\\\."));
+    assertThat(queriesWithoutValues(chosen, query -> false)).isEmpty();
+  }
+
+  private void assertAlertsAreQuiet() throws IOException {
+    for (Prometheus.Rule rule : prometheus.rules()) {
+      assertWithMessage("%s", rule).that(rule.health()).isEqualTo("ok");
+      assertWithMessage("%s", rule).that(rule.state()).isAnyOf("inactive", "");
+    }
+    assertThat(prometheus.rules().stream().map(Prometheus.Rule::name).toList())
+        .containsAtLeastElementsIn(alerts());
+  }
+
+  private void assertAlertsFire(String... names) throws IOException {
+    Deadline deadline = Deadline.in(Duration.ofSeconds(30));
+    deadline.await(() -> firing().containsAll(List.of(names)), String.join(", ", names));
+    assertThat(firing()).containsExactlyElementsIn(names);
+    assertThat(prometheus.annotations())
+        .containsAtLeast(
+            "Cache change_notes of " + target + " has found damaged entries in the last hour.",
+            target + " has packed-refs files that only JGit can read.");
+  }
+
+  private List<String> firing() {
+    try {
+      return prometheus.rules().stream()
+          .filter(rule -> rule.state().equals("firing"))
+          .map(Prometheus.Rule::name)
+          .toList();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Changes bytes of values in the file of a cache, and has Gerrit read them. */
+  private void damageAValue(Workload team) throws IOException {
+    Path file =
+        Folders.files(site.cacheFolder(), f -> f.toString().matches(".*/change_notes-v.*\\.chm"))
+            .getFirst();
+    String content = Files.readString(file, StandardCharsets.ISO_8859_1);
+    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+      for (int at = content.indexOf("Change 1");
+          at >= 0;
+          at = content.indexOf("Change 1", at + 1)) {
+        channel.write(ByteBuffer.wrap(new byte[] {'c'}), at);
+      }
+    }
+    assertThat(team.readAll(gerrit.rest())).isNotEmpty();
+  }
+
+  /** Writes what git never writes, but can read. */
+  private void breakPackedRefs() throws IOException {
+    Files.writeString(
+        site.repository(PROJECT).resolve("packed-refs"), "# By hand\n", StandardOpenOption.APPEND);
+    assertThat(gerrit.branches(PROJECT)).contains("refs/heads/b1");
+  }
+
+  private static List<String> alerts() throws IOException {
+    return find("- alert: (\\w+)\n", ALERTS);
+  }
+
+  private static List<String> find(String pattern, Path file) throws IOException {
+    return Pattern.compile(pattern)
+        .matcher(Files.readString(file))
+        .results()
+        .map(match -> match.group(1))
+        .toList();
+  }
+
+  @AfterAll
+  void stop() throws Exception {
+    if (prometheus != null) {
+      prometheus.close();
+    }
+    if (daemon != null) {
+      daemon.close();
+    }
+    if (site != null) {
+      Path logs = site.saveLogs("PrometheusIT");
+      if (prometheus != null) {
+        Files.copy(Prometheus.logOf(folder), logs.resolve("prometheus.log"));
+      }
+      site.close();
+    }
+  }
+}
