@@ -1,5 +1,8 @@
 # Sourced by the scripts in bin/: installs Debian packages that tests need, where it may.
 
+# What a test needs that drives a browser.
+BROWSER="chromium chromium-driver:chromedriver"
+
 # require_packages PACKAGE[:PROGRAM] ...
 #
 # Sees to it that the programs are on the PATH; a program has the name of its package unless another one is given. Installs

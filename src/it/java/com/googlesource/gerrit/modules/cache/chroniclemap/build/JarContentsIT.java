@@ -19,6 +19,7 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.stream.Collectors.toCollection;
 
+import com.google.common.hash.Hashing;
 import com.googlesource.gerrit.modules.cache.chroniclemap.ChronicleMapCacheModule;
 import java.io.IOException;
 import java.io.InputStream;
@@ -27,6 +28,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.jar.Attributes;
@@ -161,11 +163,29 @@ class JarContentsIT {
   @Test
   void whatMonitoringNeedsIsThere() throws Exception {
     for (String file :
-        List.of("grafana/cache-chroniclemap.json", "prometheus/cache-chroniclemap-alerts.yml")) {
+        List.of(
+            "static/grafana/cache-chroniclemap.json",
+            "static/prometheus/cache-chroniclemap-alerts.yml")) {
       assertWithMessage(file)
           .that(bytes(jar, file))
           .isEqualTo(Files.readAllBytes(Path.of("resources", file)));
     }
+  }
+
+  @Test
+  void chartLibraryIsThePublishedOne() throws Exception {
+    Map<String, String> sums =
+        Map.of(
+            "uPlot.iife.min.js",
+            "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f",
+            "uPlot.min.css",
+            "df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04");
+    for (Map.Entry<String, String> file : sums.entrySet()) {
+      assertWithMessage(file.getKey())
+          .that(Hashing.sha256().hashBytes(bytes(jar, "static/uplot/" + file.getKey())).toString())
+          .isEqualTo(file.getValue());
+    }
+    assertThat(new String(bytes(jar, "static/uplot/LICENSE"), UTF_8)).contains("The MIT License");
   }
 
   @Test
@@ -174,6 +194,8 @@ class JarContentsIT {
 
     assertThat(manifest.getValue("Implementation-Title")).isEqualTo("cache-chroniclemap");
     assertThat(manifest.getValue("Implementation-Version")).isEqualTo(BundledJar.versionOfModule());
+    // As which Gerrit starts AdminPlugin: one that may use all of Gerrit's classes.
+    assertThat(manifest.getValue("Gerrit-ApiType")).isEqualTo("plugin");
     assertThat(manifest.getValue("Class-Path")).isNull();
     assertThat(manifest.getValue("Multi-Release")).isNull();
   }

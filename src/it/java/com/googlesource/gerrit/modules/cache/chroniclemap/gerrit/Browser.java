@@ -155,13 +155,18 @@ final class Browser implements AutoCloseable {
     return ((List<?>) found).stream().map(String::valueOf).toList();
   }
 
-  /** Writes a picture of the whole page. */
+  /** Writes a picture of what the window shows. */
   void picture(Path file) throws IOException {
+    Files.createDirectories(file.getParent());
+    Files.write(file, driver.getScreenshotAs(OutputType.BYTES));
+  }
+
+  /** Writes a picture of the whole page. */
+  void wholePicture(Path file) throws IOException {
     Object height = run("return document.documentElement.scrollHeight");
     Object width = run("return window.innerWidth");
     resize(((Number) width).intValue(), ((Number) height).intValue());
-    Files.createDirectories(file.getParent());
-    Files.write(file, driver.getScreenshotAs(OutputType.BYTES));
+    picture(file);
   }
 
   @Override

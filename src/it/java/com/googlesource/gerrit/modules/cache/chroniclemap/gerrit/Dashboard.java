@@ -28,7 +28,7 @@ import java.util.regex.Pattern;
 
 /** The queries of the dashboard for Grafana, and what Grafana makes of them. */
 record Dashboard(ImmutableList<Query> queries, ImmutableList<Variable> variables) {
-  private static final Path FILE = Path.of("resources/grafana/cache-chroniclemap.json");
+  private static final Path FILE = Path.of("resources/static/grafana/cache-chroniclemap.json");
 
   private static final Pattern LABEL_VALUES = Pattern.compile("label_values\\((.+), (\\w+)\\)");
 

@@ -55,6 +55,9 @@ final class Demo {
 
   private static final int WARM_UP = 300;
 
+  /** Samples of the page's charts, one each 30 seconds. */
+  private static final int PAGE_SAMPLES = 8;
+
   /** The caches of the story: what the requests of {@link Workload} ask most. */
   private static final ImmutableList<String> WATCHED =
       ImmutableList.of(
@@ -67,6 +70,7 @@ final class Demo {
 
   private final Story story;
   private final boolean keep;
+  private final boolean page;
 
   private GerritSite site;
   private GerritDaemon daemon;
@@ -77,33 +81,26 @@ final class Demo {
   private ManyRefs distrusting;
   private ManyRefs growing;
 
-  private Demo(Story story, boolean keep) {
+  private Demo(Story story, List<String> options) {
     this.story = story;
-    this.keep = keep;
+    this.keep = options.contains("--keep");
+    this.page = options.contains("--page");
   }
 
   public static void main(String[] args) {
     Story story = new Story(Boolean.getBoolean("demo.terminal"));
-    boolean good = new Demo(story, List.of(args).contains("--keep")).run();
+    boolean good = new Demo(story, List.of(args)).run();
     System.exit(good ? 0 : 1);
   }
 
   private boolean run() {
     try {
       makeSite();
-      start();
-      work();
-      String signedIn = gerrit.signIn();
-      String signedOut = gerrit.signIn();
-      gerrit.signOut(signedOut);
-      Map<String, String> answers = firstReads(signedIn);
-      switchOver(answers, signedIn, signedOut);
-      restart(answers, signedIn, signedOut);
-      answers = moreWork(signedIn);
-      kill(answers, signedIn, signedOut);
-      look();
-      lookUpRefs(signedIn);
-      end();
+      if (page) {
+        showPage();
+      } else {
+        showAll();
+      }
     } catch (Exception e) {
       story.failed(e.toString());
       saveLogs();
@@ -115,6 +112,60 @@ final class Demo {
       cleanUp();
     }
     return good;
+  }
+
+  private void showAll() throws Exception {
+    start();
+    work();
+    String signedIn = gerrit.signIn();
+    String signedOut = gerrit.signIn();
+    gerrit.signOut(signedOut);
+    Map<String, String> answers = firstReads(signedIn);
+    switchOver(answers, signedIn, signedOut);
+    restart(answers, signedIn, signedOut);
+    answers = moreWork(signedIn);
+    kill(answers, signedIn, signedOut);
+    look();
+    lookUpRefs(signedIn);
+    end();
+  }
+
+  /** Works until the charts have lines, and takes pictures of the page. */
+  private void showPage() throws Exception {
+    site.installModule(BuildFolder.moduleJar());
+    site.installRefsModule();
+    start();
+    work();
+    String cookie = gerrit.signIn();
+    daemon.kill();
+    startDaemon();
+    story.chapter("The page at /plugins/cache-chroniclemap/");
+    RestClient rest = gerrit.rest();
+    String history = "/config/server/cache-chroniclemap~history";
+    int round = 0;
+    while (rest.get(history).json().getAsJsonObject().getAsJsonArray("times").size()
+        < PAGE_SAMPLES) {
+      team.push(++round % 4);
+      var unused = readAll(cookie);
+    }
+    Path folder = BuildFolder.path().resolve("pictures");
+    try (Browser browser = new Browser()) {
+      browser.open(
+          site.url() + "login/plugins%2Fcache-chroniclemap%2F?account_id=" + Gerrit.ADMIN_ID);
+      browser.resize(1400, 1250);
+      var unused = browser.await("#cache-charts canvas");
+      browser.picture(folder.resolve("page.png"));
+      browser.dark(true);
+      browser.picture(folder.resolve("page-dark.png"));
+      browser.dark(false);
+      browser.resize(360, 800);
+      browser.picture(folder.resolve("page-phone.png"));
+      browser.resize(1400, 1250);
+      browser.open(site.url() + "plugins/cache-chroniclemap/?cache=change_notes");
+      unused = browser.await("#cache-charts canvas");
+      browser.wholePicture(folder.resolve("cache.png"));
+    }
+    story.passed("pictures of it are in " + folder);
   }
 
   private void makeSite() throws Exception {

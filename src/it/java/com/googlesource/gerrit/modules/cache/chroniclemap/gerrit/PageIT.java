@@ -184,14 +184,14 @@ class PageIT {
         String name = "page-" + (dark ? "dark-" : "light-") + width;
         assertWithMessage(name).that(browser.obstacles()).isEmpty();
         assertWithMessage(name).that(browser.overflow()).isAtMost(0);
-        browser.picture(PICTURES.resolve(name + ".png"));
+        browser.wholePicture(PICTURES.resolve(name + ".png"));
       }
     }
     browser.forget();
     open("?cache=web_sessions");
     browser.await("#cache-charts canvas");
     assertThat(browser.obstacles()).isEmpty();
-    browser.picture(PICTURES.resolve("cache.png"));
+    browser.wholePicture(PICTURES.resolve("cache.png"));
     browser.forget();
     browser.open(page);
     assertThat(browser.obstacles()).isEmpty();

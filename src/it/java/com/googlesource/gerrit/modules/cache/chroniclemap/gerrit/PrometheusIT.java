@@ -49,10 +49,11 @@ import org.junit.jupiter.api.io.TempDir;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Timeout(300)
 class PrometheusIT {
-  private static final Path ALERTS = Path.of("resources/prometheus/cache-chroniclemap-alerts.yml");
+  private static final Path ALERTS =
+      Path.of("resources/static/prometheus/cache-chroniclemap-alerts.yml");
 
   private static final Path TESTS =
-      Path.of("src/it/resources/prometheus/cache-chroniclemap-alerts-test.yml");
+      Path.of("src/it/resources/static/prometheus/cache-chroniclemap-alerts-test.yml");
 
   private static final String TOKEN = "token-of-a-test";
   private static final String PROJECT = "work";

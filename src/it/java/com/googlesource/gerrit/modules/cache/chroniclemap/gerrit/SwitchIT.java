@@ -96,6 +96,12 @@ class SwitchIT {
     }
     assertThat(now.get("gerrit_file_diff").since(figures).diskHits()).isGreaterThan(0);
 
+    // In each Gerrit, with its own template library and its own way to serve documentation.
+    RestClient browser = RestClient.withCookie(site.url(), cookie);
+    assertThat(browser.get("/plugins/cache-chroniclemap/").body()).contains("gerrit_file_diff");
+    assertThat(browser.get("/plugins/cache-chroniclemap/Documentation/page.html").body())
+        .contains("The page in the browser");
+
     gerrit.signOut(leaving);
     daemon.kill();
     daemon = GerritDaemon.start(site);

@@ -41,8 +41,9 @@ import org.junit.jupiter.api.Test;
  */
 class MetricsDocTest {
   private static final Path PAGE = Path.of("resources/Documentation/metrics.md");
-  private static final Path DASHBOARD = Path.of("resources/grafana/cache-chroniclemap.json");
-  private static final Path ALERTS = Path.of("resources/prometheus/cache-chroniclemap-alerts.yml");
+  private static final Path DASHBOARD = Path.of("resources/static/grafana/cache-chroniclemap.json");
+  private static final Path ALERTS =
+      Path.of("resources/static/prometheus/cache-chroniclemap-alerts.yml");
   private static final Pattern ROW =
       Pattern.compile(
           "^\\| `((?:caches|refs)/chroniclemap/\\w+)` \\| ([\\w ]+) \\| (gauge|count) \\|",
