@@ -56,10 +56,10 @@ final class Prometheus implements AutoCloseable {
    * Starts it, and waits until it is ready.
    *
    * @param folder for its configuration, data and log; need not exist
-   * @param target host and port of Gerrit
+   * @param scrapeConfigs the section of the configuration that says what to read
    * @param rules the file with rules
    */
-  static Prometheus start(Path folder, String target, String token, Path rules) throws IOException {
+  static Prometheus start(Path folder, String scrapeConfigs, Path rules) throws IOException {
     Path config = Files.createDirectories(folder).resolve("prometheus.yml");
     Files.writeString(
         config,
@@ -69,15 +69,9 @@ final class Prometheus implements AutoCloseable {
           evaluation_interval: 1s
         rule_files:
           - %s
-        scrape_configs:
-          - job_name: gerrit
-            metrics_path: %s
-            authorization:
-              credentials: %s
-            static_configs:
-              - targets: ["%s"]
+        %s
         """
-            .formatted(rules.toAbsolutePath(), ReporterPlugin.URL_PATH, token, target));
+            .formatted(rules.toAbsolutePath(), scrapeConfigs));
     int port = Ports.free();
     Process process =
         run(

@@ -49,11 +49,12 @@ import org.junit.jupiter.api.io.TempDir;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Timeout(300)
 class PrometheusIT {
+  private static final Path PAGE = Path.of("resources/Documentation/metrics.md");
   private static final Path ALERTS =
       Path.of("resources/static/prometheus/cache-chroniclemap-alerts.yml");
 
   private static final Path TESTS =
-      Path.of("src/it/resources/static/prometheus/cache-chroniclemap-alerts-test.yml");
+      Path.of("src/it/resources/prometheus/cache-chroniclemap-alerts-test.yml");
 
   private static final String TOKEN = "token-of-a-test";
   private static final String PROJECT = "work";
@@ -107,7 +108,14 @@ class PrometheusIT {
     gerrit = new Gerrit(site);
     folder = tmp.resolve("prometheus");
     target = site.url().replaceAll("^http://|/$", "");
-    prometheus = Prometheus.start(folder, target, TOKEN, ALERTS);
+    prometheus = Prometheus.start(folder, scrapeConfigs(), ALERTS);
+  }
+
+  /** As the page has it. */
+  private String scrapeConfigs() throws IOException {
+    List<String> blocks = find("```\n(scrape_configs:\n(?:[^`]+\n)+)```", PAGE);
+    assertThat(blocks).hasSize(1);
+    return blocks.getFirst().replace("TOKEN", TOKEN).replace("HOST:PORT", target);
   }
 
   @Test
@@ -173,16 +181,20 @@ class PrometheusIT {
   }
 
   private List<String> queriesWithoutValues(
-      Map<String, String> variables, Predicate<Dashboard.Query> moves) throws IOException {
+      Map<String, String> variables, Predicate<Dashboard.Query> moves) {
     // The steps of subqueries are half a minute long, and two of them are needed.
     Instant time = Instant.now().plusSeconds(30);
     List<String> without = new ArrayList<>();
     for (Dashboard.Query query : dashboard.queries()) {
-      List<Prometheus.Sample> samples =
-          prometheus.query(Dashboard.with(variables, query.expression()), time);
-      if (samples.stream().allMatch(sample -> Double.isNaN(sample.value()))
-          || (moves.test(query) && samples.stream().noneMatch(sample -> sample.value() > 0))) {
-        without.add(query.name() + ": " + samples);
+      try {
+        List<Prometheus.Sample> samples =
+            prometheus.query(Dashboard.with(variables, query.expression()), time);
+        if (samples.stream().allMatch(sample -> Double.isNaN(sample.value()))
+            || (moves.test(query) && samples.stream().noneMatch(sample -> sample.value() > 0))) {
+          without.add(query.name() + ": " + samples);
+        }
+      } catch (IOException e) {
+        without.add(query.name() + ": " + e.getMessage());
       }
     }
     return without;
@@ -204,7 +216,7 @@ class PrometheusIT {
   }
 
   /** As Grafana writes several values of a variable, and a single one. */
-  private void assertQueriesHaveValuesForSomeCaches() throws IOException {
+  private void assertQueriesHaveValuesForSomeCaches() {
     Map<String, String> chosen =
         Map.of(
             "cache", "(change_notes|gerrit_file_diff)", "instance", target.replace(".", "\\\\."));

@@ -34,8 +34,6 @@ import java.util.stream.Stream;
 final class ReporterPlugin {
   private static final String NAME = "metrics-reporter-prometheus";
 
-  static final String URL_PATH = "/plugins/" + NAME + "/metrics";
-
   private ReporterPlugin() {}
 
   static void install(GerritSite site, String token) throws IOException {
