@@ -137,7 +137,7 @@ final class Demo {
     start();
     work();
     String cookie = gerrit.signIn();
-    daemon.kill();
+    daemon.stop();
     startDaemon();
     story.chapter("The page at /plugins/cache-chroniclemap/");
     RestClient rest = gerrit.rest();

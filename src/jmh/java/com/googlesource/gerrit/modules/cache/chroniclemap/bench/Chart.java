@@ -25,8 +25,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * {@code bin/bench chart}: the ratios of figures, as {@code --json} writes them, as bars in SVG. The
- * scale is logarithmic: a bar that points to the right is in favour of this module.
+ * {@code bin/bench chart}: the ratios of figures, as {@code --json} writes them, as bars in SVG.
+ * The scale is logarithmic: a bar that points to the right is in favour of this module.
  */
 public final class Chart {
   private static final int LABELS = 470;

@@ -57,15 +57,12 @@ final class CachesTable {
         Units.count(sum(reports, StoreStats::entries)),
         Units.bytes(sum(reports, StoreStats::liveBytes)),
         Units.bytes(sum(reports, StoreStats::diskBytes)));
-    Tables.printNotes(out, notes(reports));
-  }
-
-  /** What the table has no column for, in sentences. */
-  static List<String> notes(List<CacheReport> reports) {
-    return Stream.concat(
-            Stream.of(activity(reports)),
-            reports.stream().map(CachesTable::note).flatMap(Optional::stream))
-        .toList();
+    Tables.printNotes(
+        out,
+        Stream.concat(
+                Stream.of(activity(reports)),
+                reports.stream().map(CachesTable::note).flatMap(Optional::stream))
+            .toList());
   }
 
   private static void printRow(PrintWriter out, CacheReport report) {
@@ -92,7 +89,7 @@ final class CachesTable {
   }
 
   /** Sums up the figures without a column. The JSON output has them for each cache. */
-  private static String activity(List<CacheReport> reports) {
+  static String activity(List<CacheReport> reports) {
     return String.format(
         "Since the start, %s values have expired and %s files have been replaced, by growth or upkeep."
             + " %s values are queued for writing.",

@@ -101,7 +101,7 @@ final class PageData {
           out.put("directory", installed.directory().map(Object::toString).orElse(""));
           out.put("memoryOnly", installed.memoryOnlyReason().orElse(""));
           out.put("caches", caches(selected).data());
-          out.put("cacheNotes", CachesTable.notes(caches));
+          out.put("cacheNote", CachesTable.activity(caches));
           out.put("cacheHistory", cacheHistory(selected).data());
           out.put("tasks", tasks(selected));
         });

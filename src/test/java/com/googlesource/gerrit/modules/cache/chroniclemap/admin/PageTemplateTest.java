@@ -51,7 +51,7 @@ class PageTemplateTest {
     all.put("problems", List.of(MARKUP));
     all.put("directory", MARKUP);
     all.put("memoryOnly", MARKUP);
-    all.put("cacheNotes", List.of(MARKUP));
+    all.put("cacheNote", MARKUP);
     all.put("noRefs", "");
     all.put("moreProjects", 3);
     all.put("refsNotes", List.of(MARKUP));
@@ -94,7 +94,7 @@ class PageTemplateTest {
   void worksWithoutCaches() {
     Map<String, Object> page = page("");
     for (String name :
-        List.of("caches", "cacheNotes", "cacheHistory", "figures", "tasks", "directory")) {
+        List.of("caches", "cacheNote", "cacheHistory", "figures", "tasks", "directory")) {
       page.remove(name);
     }
     String html = PageServlet.html(TEMPLATES, "page", page);

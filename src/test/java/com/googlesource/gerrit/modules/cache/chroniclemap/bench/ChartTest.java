@@ -43,8 +43,7 @@ class ChartTest {
   void barsPointToTheBetterSide() {
     String svg =
         Chart.svg(
-            List.of(
-                new Figure("<better>", "ms", 1, 10, 10), new Figure("worse", "ms", 2, 1, 0.5)));
+            List.of(new Figure("<better>", "ms", 1, 10, 10), new Figure("worse", "ms", 2, 1, 0.5)));
     assertThat(svg).contains("&lt;better&gt;");
     assertThat(svg).contains("fill=\"#1a66d6\"");
     assertThat(svg).contains("fill=\"#b25a00\"");
