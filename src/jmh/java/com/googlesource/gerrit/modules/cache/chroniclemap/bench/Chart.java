@@ -29,7 +29,7 @@ import java.util.Locale;
  * The scale is logarithmic: a bar that points to the right is in favour of this module.
  */
 public final class Chart {
-  private static final int LABELS = 470;
+  private static final int LABELS = 530;
   private static final int BARS = 420;
   private static final int NUMBERS = 70;
   private static final int ROW = 24;

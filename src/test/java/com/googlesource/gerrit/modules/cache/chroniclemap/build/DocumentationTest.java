@@ -1,0 +1,94 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.build;
+
+import static com.google.common.truth.Truth.assertWithMessage;
+
+import com.google.common.base.Splitter;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** The pages of the documentation: what they link to, and how long it takes to read them. */
+class DocumentationTest {
+  private static final Path FOLDER = Path.of("resources/Documentation");
+
+  /** Nobody reads faster, tables included. */
+  private static final int WORDS_A_MINUTE = 300;
+
+  private static final Pattern READING_TIME =
+      Pattern.compile("^Reading time: (\\d+) minutes?\\.$", Pattern.MULTILINE);
+
+  private static final Pattern LINK = Pattern.compile("\\]\\(([^)# ]*)(?:#([^) ]*))?\\)");
+
+  private static List<Path> pages() throws IOException {
+    try (Stream<Path> files = Files.list(FOLDER)) {
+      return Stream.concat(
+              files.filter(file -> file.toString().endsWith(".md")),
+              Stream.of("README.md", "CONTRIBUTING.md", "CHANGELOG.md").map(Path::of))
+          .toList();
+    }
+  }
+
+  @Test
+  void pagesAreReadInTheMinutesThatTheyPromise() throws IOException {
+    for (Path page : pages()) {
+      if (page.startsWith(FOLDER)) {
+        String text = Files.readString(page);
+        Matcher promise = READING_TIME.matcher(text);
+        assertWithMessage("a reading time in %s", page).that(promise.find()).isTrue();
+        int words = Splitter.on(Pattern.compile("\\s+")).splitToList(text).size();
+        assertWithMessage("words of %s", page)
+            .that(words)
+            .isAtMost(WORDS_A_MINUTE * Integer.parseInt(promise.group(1)));
+      }
+    }
+  }
+
+  @Test
+  void linksLeadSomewhere() throws IOException {
+    for (Path page : pages()) {
+      for (var link : LINK.matcher(Files.readString(page)).results().toList()) {
+        String target = link.group(1);
+        if (!target.contains("://") && !target.startsWith("mailto:")) {
+          Path file = target.isEmpty() ? page : page.resolveSibling(target).normalize();
+          assertWithMessage("%s in %s", link.group(), page).that(Files.exists(file)).isTrue();
+          if (link.group(2) != null) {
+            assertWithMessage("%s in %s", link.group(), page)
+                .that(anchors(file))
+                .contains(link.group(2));
+          }
+        }
+      }
+    }
+  }
+
+  /** The anchors that GitHub and Gerrit make of headings. */
+  private static Set<String> anchors(Path page) throws IOException {
+    return Files.readAllLines(page).stream()
+        .filter(line -> line.startsWith("#"))
+        .map(line -> line.replaceFirst("^#+ ", "").toLowerCase(Locale.ROOT))
+        .map(title -> title.replaceAll("[^\\p{L}\\p{N} _-]", "").replace(' ', '-'))
+        .collect(Collectors.toSet());
+  }
+}
