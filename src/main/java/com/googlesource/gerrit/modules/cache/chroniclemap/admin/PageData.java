@@ -39,6 +39,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.function.LongFunction;
 import java.util.function.ToLongFunction;
 import java.util.stream.Stream;
 
@@ -261,80 +262,65 @@ final class PageData {
   }
 
   private PageTable cacheHistory(String selected) {
-    Function<Sample, Sample.Figures> subject =
-        selected.isEmpty() ? Sample::all : sample -> sample.caches().get(selected);
-    PageTable table =
-        new PageTable()
-            .text("From")
-            .number("Heap hits/s")
-            .number("Disk hits/s")
-            .number("Misses/s")
-            .number("Puts/s")
-            .number("Evicted/s")
-            .number("Live")
-            .number("On disk")
-            .number("Read, 99 %")
-            .number("Put, 99 %");
-    forEachPeriod(
-        (from, to) -> {
-          Sample.Figures end = subject.apply(samples.get(to));
-          if (end != null) {
-            table.row(
-                time(samples.get(from).millis()),
-                rate(from, to, subject, "heap_hits"),
-                rate(from, to, subject, "hits"),
-                rate(from, to, subject, "misses"),
-                rate(from, to, subject, "puts"),
-                rate(from, to, subject, "evicted"),
-                bytes(end.get("live_bytes")),
-                bytes(end.get("disk_bytes")),
-                nanos(end.get("read_latency_p99")),
-                nanos(1000 * end.get("put_latency_p99")));
-          }
-        });
-    return table;
+    return history(
+        selected.isEmpty() ? Sample::all : sample -> sample.caches().get(selected),
+        rises("Heap hits/s", "heap_hits"),
+        rises("Disk hits/s", "hits"),
+        rises("Misses/s", "misses"),
+        rises("Puts/s", "puts"),
+        rises("Evicted/s", "evicted"),
+        last("Live", "live_bytes", PageTable::bytes),
+        last("On disk", "disk_bytes", PageTable::bytes),
+        last("Read, 99 %", "read_latency_p99", PageTable::nanos),
+        last("Put, 99 %", "put_latency_p99", micros -> nanos(1000 * micros)));
   }
 
   private PageTable refsHistory() {
-    PageTable table =
-        new PageTable()
-            .text("From")
-            .number("Lookups/s")
-            .number("Files read/s")
-            .number("Lists parsed/s")
-            .number("Pushes/s")
-            .number("Fetches by id/s")
-            .number("Lists, off heap")
-            .number("Lists, heap");
-    forEachPeriod(
-        (from, to) -> {
-          Sample.Figures end = samples.get(to).refs();
-          if (end != null) {
-            table.row(
-                time(samples.get(from).millis()),
-                rate(from, to, Sample::refs, "lookups"),
-                rate(from, to, Sample::refs, "checks"),
-                rate(from, to, Sample::refs, "parses"),
-                rate(from, to, Sample::refs, "pushes", "pushes_left"),
-                rate(from, to, Sample::refs, "fetches_by_tip", "fetches_by_walk"),
-                bytes(end.get("memory_bytes")),
-                bytes(end.get("heap_bytes")));
-          }
-        });
-    return table;
+    return history(
+        Sample::refs,
+        rises("Lookups/s", "lookups"),
+        rises("Files read/s", "checks"),
+        rises("Lists parsed/s", "parses"),
+        rises("Pushes/s", "pushes", "pushes_left"),
+        rises("Fetches by id/s", "fetches_by_tip", "fetches_by_walk"),
+        last("Lists, off heap", "memory_bytes", PageTable::bytes),
+        last("Lists, heap", "heap_bytes", PageTable::bytes));
   }
 
+  /** A column of a history: what a cell shows of the samples between two. */
+  private record Column(String title, Period cell) {}
+
   private interface Period {
-    void show(int from, int to);
+    PageTable.Cell cell(int from, int to, Function<Sample, Sample.Figures> subject);
+  }
+
+  private Column rises(String title, String... names) {
+    return new Column(title, (from, to, subject) -> rate(from, to, subject, names));
+  }
+
+  private Column last(String title, String name, LongFunction<PageTable.Cell> cell) {
+    return new Column(
+        title, (from, to, subject) -> cell.apply(subject.apply(samples.get(to)).get(name)));
   }
 
   /** Splits the samples into the rows of a table, the newest one first. */
-  private void forEachPeriod(Period period) {
+  private PageTable history(Function<Sample, Sample.Figures> subject, Column... columns) {
+    PageTable table = new PageTable().text("From");
+    Stream.of(columns).forEach(column -> table.number(column.title));
     int last = samples.size() - 1;
     int rows = Math.min(HISTORY_ROWS, last);
     for (int row = rows; row > 0; row--) {
-      period.show((row - 1) * last / rows, row * last / rows);
+      int from = (row - 1) * last / rows;
+      int to = row * last / rows;
+      if (subject.apply(samples.get(to)) != null) {
+        table.row(
+            Stream.concat(
+                    Stream.of(time(samples.get(from).millis())),
+                    Stream.of(columns).map(column -> column.cell.cell(from, to, subject)))
+                .toArray(PageTable.Cell[]::new));
+      }
     }
+    return table;
   }
 
   private PageTable events(String selected) {
@@ -392,25 +378,22 @@ final class PageData {
     PageTable table = new PageTable().text("Memory").number("Used").number("Limit");
     Sample now = Iterables.getLast(samples, null);
     if (now != null) {
-      Sample.Figures process = now.process();
-      table.row(
-          cell("Java heap of the process"),
-          bytes(process.get("heap_bytes")),
-          bytes(process.get("heap_limit_bytes")));
-      table.row(cell("Direct memory of the process"), bytes(process.get("direct_bytes")), cell(""));
+      memory(table, "Java heap of the process", now.process(), "heap_bytes", "heap_limit_bytes");
+      memory(table, "Direct memory of the process", now.process(), "direct_bytes", "");
       if (now.refs() != null) {
-        table.row(
-            cell("Parsed ref lists, direct memory"),
-            bytes(now.refs().get("memory_bytes")),
-            bytes(now.refs().get("limit_bytes")));
-        table.row(cell("Parsed ref lists, heap"), bytes(now.refs().get("heap_bytes")), cell(""));
-        table.row(
-            cell("Indexes of object ids, direct memory"),
-            bytes(now.refs().get("id_index_bytes")),
-            cell(""));
+        String lists = "Parsed ref lists, direct memory";
+        memory(table, lists, now.refs(), "memory_bytes", "limit_bytes");
+        memory(table, "Parsed ref lists, heap", now.refs(), "heap_bytes", "");
+        memory(table, "Indexes of object ids, direct memory", now.refs(), "id_index_bytes", "");
       }
     }
     return table;
+  }
+
+  private static void memory(
+      PageTable table, String title, Sample.Figures figures, String used, String limit) {
+    long most = figures.get(limit);
+    table.row(cell(title), bytes(figures.get(used)), most < 0 ? cell("") : bytes(most));
   }
 
   /** The tasks of the selected cache, or of all, the newest one first. */
