@@ -127,11 +127,6 @@ public final class Root {
     return flags & BlockFormat.FLAGS;
   }
 
-  /** The traits that the file's header declares. */
-  public PackedRefsTraits traits() {
-    return PackedRefsTraits.of(flags);
-  }
-
   /**
    * Whether names ascend in JGit's order, which is that of {@link String#compareTo}. If not, they
    * ascend by bytes, as native git sorts.

@@ -65,8 +65,6 @@ public final class PackedRefsReader {
   /** All flags of a header. */
   private static final int HEADER_FLAGS = BlockFormat.FLAGS | Root.SORTED | Root.HEADER;
 
-  private static final int HEX_LENGTH = 2 * BlockFormat.ID_BYTES;
-
   private final SiteKey key;
   private final TextHash hash;
   private final BlockWriter writer = new BlockWriter();
@@ -102,22 +100,14 @@ public final class PackedRefsReader {
   /** Whether all names so far ascend in the same order. */
   private boolean orderly;
 
-  private int parsedBlocks;
-  private int reusedBlocks;
+  /** The number of blocks that the last {@link #read} made from text; below, that it reused. */
+  int parsedBlocks;
+
+  int reusedBlocks;
 
   PackedRefsReader(SiteKey key) {
     this.key = key;
     this.hash = new TextHash(key);
-  }
-
-  /** The number of blocks that the last {@link #read} made from text. */
-  int parsedBlocks() {
-    return parsedBlocks;
-  }
-
-  /** The number of blocks that the last {@link #read} reused. */
-  int reusedBlocks() {
-    return reusedBlocks;
   }
 
   // ---- whole files
@@ -365,7 +355,7 @@ public final class PackedRefsReader {
         // If the older list has a block that starts here, that block is tried next.
         fill();
         copyToHeap();
-        int nameAt = position + HEX_LENGTH + 1;
+        int nameAt = position + Lines.HEX_LENGTH + 1;
         int nameLength = Lines.lineEnd(window, nameAt, end) - nameAt;
         while (nameLength > 0 && candidate < old.blocks()) {
           int order = old.compareFence(candidate, window, nameAt, nameLength);
@@ -400,7 +390,7 @@ public final class PackedRefsReader {
       if (rootWriter.blocks() > 0) {
         copyToHeap();
         int before = previousName();
-        int nameAt = position + HEX_LENGTH + 1;
+        int nameAt = position + Lines.HEX_LENGTH + 1;
         toFirst = before < 0 ? NamePairs.NEITHER : Lines.pair(window, before, nameAt, end);
       }
       if (toFirst == NamePairs.NEITHER) {
@@ -427,7 +417,7 @@ public final class PackedRefsReader {
     hash.of(direct, start, length, flags);
     int fenceLength = 0;
     if (writer.count() > 0) {
-      int nameAt = refsAt + HEX_LENGTH + 1;
+      int nameAt = refsAt + Lines.HEX_LENGTH + 1;
       fenceLength = Lines.lineEnd(window, nameAt, end) - nameAt;
       System.arraycopy(
           window, nameAt, rootWriter.fence(fenceLength), rootWriter.fenceAt(), fenceLength);
@@ -483,10 +473,8 @@ public final class PackedRefsReader {
     int previous = rootWriter.blocks() == 0 ? -1 : previousName();
     int p = refsAt;
     while (p < end) {
-      int nameAt = p + HEX_LENGTH + 1;
-      if (nameAt >= end
-          || text[nameAt - 1] != ' '
-          || !Lines.hex(text, p, HEX_LENGTH, writer.idBuffer(), writer.idAt())) {
+      int nameAt = p + Lines.HEX_LENGTH + 1;
+      if (nameAt >= end || text[nameAt - 1] != ' ' || !writer.readId(text, p)) {
         return false;
       }
       int nameEnd = Lines.lineEnd(window, nameAt, end);
@@ -510,13 +498,10 @@ public final class PackedRefsReader {
       int line = p;
       p = nameEnd + 1;
       if (p < end && text[p] == '^') {
-        int peeledEnd = p + 1 + HEX_LENGTH;
-        if (peeledEnd > end
-            || text[peeledEnd] != '\n'
-            || !Lines.hex(text, p + 1, HEX_LENGTH, writer.peeledBuffer(), writer.peeledAt())) {
+        int peeledEnd = p + 1 + Lines.HEX_LENGTH;
+        if (peeledEnd > end || text[peeledEnd] != '\n' || !writer.addPeeled(text, p + 1)) {
           return false;
         }
-        writer.addPeeled();
         p = peeledEnd + 1;
       }
       if (p < end && Chunks.endsAt(key, text, start, line, nameEnd, p)) {
@@ -530,11 +515,11 @@ public final class PackedRefsReader {
   /** The start of the name of the ref before {@link #position}; -1 if it is not known. */
   private int previousName() {
     int lineEnd = position - 1;
-    int line = Lines.lineStart(window, lineEnd);
+    int line = Lines.lineStart(window, 0, lineEnd);
     if (line > 0 && window[line] == '^') {
-      line = Lines.lineStart(window, line - 1);
+      line = Lines.lineStart(window, 0, line - 1);
     }
-    int nameAt = line + HEX_LENGTH + 1;
+    int nameAt = line + Lines.HEX_LENGTH + 1;
     return window[line] == '#' || nameAt >= position ? -1 : nameAt;
   }
 }

@@ -270,7 +270,7 @@ class NameOrderTest {
     }
     ParsedRefs plain = regular(text(half), list);
     assertThat(plain.root().utf16()).isTrue();
-    assertThat(differential.reader().reusedBlocks()).isGreaterThan(1);
+    assertThat(differential.reader().reusedBlocks).isGreaterThan(1);
   }
 
   @Test
