@@ -43,7 +43,7 @@ public class ChronicleMapCacheModule extends AbstractModule {
         site,
         () -> {
           BuiltFor.check(config);
-          InstallLines.of(config).checkCacheModule(ChronicleMapCacheModule.class);
+          new InstallLines(config).checkCacheModule(ChronicleMapCacheModule.class);
         });
   }
 

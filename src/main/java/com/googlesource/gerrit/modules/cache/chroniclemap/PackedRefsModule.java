@@ -43,7 +43,7 @@ public class PackedRefsModule extends AbstractModule {
         site,
         () -> {
           BuiltFor.check(config);
-          InstallLines.of(config).checkDbModule(PackedRefsModule.class);
+          new InstallLines(config).checkDbModule(PackedRefsModule.class);
         });
   }
 

@@ -489,7 +489,7 @@ final class Loads<K, V> {
                 value,
                 found -> found == null ? null : disk.putLoaded(diskKey, found, ticket),
                 directExecutor());
-        Futures.addCallback(reloaded, new EndRefresh(old), directExecutor());
+        Futures.addCallback(reloaded, new EndRefresh<>(old), directExecutor());
         return reloaded;
       } catch (Throwable e) {
         old.endRefresh();
@@ -499,13 +499,7 @@ final class Loads<K, V> {
   }
 
   /** Ends the refresh of a value that was not replaced. */
-  private final class EndRefresh implements FutureCallback<Held<V>> {
-    private final Held<V> old;
-
-    EndRefresh(Held<V> old) {
-      this.old = old;
-    }
-
+  private record EndRefresh<V>(Held<V> old) implements FutureCallback<Held<V>> {
     @Override
     public void onSuccess(@Nullable Held<V> replacement) {
       if (replacement == null) {

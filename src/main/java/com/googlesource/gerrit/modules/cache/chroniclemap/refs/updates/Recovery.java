@@ -20,7 +20,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.JournalOwner;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Origin;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedEdits;
@@ -46,7 +45,7 @@ import org.eclipse.jgit.lib.ObjectId;
 
 /**
  * The recovery of a repository after processes were killed. It completes the transactions that they
- * had decided, and deletes their locks. {@link Journal} describes the files on disk.
+ * had decided, and deletes their locks. {@link Journal} describes the files on writes.disk().
  *
  * <p>While a dead process's lock of a ref is there, nobody else has changed the ref. A ref whose
  * lock is gone has its final value. So recovery is right in both cases, and can be repeated if it
@@ -60,20 +59,8 @@ import org.eclipse.jgit.lib.ObjectId;
  * <p>All writes are synced, whatever {@code core.fsyncRefFiles} says: recovery is rare, and a
  * second crash is likelier after a first one. Without dead processes, one folder is listed.
  */
-final class Recovery {
+record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
-
-  private final UpdatableRefs refs;
-  private final RefPaths paths;
-  private final SharedWrites writes;
-  private final RefDisk disk;
-
-  Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
-    this.refs = refs;
-    this.paths = paths;
-    this.writes = writes;
-    this.disk = writes.disk();
-  }
 
   /**
    * Recovers all dead processes' transactions.
@@ -191,9 +178,9 @@ final class Recovery {
     }
     try {
       for (Path left : dead.owner.files()) {
-        disk.delete(left);
+        writes.disk().delete(left);
       }
-      disk.delete(dead.owner.file());
+      writes.disk().delete(dead.owner.file());
     } catch (IOException | RuntimeException e) {
       failed(dead.owner.file(), e);
     }
@@ -233,14 +220,14 @@ final class Recovery {
     if (!deletions.isEmpty()) {
       delete(deletions, journal);
     }
-    disk.syncFolders(folders.stream().distinct().toList());
+    writes.disk().syncFolders(folders.stream().distinct().toList());
     for (Journal.Entry entry : journal.entries()) {
       deleteIfOwn(RefPaths.lockOf(paths.loose(entry.name())), journal);
     }
     if (hasMoreNames(journal.file())) {
       deleteUnknownLocks(journal);
     }
-    disk.delete(journal.file());
+    writes.disk().delete(journal.file());
   }
 
   /** Checks that all refs can be set, before any of them is: half of a batch must not be seen. */
@@ -308,7 +295,7 @@ final class Recovery {
 
   private void deleteIfOwn(Path lock, Journal.Found found) throws IOException {
     if (isOwn(lock, found)) {
-      disk.delete(lock);
+      writes.disk().delete(lock);
     }
   }
 
@@ -316,10 +303,10 @@ final class Recovery {
   private void write(Journal.Found journal, int number, Path lock) throws IOException {
     Journal.Entry entry = journal.entries().get(number);
     Path value = journal.beside("again-" + number);
-    disk.write(value, Constants.encodeASCII(entry.newId().name() + "\n"));
-    disk.syncFiles(List.of(value));
+    writes.disk().write(value, Constants.encodeASCII(entry.newId().name() + "\n"));
+    writes.disk().syncFiles(List.of(value));
     if (isOwn(lock, journal)) {
-      disk.renameOverEmptyFolders(value, paths.loose(entry.name()));
+      writes.disk().renameOverEmptyFolders(value, paths.loose(entry.name()));
     }
   }
 
@@ -343,7 +330,7 @@ final class Recovery {
                 public void finish() throws IOException {
                   for (String name : names) {
                     if (isOwn(RefPaths.lockOf(paths.loose(name)), journal)) {
-                      disk.deleteLoose(paths.loose(name));
+                      writes.disk().deleteLoose(paths.loose(name));
                     }
                   }
                 }
