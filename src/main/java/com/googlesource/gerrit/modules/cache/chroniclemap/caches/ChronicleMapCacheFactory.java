@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 import com.google.common.cache.Cache;
 import com.google.common.cache.CacheLoader;
 import com.google.common.cache.LoadingCache;
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.gerrit.extensions.registration.DynamicMap;
@@ -108,11 +107,7 @@ final class ChronicleMapCacheFactory
   private static ScheduledExecutorService newTimer() {
     ScheduledThreadPoolExecutor timer =
         new ScheduledThreadPoolExecutor(
-            1,
-            new ThreadFactoryBuilder()
-                .setNameFormat("cache-chroniclemap-delayed-%d")
-                .setDaemon(true)
-                .build());
+            1, Thread.ofPlatform().daemon().name("cache-chroniclemap-delayed-", 0).factory());
     timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
     return timer;
   }

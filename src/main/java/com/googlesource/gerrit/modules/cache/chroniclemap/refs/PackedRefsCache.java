@@ -54,11 +54,11 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
@@ -123,7 +123,7 @@ public final class PackedRefsCache implements AutoCloseable {
   private final ScheduledExecutorService upkeep;
 
   /** The threads that write packed-refs files, one for each file that is being written. */
-  private final ThreadPoolExecutor writer;
+  private final Executor writer;
 
   /** The thread that packs loose refs, one repository after the other. */
   private final ThreadPoolExecutor packing;
@@ -159,36 +159,15 @@ public final class PackedRefsCache implements AutoCloseable {
   public PackedRefsCache(RefsSettings settings, UpdateSettings updates) {
     this.settings = settings;
     this.updates = updates;
-    this.upkeep =
-        Executors.newSingleThreadScheduledExecutor(
-            task -> {
-              Thread thread = new Thread(task, "cache-chroniclemap-refs");
-              thread.setDaemon(true);
-              return thread;
-            });
-    this.writer = pool("cache-chroniclemap-refs-write", Integer.MAX_VALUE);
-    this.packing = pool("cache-chroniclemap-refs-pack", 1);
+    this.upkeep = Executors.newSingleThreadScheduledExecutor(daemons("cache-chroniclemap-refs"));
+    this.writer = Executors.newCachedThreadPool(daemons("cache-chroniclemap-refs-write"));
+    this.packing =
+        (ThreadPoolExecutor)
+            Executors.newFixedThreadPool(1, daemons("cache-chroniclemap-refs-pack"));
   }
 
-  /**
-   * Makes the threads for one kind of task. A single thread stays; several threads end when idle.
-   */
-  private static ThreadPoolExecutor pool(String name, int most) {
-    // Tasks either wait for the single thread, or each of them has a thread at once.
-    boolean waits = most == 1;
-    return new ThreadPoolExecutor(
-        waits ? 1 : 0,
-        most,
-        60,
-        TimeUnit.SECONDS,
-        waits ? new LinkedBlockingQueue<>() : new SynchronousQueue<>(),
-        task -> daemon(task, name));
-  }
-
-  private static Thread daemon(Runnable task, String name) {
-    Thread thread = new Thread(task, name);
-    thread.setDaemon(true);
-    return thread;
+  private static ThreadFactory daemons(String name) {
+    return Thread.ofPlatform().daemon().name(name).factory();
   }
 
   /**

@@ -88,7 +88,8 @@ public final class H2Imports {
   private final ImportLedger ledger;
   private final BiConsumer<Level, String> log;
   private final CountDownLatch stopped = new CountDownLatch(1);
-  private final Thread thread = new Thread(this::runAll, "cache-chroniclemap-import");
+  private final Thread thread =
+      Thread.ofPlatform().daemon().name("cache-chroniclemap-import").unstarted(this::runAll);
 
   /** All imports by cache. Guarded by this. */
   private final Map<String, CacheImport> imports = new LinkedHashMap<>();
@@ -125,7 +126,6 @@ public final class H2Imports {
     this.log = log;
     this.automatic = automatic;
     this.ledger = new ImportLedger(folder, hasStores);
-    thread.setDaemon(true);
   }
 
   /** The file with the records on a folder of H2's files. */

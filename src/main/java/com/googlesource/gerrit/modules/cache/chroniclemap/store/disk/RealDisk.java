@@ -126,10 +126,8 @@ final class RealDisk implements Disk {
               }
               return null;
             });
-    Thread thread = new Thread(syncing, "cache-chroniclemap-sync");
-    thread.setDaemon(true);
     try {
-      thread.start();
+      var unused = Thread.ofPlatform().daemon().name("cache-chroniclemap-sync").start(syncing);
     } catch (OutOfMemoryError e) {
       throw (IOException)
           new FileSystemException(folder.toString(), null, "no thread can be started to force it")
