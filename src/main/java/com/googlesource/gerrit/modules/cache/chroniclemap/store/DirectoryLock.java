@@ -79,15 +79,11 @@ final class DirectoryLock implements AutoCloseable, FilesOnDisk.LastResort {
           directory + " is in use by this process (process " + ProcessHandle.current().pid() + ")",
           User.THIS_PROCESS);
     }
-    boolean acquired = false;
     try {
-      DirectoryLock lock = lock(real, disk);
-      acquired = true;
-      return lock;
-    } finally {
-      if (!acquired) {
-        HELD.remove(real);
-      }
+      return lock(real, disk);
+    } catch (Throwable e) {
+      HELD.remove(real);
+      throw e;
     }
   }
 
@@ -146,15 +142,12 @@ final class DirectoryLock implements AutoCloseable, FilesOnDisk.LastResort {
   @Override
   public synchronized void discard(String store) throws IOException {
     if (discarded.add(store)) {
-      boolean written = false;
       try {
         writeDiscarded();
-        written = true;
-      } finally {
-        if (!written) {
-          // Not written, so isDiscarded must not report it.
-          discarded.remove(store);
-        }
+      } catch (Throwable e) {
+        // Not written, so isDiscarded must not report it.
+        discarded.remove(store);
+        throw e;
       }
     }
   }

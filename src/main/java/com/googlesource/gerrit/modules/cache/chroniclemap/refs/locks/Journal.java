@@ -110,18 +110,14 @@ public final class Journal implements Closeable {
    */
   static Journal begin(RefDisk disk, JournalOwner owner, List<Entry> entries) throws IOException {
     Path file = owner.file("-" + COUNT.incrementAndGet() + PREPARED);
-    boolean done = false;
     try {
       // On a shared file system, other machines see the locks at once. If this machine crashes,
       // they must find the text.
       disk.write(file, text(owner.origin(), entries), !owner.origin().isLocal());
-      Journal made = new Journal(disk, owner, file);
-      done = true;
-      return made;
-    } finally {
-      if (!done) {
-        disk.delete(file);
-      }
+      return new Journal(disk, owner, file);
+    } catch (Throwable e) {
+      disk.delete(file);
+      throw e;
     }
   }
 

@@ -164,20 +164,17 @@ public final class LockedRefs implements Closeable {
       throw interrupted(e);
     }
     LockedRefs locks = null;
-    boolean done = false;
     try {
       locks = new LockedRefs(paths, refLocks, names, refLocks.begin(paths.transactions(), entries));
       locks.lockFiles(end);
-      done = true;
       return locks;
-    } finally {
-      if (!done) {
-        if (locks == null) {
-          refLocks.held().giveBack(names);
-        } else {
-          locks.close();
-        }
+    } catch (Throwable e) {
+      if (locks == null) {
+        refLocks.held().giveBack(names);
+      } else {
+        locks.close();
       }
+      throw e;
     }
   }
 
@@ -270,13 +267,11 @@ public final class LockedRefs implements Closeable {
   /** Returns null if a lock is not this transaction's. If nobody can tell, the journal stays. */
   @Nullable
   private Lock ifOwn(Lock lock) throws IOException {
-    boolean known = false;
     try {
-      Lock own = isOwn(lock) ? lock : null;
-      known = true;
-      return own;
-    } finally {
-      isUnlocked &= known;
+      return isOwn(lock) ? lock : null;
+    } catch (Throwable e) {
+      isUnlocked = false;
+      throw e;
     }
   }
 
@@ -296,13 +291,12 @@ public final class LockedRefs implements Closeable {
       }
       throw e;
     }
-    Lock lock = null;
+    Lock lock;
     try {
       lock = new Lock(file, Journal.key(file), true);
-    } finally {
-      if (lock == null) {
-        delete(file); // else nobody would ever delete it
-      }
+    } catch (Throwable e) {
+      delete(file); // else nobody would ever delete it
+      throw e;
     }
     isPlain = true;
     if (why != null) {
