@@ -72,7 +72,7 @@ final class NfsRefsMain {
     values = RefKillsMain.readValues(folder);
     FileRepository opened = repository.repository();
     cache = new PackedRefsCache(new RefsSettings(64 << 20, 0, Optional.empty()));
-    databases.put("module", cache.of(opened, (RefDirectory) opened.getRefDatabase()).current());
+    databases.put("module", cache.of(opened, (RefDirectory) opened.getRefDatabase()));
     databases.put("jgit", repository.peer());
   }
 

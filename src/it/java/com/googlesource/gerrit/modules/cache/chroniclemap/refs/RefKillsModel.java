@@ -192,9 +192,7 @@ final class RefKillsModel {
               new PackedRefsCache(new RefsSettings(64 << 20, 0, Optional.empty()));
           TestRefs test = TestRefs.open(RefKillsMain.gitFolder(folder, name))) {
         RefDatabase refs =
-            cache
-                .of(test.repository(), (RefDirectory) test.repository().getRefDatabase())
-                .current();
+            cache.of(test.repository(), (RefDirectory) test.repository().getRefDatabase());
         assertWithMessage(what).that(left(name)).isEmpty();
         Map<String, ObjectId> found = RefKillsMain.read(refs, "refs/");
         checkSets(what, name, found);

@@ -62,7 +62,7 @@ public final class OurRefs implements AutoCloseable {
   public RefDatabase open(FileRepository repository) {
     return repository.getRefDatabase() instanceof FileReftableDatabase tables
         ? cache.ofTables(repository, tables)
-        : cache.of(repository, (RefDirectory) repository.getRefDatabase()).current();
+        : cache.of(repository, (RefDirectory) repository.getRefDatabase());
   }
 
   /** Stops and starts again, as a server: what was parsed is on disk. */

@@ -73,7 +73,7 @@ import org.eclipse.jgit.util.RefMap;
  *
  * <p>Any thread may call.
  */
-final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
+public final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
   private final FileRepository repository;
   private final RefDirectory jgit;
   private final PackedRefsFile packedFile;
@@ -164,8 +164,13 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
     this.shared = shared;
   }
 
-  /** Makes the database of one request. */
-  FileRefDatabase forRequest() {
+  /**
+   * Makes a database for one request, which must not be kept longer. It does not have a single
+   * state of {@code packed-refs}: as in any database, each lookup sees what others have changed.
+   * Under trust {@code never}, it reads the whole file only for the first lookup, for the first one
+   * after an update has begun, and if the attributes of the file have changed.
+   */
+  public FileRefDatabase forRequest() {
     RequestPin forThis = new RequestPin(packedFile, trustPacked, jgit);
     return new FileRefDatabase(this, forThis, forThis);
   }
@@ -367,11 +372,6 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
   // ---- many refs
 
   @Override
-  public List<Ref> getRefs() throws IOException {
-    return getRefsByPrefix(ALL);
-  }
-
-  @Override
   public List<Ref> getRefsByPrefix(String prefix) throws IOException {
     if (!LooseRefs.mayBePrefix(prefix)) {
       return List.of();
@@ -441,11 +441,6 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
       list.add(ref);
     }
     return new RefMap(prefix, list.toRefList(), RefList.emptyList(), RefList.emptyList());
-  }
-
-  @Override
-  public boolean hasRefs() throws IOException {
-    return !getRefs().isEmpty();
   }
 
   /**

@@ -171,18 +171,17 @@ public final class PackedRefsCache implements AutoCloseable {
   }
 
   /**
-   * Returns the refs of a repository.
+   * Returns the refs of a repository, by a database that sees each change at once.
    *
    * @param jgit the repository's own database
    */
-  public RepositoryRefs of(FileRepository repository, RefDirectory jgit) {
+  public FileRefDatabase of(FileRepository repository, RefDirectory jgit) {
     File packedRefs = packedRefs(repository.getCommonDirectory());
     ListTiers lists = open();
     PackedRefsFile file =
         files.computeIfAbsent(packedRefs, path -> new PackedRefsFile(path, lists, this::remember));
     SharedWrites shared = writes.computeIfAbsent(packedRefs, path -> newWrites(file));
-    return new RepositoryRefs(
-        new FileRefDatabase(repository, jgit, file, shared, updates, failures));
+    return new FileRefDatabase(repository, jgit, file, shared, updates, failures);
   }
 
   /**
@@ -207,30 +206,6 @@ public final class PackedRefsCache implements AutoCloseable {
     RefLocks locks = made.locks();
     var unused = CLEANER.register(made, locks::close);
     return made;
-  }
-
-  /** The databases of one repository. */
-  public static final class RepositoryRefs {
-    private final FileRefDatabase database;
-
-    RepositoryRefs(FileRefDatabase database) {
-      this.database = database;
-    }
-
-    /** The database that sees each change at once. */
-    public RefDatabase current() {
-      return database;
-    }
-
-    /**
-     * Makes a database for one request, which must not be kept longer. It does not have a single
-     * state of {@code packed-refs}: as in any database, each lookup sees what others have changed.
-     * Under trust {@code never}, it reads the whole file only for the first lookup, for the first
-     * one after an update has begun, and if the attributes of the file have changed.
-     */
-    public RefDatabase forRequest() {
-      return database.forRequest();
-    }
   }
 
   /**

@@ -83,7 +83,7 @@ class PackedRefsCacheTest {
   }
 
   private RefDatabase refs(FileRepository repository) {
-    return cache.of(repository, (RefDirectory) repository.getRefDatabase()).current();
+    return cache.of(repository, (RefDirectory) repository.getRefDatabase());
   }
 
   private static void assertSame(RefDatabase refs, FileRepository repository) throws IOException {

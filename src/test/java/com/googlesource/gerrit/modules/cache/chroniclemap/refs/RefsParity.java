@@ -105,7 +105,7 @@ abstract class RefsParity {
   }
 
   private RefDatabase ours(FileRepository repository) {
-    return cache.of(repository, (RefDirectory) repository.getRefDatabase()).current();
+    return cache.of(repository, (RefDirectory) repository.getRefDatabase());
   }
 
   /** JGit tries six times for 3.1 seconds, and it has no setting for that. */
