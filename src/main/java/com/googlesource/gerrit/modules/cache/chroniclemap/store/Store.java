@@ -22,7 +22,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrite;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * A persistent map of byte strings for one cache: off-heap, on disk, of limited size.
@@ -73,9 +72,9 @@ public final class Store {
   private final FileHolder holder;
   private final StoreGrowth growth;
   private final StoreWriter writer;
-  private final StoreLife life;
+  final StoreLife life;
   private final StoreChanges changes;
-  private final StoreUpkeep upkeep;
+  final StoreUpkeep upkeep;
 
   /** Creates a store whose file is not open yet. */
   Store(StoreContext context) {
@@ -352,11 +351,6 @@ public final class Store {
 
   // ---- opening and closing
 
-  /** Opens the file; returns how it was found, once it is open or opening it has failed. */
-  StartReport open() {
-    return life.open();
-  }
-
   /** Returns when the file is open, or opening it has failed. */
   public void awaitOpened() throws InterruptedException {
     holder.awaitOpened();
@@ -367,35 +361,15 @@ public final class Store {
     holder.awaitOpenedForever();
   }
 
-  /** Creates a new file if the last one failed or could not be created. */
-  void heal() {
-    life.heal();
-  }
-
-  /** Writes what is queued, unmaps the file and marks it as closed. */
-  void close() {
-    life.close();
-  }
-
   /**
-   * Closes the store like {@link #close}, and leaves its files alone afterwards, as another store
-   * of this process may open them.
+   * Closes the store like {@link StoreLife#close}, and leaves its files alone afterwards, as
+   * another store of this process may open them.
    */
   void closeAndRelease() {
     life.close();
     life.release();
     // A growth may be creating a file that the other store will create, too.
     growth.end();
-  }
-
-  /** To be called after {@link #close}; see {@link StoreLife#release}. */
-  void release() {
-    life.release();
-  }
-
-  /** To be called after {@link #close}; see {@link StoreLife#settle}. */
-  void settle(AtomicBoolean ours) {
-    life.settle(ours);
   }
 
   /**
@@ -439,11 +413,6 @@ public final class Store {
   void everyMinute() {
     life.healIfDue();
     upkeep.everyMinute();
-  }
-
-  /** Removes the values that are too old, segment by segment. */
-  void sweepExpired() {
-    upkeep.sweepExpired();
   }
 
   // ---- figures

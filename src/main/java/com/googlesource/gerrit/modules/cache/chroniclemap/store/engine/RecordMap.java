@@ -80,8 +80,11 @@ public final class RecordMap {
   /** Null if the file is in memory only. */
   private final SegmentMender mender;
 
-  /** Made while the file is surely mapped, as Chronicle-Map reads a part of it from the file. */
-  private final FileLayout layout;
+  /**
+   * The layout of this file, and of any other of the same geometry. Made while the file is surely
+   * mapped, as Chronicle-Map reads a part of it from the file.
+   */
+  final FileLayout layout;
 
   private final FullPages full;
 
@@ -511,11 +514,6 @@ public final class RecordMap {
       throw new IllegalStateException("the file is damaged: a key of " + size + " bytes");
     }
     return size;
-  }
-
-  /** The layout of this file, and of any other of the same geometry. */
-  FileLayout layout() {
-    return layout;
   }
 
   /**

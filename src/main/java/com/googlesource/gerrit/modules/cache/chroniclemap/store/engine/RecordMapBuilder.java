@@ -54,7 +54,7 @@ public final class RecordMapBuilder {
       if (!allocated) {
         Holes.rewrite(disk, path);
       }
-      state.describe(path, file.fileBytes(), Math.toIntExact(file.layout().headersOffset()));
+      state.describe(path, file.fileBytes(), Math.toIntExact(file.layout.headersOffset()));
       return file;
     } catch (IOException | RuntimeException | Error e) {
       if (file != null) {

@@ -110,9 +110,9 @@ record SegmentMender(
 
   private void mend(int segment, FileChannel channel, SegmentRepair repair) throws IOException {
     repair.mend(segment, channel, state, headers);
-    if (repair.damaged() > 0) {
-      damaged.add(repair.damaged());
-      logger.atFine().log("%s: %d damaged records in segment %d", path, repair.damaged(), segment);
+    if (repair.damaged > 0) {
+      damaged.add(repair.damaged);
+      logger.atFine().log("%s: %d damaged records in segment %d", path, repair.damaged, segment);
     }
   }
 }

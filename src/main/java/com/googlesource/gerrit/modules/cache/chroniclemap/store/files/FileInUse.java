@@ -75,7 +75,7 @@ public final class FileInUse {
   /** Counts uses from the last size on: a file that cannot grow will be full at some time. */
   private void countUses() {
     if (bytes() > maker.maxBytes() / 2) {
-      current.values().expectEviction();
+      current.values.expectEviction();
     }
   }
 
@@ -100,12 +100,12 @@ public final class FileInUse {
   /** Whether the newest file is so full that a larger one should be created. */
   public boolean isFilling() {
     Generation after = next;
-    return (after == null ? current : after).values().isFilling();
+    return (after == null ? current : after).values.isFilling();
   }
 
   /** The values of the current file. */
   public ValueTable values() {
-    return current.values();
+    return current.values;
   }
 
   // ---- values
@@ -170,7 +170,7 @@ public final class FileInUse {
    */
   public boolean put(byte[] key, byte[] value, long created, boolean evict) {
     return rebuild == null
-        ? current.values().put(key, value, created, evict)
+        ? current.values.put(key, value, created, evict)
         : rebuild.put(key, value, created, evict);
   }
 
@@ -197,7 +197,7 @@ public final class FileInUse {
   /** Removes a useless value, which does no harm if a crash brings it back. */
   public void drop(byte[] key) {
     if (rebuild == null) {
-      current.values().remove(key);
+      current.values.remove(key);
     } else {
       rebuild.drop(key);
     }
@@ -207,7 +207,7 @@ public final class FileInUse {
 
   /** The number of segments of the current file. */
   public int segments() {
-    return current.values().map().segments();
+    return current.values.map().segments();
   }
 
   /** The number of segments of the current file that may be damaged. */
@@ -260,7 +260,7 @@ public final class FileInUse {
     return maker
         .files()
         .generation(
-            ++lastNumber, bytes, Geometry.bytesPerSlot(current.values().averageRecordBytes()));
+            ++lastNumber, bytes, Geometry.bytesPerSlot(current.values.averageRecordBytes()));
   }
 
   /** Creates the file of the next generation, which takes a while if it is large. Needs no lock. */
@@ -270,7 +270,7 @@ public final class FileInUse {
 
   /** Begins a rebuild: from here on each write goes to both files. */
   public Rebuild beginRebuild(Generation made) {
-    rebuild = new Rebuild(current.values(), current.name().path(), made.values(), maker.damaged());
+    rebuild = new Rebuild(current.values, current.name().path(), made.values, maker.damaged());
     next = made;
     return rebuild;
   }
@@ -451,7 +451,6 @@ public final class FileInUse {
   /** Bytes on disk, of both files during a rebuild. */
   public long diskBytes() {
     Generation after = next;
-    return current.values().map().fileBytes()
-        + (after == null ? 0 : after.values().map().fileBytes());
+    return current.values.map().fileBytes() + (after == null ? 0 : after.values.map().fileBytes());
   }
 }

@@ -203,11 +203,6 @@ public final class FilesOnDisk {
     return disk;
   }
 
-  /** The folder of all stores. */
-  public Path directory() {
-    return directory;
-  }
-
   /**
    * The marker for discard. While it exists, the files must not be used, because something that had
    * to be removed may still be in them.

@@ -40,7 +40,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
 public final class Generation {
   private final Disk disk;
   private final GenerationName name;
-  private final ValueTable values;
+
+  /** The values, for the writer. */
+  final ValueTable values;
+
   private final Gate gate = new Gate();
 
   /** Held while the file is forced to disk. */
@@ -80,11 +83,6 @@ public final class Generation {
   /** The most bytes that the file may take. */
   long bytes() {
     return name.bytes();
-  }
-
-  /** The values, for the writer. */
-  ValueTable values() {
-    return values;
   }
 
   /**

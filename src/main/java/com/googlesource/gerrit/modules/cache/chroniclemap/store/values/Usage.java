@@ -111,7 +111,7 @@ public final class Usage {
    */
   void count(long records) {
     Frequencies counts = frequencies;
-    if ((counts == null || records > 2 * counts.entries()) && making.compareAndSet(false, true)) {
+    if ((counts == null || records > 2 * counts.entries) && making.compareAndSet(false, true)) {
       if (records <= FEW) {
         make(records);
       } else {
@@ -126,7 +126,7 @@ public final class Usage {
       Frequencies counts = frequencies;
       if (counts == null) {
         frequencies = Frequencies.forEntries(records);
-      } else if (records > 2 * counts.entries()) {
+      } else if (records > 2 * counts.entries) {
         frequencies = counts.resized(records);
       }
       making.set(false);

@@ -75,7 +75,7 @@ class SegmentMenderTest {
   private void make(int bytes, Random random) throws Exception {
     geometry = Geometry.forFileOf(bytes, Geometry.DEFAULT_BYTES_PER_SLOT);
     RecordMap file = TestStores.file(path, geometry);
-    layout = file.layout();
+    layout = file.layout;
     work(file, random, 6000);
     file.close();
   }
