@@ -150,7 +150,7 @@ final class ChronicleMapCacheFactory
 
   private void warnOfWait(String who) {
     StartLog.writeNow(
-        settings.site(),
+        settings.site,
         "WARN ",
         "%s. Gerrit waits for up to %d s until it has ended"
             .formatted(who, StoreDirectory.PATIENCE.toSeconds()));
@@ -293,19 +293,13 @@ final class ChronicleMapCacheFactory
   @Override
   public <K, V> Cache<K, V> build(PersistentCacheDef<K, V> def) {
     Optional<DiskTier<K, V>> disk = disk(def);
-    if (disk.isEmpty()) {
-      return memory.build(def);
-    }
-    return add(def, disk.get(), null);
+    return disk.isEmpty() ? memory.build(def) : add(def, disk.get(), null);
   }
 
   @Override
   public <K, V> LoadingCache<K, V> build(PersistentCacheDef<K, V> def, CacheLoader<K, V> loader) {
     Optional<DiskTier<K, V>> disk = disk(def);
-    if (disk.isEmpty()) {
-      return memory.build(def, loader);
-    }
-    return add(def, disk.get(), loader);
+    return disk.isEmpty() ? memory.build(def, loader) : add(def, disk.get(), loader);
   }
 
   private <K, V> ChronicleMapCache<K, V> add(
@@ -413,7 +407,7 @@ final class ChronicleMapCacheFactory
             .filter(cache -> cache.name().startsWith(plugin + ".") && !staying.contains(cache))
             .toList();
     caches.removeAll(stopping);
-    stopping.forEach(cache -> directory.get().closeStore(cache.disk().store()));
+    stopping.forEach(cache -> directory.get().closeStore(cache.disk.store));
     Set<String> names =
         caches.stream().map(ChronicleMapCache::name).collect(Collectors.toUnmodifiableSet());
     stopping.stream()
@@ -456,7 +450,7 @@ final class ChronicleMapCacheFactory
       distrust();
     }
     timer.shutdown();
-    caches.forEach(cache -> cache.disk().write());
+    caches.forEach(cache -> cache.disk.write());
     directory.ifPresent(StoreDirectory::close);
   }
 }

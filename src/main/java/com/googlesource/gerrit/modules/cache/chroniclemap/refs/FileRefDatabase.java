@@ -76,7 +76,7 @@ import org.eclipse.jgit.util.RefMap;
 public final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
   private final FileRepository repository;
   private final RefDirectory jgit;
-  private final PackedRefsFile packedFile;
+  final PackedRefsFile packedFile;
   private final RefPaths paths;
   private final LooseRefs loose;
   private final TrustStat trustPacked;
@@ -190,10 +190,6 @@ public final class FileRefDatabase extends RefDatabase implements UpdatableRefs 
     return jgit;
   }
 
-  PackedRefsFile packedFile() {
-    return packedFile;
-  }
-
   @Override
   public RefReader reader() {
     return lockedReader;
@@ -236,7 +232,7 @@ public final class FileRefDatabase extends RefDatabase implements UpdatableRefs 
 
   /** The same question for JGit. */
   @FunctionalInterface
-  private interface ToJGit<T> {
+  interface ToJGit<T> {
     T ask(RefDatabase refs) throws IOException;
   }
 

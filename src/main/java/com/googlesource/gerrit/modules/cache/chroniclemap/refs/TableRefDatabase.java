@@ -135,13 +135,7 @@ final class TableRefDatabase extends RefDatabase {
     T ask(TableStack refs) throws IOException;
   }
 
-  /** The same question for JGit. */
-  @FunctionalInterface
-  private interface ToJGit<T> {
-    T ask(RefDatabase refs) throws IOException;
-  }
-
-  private <T> T ask(Question<T> question, ToJGit<T> toJGit) throws IOException {
+  private <T> T ask(Question<T> question, FileRefDatabase.ToJGit<T> toJGit) throws IOException {
     lookups.increment();
     try {
       if (jgit.isAutoRefresh()) {

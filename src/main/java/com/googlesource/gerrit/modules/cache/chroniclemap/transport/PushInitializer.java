@@ -50,7 +50,7 @@ record PushInitializer(TransportSettings settings, TransportCounts counts)
     try {
       NearConnectivity.install(push, counts);
       AdvertiseRefsHook gerrits = push.getAdvertiseRefsHook();
-      if (!settings.needsAllRefs()
+      if (!settings.everCached
           && isGerrits(gerrits)
           && push.getRepository() instanceof DelegateRepository repository) {
         push.setAdvertiseRefsHook(

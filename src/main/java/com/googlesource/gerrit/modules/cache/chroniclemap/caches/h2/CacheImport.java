@@ -53,7 +53,7 @@ final class CacheImport {
   /** The number of steps of the whole import. */
   private static final int STEPS = 1000;
 
-  private final String cache;
+  final String cache;
   private final int version;
   private final CacheSerializer<Object> keySerializer;
   private final Store store;
@@ -78,10 +78,6 @@ final class CacheImport {
     this.file = file;
     this.reading = before == null ? new AtomicBoolean() : before.reading;
     this.report = ImportReport.of(cache, State.WAITING, "");
-  }
-
-  String cache() {
-    return cache;
   }
 
   /** The size of H2's file in bytes. */

@@ -169,7 +169,7 @@ public final class H2Imports {
    * #begin}.
    */
   public Optional<String> whyStoresAreStale() {
-    return switch (ledger.verdict()) {
+    return switch (ledger.verdict) {
       case FIRST, CURRENT -> Optional.empty();
       case H2_RAN ->
           Optional.of(
@@ -177,7 +177,7 @@ public final class H2Imports {
                   + " values");
       case DOUBT ->
           Optional.of(
-              ledger.doubt()
+              ledger.doubt
                   + ", so invalidations may be missing; for the same reason nothing is imported from"
                   + " H2");
     };
@@ -200,7 +200,7 @@ public final class H2Imports {
    */
   public void begin() throws IOException {
     Set<String> left = new HashSet<>();
-    if (ledger.verdict() == Verdict.DOUBT) {
+    if (ledger.verdict == Verdict.DOUBT) {
       left.addAll(h2Caches());
       left.removeAll(neverStale);
     }
@@ -343,7 +343,7 @@ public final class H2Imports {
   private synchronized CacheImport take() throws InterruptedException {
     while (!isStopped()) {
       Optional<CacheImport> first =
-          waiting.stream().filter(one -> FIRST.contains(one.cache())).findFirst();
+          waiting.stream().filter(one -> FIRST.contains(one.cache)).findFirst();
       Optional<CacheImport> next = first.isPresent() || !ready ? first : mostWanted();
       if (next.isPresent()) {
         waiting.remove(next.get());
@@ -363,14 +363,14 @@ public final class H2Imports {
   }
 
   private void run(CacheImport one) throws InterruptedException {
-    boolean isFirst = FIRST.contains(one.cache());
+    boolean isFirst = FIRST.contains(one.cache);
     try {
       log(
           one.run(
               isFirst ? SharedPace.none(stopped) : SharedPace.unnoticed(stopped), Progress.NONE));
     } catch (RuntimeException | Error e) {
       // The next start resumes this import. The thread goes on with the others.
-      logger.atSevere().withCause(e).log("Cache %s cannot be imported from H2", one.cache());
+      logger.atSevere().withCause(e).log("Cache %s cannot be imported from H2", one.cache);
     } finally {
       if (isFirst) {
         synchronized (this) {

@@ -86,8 +86,10 @@ final class ImportLedger {
 
   private final Path file;
   private final Path witnessFile;
-  private final Verdict verdict;
-  private final String doubt;
+  final Verdict verdict;
+
+  /** The reason of the doubt, for people; empty if there is none. */
+  final String doubt;
 
   /** The current fingerprint of H2's file of the web sessions. */
   private String witnessNow;
@@ -230,15 +232,6 @@ final class ImportLedger {
       at += read;
       hasher.putBytes(buffer.flip());
     }
-  }
-
-  Verdict verdict() {
-    return verdict;
-  }
-
-  /** The reason of the doubt, for people; empty if there is none. */
-  String doubt() {
-    return doubt;
   }
 
   /**

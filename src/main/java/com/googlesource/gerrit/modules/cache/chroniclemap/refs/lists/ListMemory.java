@@ -97,7 +97,9 @@ public final class ListMemory {
 
   private final AtomicLong madeBytes = new AtomicLong();
   private volatile boolean madeIsFull;
-  private volatile int seconds;
+
+  /** The number of seconds since the start, about. */
+  volatile int seconds;
 
   /** A logical clock, which advances with each new list and with {@link #tick}. */
   private volatile long now = 1;
@@ -162,11 +164,6 @@ public final class ListMemory {
 
   // ---- Ref objects
 
-  /** The number of seconds since the start, about. */
-  int seconds() {
-    return seconds;
-  }
-
   /** Takes room for Ref objects. Returns false if there is none. */
   boolean reserveMade(long size) {
     if (madeBytes.addAndGet(size) <= MOST_MADE_BYTES) {
@@ -188,8 +185,8 @@ public final class ListMemory {
     record Used(MadeRefs made, int lastUse, long bytes) {}
     List<Used> latestFirst = new ArrayList<>();
     for (Shared shared : lists.values()) {
-      MadeRefs made = shared.list.made();
-      latestFirst.add(new Used(made, made.lastUse(), made.bytes()));
+      MadeRefs made = shared.list.made;
+      latestFirst.add(new Used(made, made.lastUse, made.bytes()));
     }
     latestFirst.sort(Comparator.comparingInt(Used::lastUse).reversed());
     for (Used used : latestFirst) {
@@ -497,10 +494,6 @@ public final class ListMemory {
   /** The number of distinct blocks. */
   public synchronized int blocks() {
     return index.size();
-  }
-
-  public synchronized int size() {
-    return lists.size();
   }
 
   /** The number of evictions since the start. */

@@ -68,13 +68,18 @@ public final class Root {
   private final byte[] bytes;
   private final int flags;
   private final int blocks;
-  private final int refs;
+  final int refs;
   private final int firstsAt;
   private final int fencesAt;
   private final int lengthsAt;
   private final int pairsAt;
   private final int namesAt;
-  private final boolean utf16;
+
+  /**
+   * Whether names ascend in JGit's order, which is that of {@link String#compareTo}. If not, they
+   * ascend by bytes, as native git sorts.
+   */
+  public final boolean utf16;
 
   /**
    * Makes a root of its bytes.
@@ -127,14 +132,6 @@ public final class Root {
     return flags & BlockFormat.FLAGS;
   }
 
-  /**
-   * Whether names ascend in JGit's order, which is that of {@link String#compareTo}. If not, they
-   * ascend by bytes, as native git sorts.
-   */
-  public boolean utf16() {
-    return utf16;
-  }
-
   /** Whether names ascend by bytes, as native git expects of a sorted file. */
   public boolean ascendsByBytes() {
     return (flags & UTF16_ONLY) == 0;
@@ -142,10 +139,6 @@ public final class Root {
 
   public int blocks() {
     return blocks;
-  }
-
-  int refs() {
-    return refs;
   }
 
   public long textBytes() {

@@ -77,7 +77,7 @@ public final class JournalOwner implements Closeable {
 
   private final Object key;
 
-  private final Origin origin;
+  final Origin origin;
 
   /** The number of its journals in use. Guarded by the {@link RefLocks}. */
   int inUse;
@@ -175,10 +175,6 @@ public final class JournalOwner implements Closeable {
     } catch (IOException e) {
       return true; // the error leaves this open, so assume that it is
     }
-  }
-
-  Origin origin() {
-    return origin;
   }
 
   /** A file of this owner, whose name has this end. */

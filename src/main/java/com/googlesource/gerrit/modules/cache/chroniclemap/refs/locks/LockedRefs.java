@@ -121,7 +121,7 @@ public final class LockedRefs implements Closeable {
   private LockedRefs(
       RefPaths paths, RefLocks refLocks, List<String> names, @Nullable Journal journal) {
     this.paths = paths;
-    this.disk = refLocks.disk();
+    this.disk = refLocks.disk;
     this.refLocks = refLocks;
     this.names = names;
     this.journal = journal;
@@ -157,7 +157,7 @@ public final class LockedRefs implements Closeable {
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(waitMillis);
     try {
       long wait = TimeUnit.MILLISECONDS.toNanos(Math.max(waitMillis, LEAST_WAIT_MILLIS));
-      if (!refLocks.held().take(names, wait)) {
+      if (!refLocks.held.take(names, wait)) {
         throw new Refused(names.get(0));
       }
     } catch (InterruptedException e) {
@@ -170,7 +170,7 @@ public final class LockedRefs implements Closeable {
       return locks;
     } catch (Throwable e) {
       if (locks == null) {
-        refLocks.held().giveBack(names);
+        refLocks.held.giveBack(names);
       } else {
         locks.close();
       }
@@ -233,7 +233,7 @@ public final class LockedRefs implements Closeable {
         return journal == null ? create(file, null) : link(file);
       } catch (IOException e) {
         // Another process may have deleted the empty folder.
-        if (attempt == FOLDER_ATTEMPTS || (journal != null && !Files.exists(journal.file()))) {
+        if (attempt == FOLDER_ATTEMPTS || (journal != null && !Files.exists(journal.file))) {
           throw e;
         }
       }
@@ -247,9 +247,9 @@ public final class LockedRefs implements Closeable {
 
   @Nullable
   private Lock link(Path file) throws IOException {
-    Lock lock = new Lock(file, journal.key(), false);
+    Lock lock = new Lock(file, journal.key, false);
     try {
-      disk.link(file, journal.file());
+      disk.link(file, journal.file);
       return lock;
     } catch (FileAlreadyExistsException e) {
       // A network file system may have made the link and lost its answer.
@@ -315,7 +315,7 @@ public final class LockedRefs implements Closeable {
     try {
       // Without the journal, another file may have got its key.
       return lock.key.equals(Journal.key(lock.file))
-          && (lock.isPlain || lock.key.equals(Journal.key(journal.file())));
+          && (lock.isPlain || lock.key.equals(Journal.key(journal.file)));
     } catch (NoSuchFileException e) {
       return false;
     } catch (IOException e) {
@@ -570,7 +570,7 @@ public final class LockedRefs implements Closeable {
         refLocks.end(journal, isUnlocked);
       }
     } finally {
-      refLocks.held().giveBack(names);
+      refLocks.held.giveBack(names);
     }
   }
 }

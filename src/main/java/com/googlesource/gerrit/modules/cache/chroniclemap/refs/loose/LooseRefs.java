@@ -263,7 +263,7 @@ public final class LooseRefs {
    */
   private boolean refreshFolders(String name, boolean expected) {
     try {
-      Path folder = paths.commonFolder().toPath();
+      Path folder = paths.commonFolder.toPath();
       int start = 0;
       for (int slash = name.indexOf('/'); slash >= 0; slash = name.indexOf('/', start)) {
         boolean refs = start == 0 && name.startsWith(Constants.R_REFS);

@@ -39,7 +39,7 @@ public final class RefPaths {
   private static final String TRANSACTIONS = "cache-chroniclemap";
 
   private final File gitFolder;
-  private final File commonFolder;
+  final File commonFolder;
   private final File refsFolder;
   private final File packedRefs;
   private final Path transactions;
@@ -55,10 +55,6 @@ public final class RefPaths {
     this.refsFolder = repository.getFS().resolve(commonFolder, Constants.R_REFS);
     this.packedRefs = packedRefs;
     this.transactions = commonFolder.toPath().resolve(TRANSACTIONS);
-  }
-
-  File commonFolder() {
-    return commonFolder;
   }
 
   public File refsFolder() {

@@ -49,11 +49,11 @@ public final class ListTiers {
   /** The least size of that part in bytes. */
   private static final long LEAST_UNWRITTEN = 4 << 20;
 
-  private final LongSupplier nanoTime;
+  final LongSupplier nanoTime;
   private final ListMemory memory;
   @Nullable private final ListDisk disk;
-  private final ReaderPool readers;
-  private final SharedCheck check;
+  final ReaderPool readers;
+  final SharedCheck check;
 
   /** The files with a new list since the last {@link #upkeep}. */
   private final Set<PackedRefsFile> changed = ConcurrentHashMap.newKeySet();
@@ -65,7 +65,7 @@ public final class ListTiers {
   private volatile boolean closed;
 
   /** The list of a missing file, which has no holder. */
-  private final ParsedRefs none;
+  final ParsedRefs none;
 
   /**
    * Makes the tiers.
@@ -93,10 +93,6 @@ public final class ListTiers {
     readers.giveBack(reader);
   }
 
-  LongSupplier nanoTime() {
-    return nanoTime;
-  }
-
   public ListMemory memory() {
     return memory;
   }
@@ -106,23 +102,11 @@ public final class ListTiers {
     return disk;
   }
 
-  ReaderPool readers() {
-    return readers;
-  }
-
   /** Stops all writing. */
   public void close() {
     closed = true;
     unwritten.clear();
     check.close();
-  }
-
-  SharedCheck check() {
-    return check;
-  }
-
-  ParsedRefs none() {
-    return none;
   }
 
   /** Whether a block is in memory or on disk. */

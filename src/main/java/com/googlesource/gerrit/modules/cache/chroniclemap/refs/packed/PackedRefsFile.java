@@ -158,7 +158,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
     this.tiers = tiers;
     this.remember = remember;
     this.looseMemory = new LooseMemory(new File(file.getParentFile(), Constants.R_REFS));
-    this.pause = new MemoryPause(tiers.nanoTime());
+    this.pause = new MemoryPause(tiers.nanoTime);
     this.state = new State(null, null, null);
   }
 
@@ -485,7 +485,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
    */
   public ParsedRefs writeEdited(ParsedRefs list, PackedEdits edits, FileChannel out)
       throws IOException {
-    PackedRefsReader reader = tiers.readers().take();
+    PackedRefsReader reader = tiers.readers.take();
     try (ReadableByteChannel old = open(list)) {
       long begunAt = System.nanoTime();
       Draft draft = tiers.memory().draft();
@@ -498,7 +498,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
       }
       return made;
     } finally {
-      tiers.readers().giveBack(reader);
+      tiers.readers.giveBack(reader);
     }
   }
 
@@ -517,7 +517,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
 
   private State read(State before, boolean stamped) throws IOException {
     counts.readings.increment();
-    PackedRefsReader reader = tiers.readers().take();
+    PackedRefsReader reader = tiers.readers.take();
     try {
       State read = FileUtils.readWithRetries(file, f -> read(f, reader, before, stamped));
       if (read != null) {
@@ -526,14 +526,14 @@ public final class PackedRefsFile implements ListMemory.Holder {
       if (FileText.isThere(file)) {
         return read(before, stamped); // the file was just made
       }
-      ParsedRefs none = tiers.none();
+      ParsedRefs none = tiers.none;
       return new State(FileStamp.missing(file), none, none.digest());
     } catch (IOException e) {
       throw e;
     } catch (Exception e) {
       throw new IOException(MessageFormat.format(JGitText.get().cannotReadFile, file), e);
     } finally {
-      tiers.readers().giveBack(reader);
+      tiers.readers.giveBack(reader);
     }
   }
 
@@ -593,7 +593,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
 
   /** Checks the content of a large file in parallel, which is faster than reading it. */
   private boolean isUnchanged(FileText text, ParsedRefs list) throws IOException {
-    if (!text.hasParts() || !tiers.check().isWorthwhile(list)) {
+    if (!text.hasParts() || !tiers.check.isWorthwhile(list)) {
       return false;
     }
     // The key is only a hint: a new file most likely has a new content.
@@ -603,7 +603,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
     if (!sameFile) {
       return false;
     }
-    boolean same = tiers.check().matches(text, list);
+    boolean same = tiers.check.matches(text, list);
     if (!same) {
       text.rewind();
     }

@@ -43,7 +43,10 @@ final class BlockWriter {
   private final ByteBuffer result = ByteBuffer.wrap(block);
 
   private int flags;
-  private int count;
+
+  /** Number of refs in this block. */
+  int count;
+
   private int idsEnd;
   private int entriesEnd;
 
@@ -53,11 +56,6 @@ final class BlockWriter {
     count = 0;
     idsEnd = 0;
     entriesEnd = 0;
-  }
-
-  /** Number of refs in this block. */
-  int count() {
-    return count;
   }
 
   /** Reads the id of the next ref, in hex. Returns false if there is none. */

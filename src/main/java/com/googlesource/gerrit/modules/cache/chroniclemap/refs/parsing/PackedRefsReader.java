@@ -147,7 +147,7 @@ public final class PackedRefsReader {
       copyToHeap();
       int chunkEnd = Chunks.end(key, window, position, end);
       hash.of(direct, position, chunkEnd - position, flags);
-      if (rootWriter.blocks() == 0 && !first.isKnown(hash.hi, hash.lo)) {
+      if (rootWriter.blocks == 0 && !first.isKnown(hash.hi, hash.lo)) {
         return null;
       }
       var unused = rootWriter.add(hash.hi, hash.lo, 0, 0, 0, 0);
@@ -336,7 +336,7 @@ public final class PackedRefsReader {
       wasReused = false;
       copyToHeap();
       int refsAt = position;
-      if (rootWriter.blocks() == 0) {
+      if (rootWriter.blocks == 0) {
         refsAt = endOfComments();
         if (refsAt - position > MAX_COMMENTS) {
           return -1;
@@ -387,7 +387,7 @@ public final class PackedRefsReader {
     // The block may follow another block now, so its first name is compared again.
     if (!wasReused) {
       int toFirst = 0;
-      if (rootWriter.blocks() > 0) {
+      if (rootWriter.blocks > 0) {
         copyToHeap();
         int before = previousName();
         int nameAt = position + Lines.HEX_LENGTH + 1;
@@ -416,7 +416,7 @@ public final class PackedRefsReader {
     int length = position - start;
     hash.of(direct, start, length, flags);
     int fenceLength = 0;
-    if (writer.count() > 0) {
+    if (writer.count > 0) {
       int nameAt = refsAt + Lines.HEX_LENGTH + 1;
       fenceLength = Lines.lineEnd(window, nameAt, end) - nameAt;
       System.arraycopy(
@@ -424,7 +424,7 @@ public final class PackedRefsReader {
     }
     draft.put(hash.hi, hash.lo, writer.finish());
     parsedBlocks++;
-    return rootWriter.add(hash.hi, hash.lo, writer.count(), length, fenceLength, pairs);
+    return rootWriter.add(hash.hi, hash.lo, writer.count, length, fenceLength, pairs);
   }
 
   /** The end of the comments that start here, or a position a chunk away. */
@@ -470,7 +470,7 @@ public final class PackedRefsReader {
         return false;
       }
     }
-    int previous = rootWriter.blocks() == 0 ? -1 : previousName();
+    int previous = rootWriter.blocks == 0 ? -1 : previousName();
     int p = refsAt;
     while (p < end) {
       int nameAt = p + Lines.HEX_LENGTH + 1;
@@ -491,7 +491,7 @@ public final class PackedRefsReader {
         if (pair == NamePairs.NEITHER) {
           return false;
         }
-        pairs |= writer.count() == 0 ? NamePairs.flags(0, pair) : pair;
+        pairs |= writer.count == 0 ? NamePairs.flags(0, pair) : pair;
       }
       writer.add(text, nameAt, nameEnd - nameAt, shared);
       previous = nameAt;

@@ -30,7 +30,7 @@ import org.eclipse.jgit.lib.Ref;
  * for each ref. Immutable.
  */
 final class MergedRefs extends AbstractList<Ref> {
-  private final List<Ref> under;
+  final List<Ref> under;
   private final Ref[] over;
 
   /** Whether each of {@link #over} hides a packed ref. */
@@ -69,10 +69,6 @@ final class MergedRefs extends AbstractList<Ref> {
         shifts[count++] = shift;
       }
     }
-  }
-
-  List<Ref> under() {
-    return under;
   }
 
   private int shift() {

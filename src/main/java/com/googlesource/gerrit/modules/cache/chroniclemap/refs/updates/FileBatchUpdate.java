@@ -69,9 +69,9 @@ final class FileBatchUpdate extends BatchRefUpdate {
   private final UpdatableRefs refs;
 
   FileBatchUpdate(RefUpdater updater) {
-    super(updater.refs().database());
+    super(updater.refs.database());
     this.updater = updater;
-    this.refs = updater.refs();
+    this.refs = updater.refs;
   }
 
   @Override
@@ -116,7 +116,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
         logger.atSevere().withCause(e).log(
             "%s: a refused batch was not undone completely", refs.repository().getDirectory());
       }
-      lockFailure(e.command());
+      lockFailure(e.command);
       return true;
     } catch (RefReader.LeftToJGit e) {
       return false;
@@ -196,7 +196,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
       return;
     } finally {
       // Deleted and packed refs and locks leave empty folders. Those of loose refs are not empty.
-      updater.paths().deleteEmptyParents(names);
+      updater.paths.deleteEmptyParents(names);
     }
     refs.wrote();
     pending.forEach(command -> command.setResult(OK));

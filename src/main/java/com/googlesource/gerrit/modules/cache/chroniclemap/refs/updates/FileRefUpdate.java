@@ -59,7 +59,7 @@ final class FileRefUpdate extends RefUpdate {
   FileRefUpdate(RefUpdater updater, Ref ref) {
     super(ref);
     this.updater = updater;
-    this.refs = updater.refs();
+    this.refs = updater.refs;
   }
 
   @Override
@@ -239,7 +239,7 @@ final class FileRefUpdate extends RefUpdate {
       syncFolders(durable);
     } finally {
       unlock(); // else the lock file would keep the folder
-      RefPaths.deleteEmptyParents(updater.paths().loose(name), name);
+      RefPaths.deleteEmptyParents(updater.paths.loose(name), name);
       refs.wrote();
     }
     return status;

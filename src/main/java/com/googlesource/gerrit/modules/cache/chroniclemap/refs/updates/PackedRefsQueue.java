@@ -379,7 +379,7 @@ final class PackedRefsQueue {
     }
   }
 
-  private interface Step {
+  interface Step {
     void run() throws IOException;
   }
 

@@ -45,7 +45,7 @@ import org.eclipse.jgit.lib.ObjectId;
 
 /**
  * The recovery of a repository after processes were killed. It completes the transactions that they
- * had decided, and deletes their locks. {@link Journal} describes the files on writes.disk().
+ * had decided, and deletes their locks. {@link Journal} describes the files on disk.
  *
  * <p>While a dead process's lock of a ref is there, nobody else has changed the ref. A ref whose
  * lock is gone has its final value. So recovery is right in both cases, and can be repeated if it
@@ -178,9 +178,9 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
     }
     try {
       for (Path left : dead.owner.files()) {
-        writes.disk().delete(left);
+        writes.disk.delete(left);
       }
-      writes.disk().delete(dead.owner.file());
+      writes.disk.delete(dead.owner.file());
     } catch (IOException | RuntimeException e) {
       failed(dead.owner.file(), e);
     }
@@ -220,14 +220,14 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
     if (!deletions.isEmpty()) {
       delete(deletions, journal);
     }
-    writes.disk().syncFolders(folders.stream().distinct().toList());
+    writes.disk.syncFolders(folders.stream().distinct().toList());
     for (Journal.Entry entry : journal.entries()) {
       deleteIfOwn(RefPaths.lockOf(paths.loose(entry.name())), journal);
     }
     if (hasMoreNames(journal.file())) {
       deleteUnknownLocks(journal);
     }
-    writes.disk().delete(journal.file());
+    writes.disk.delete(journal.file());
   }
 
   /** Checks that all refs can be set, before any of them is: half of a batch must not be seen. */
@@ -295,7 +295,7 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
 
   private void deleteIfOwn(Path lock, Journal.Found found) throws IOException {
     if (isOwn(lock, found)) {
-      writes.disk().delete(lock);
+      writes.disk.delete(lock);
     }
   }
 
@@ -303,40 +303,38 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
   private void write(Journal.Found journal, int number, Path lock) throws IOException {
     Journal.Entry entry = journal.entries().get(number);
     Path value = journal.beside("again-" + number);
-    writes.disk().write(value, Constants.encodeASCII(entry.newId().name() + "\n"));
-    writes.disk().syncFiles(List.of(value));
+    writes.disk.write(value, Constants.encodeASCII(entry.newId().name() + "\n"));
+    writes.disk.syncFiles(List.of(value));
     if (isOwn(lock, journal)) {
-      writes.disk().renameOverEmptyFolders(value, paths.loose(entry.name()));
+      writes.disk.renameOverEmptyFolders(value, paths.loose(entry.name()));
     }
   }
 
   /** Deletes refs that the dead process still has locked when the queue gets to them. */
   private void delete(List<String> names, Journal.Found journal) throws IOException {
     try (LockedRefs none = writes.locks().lockNothing(paths)) {
-      writes
-          .queue()
-          .run(
-              new PackedRefsQueue.Request() {
-                @Override
-                public void collect(ParsedRefs packed, PackedEdits edits) throws IOException {
-                  for (String name : names) {
-                    if (isOwn(RefPaths.lockOf(paths.loose(name)), journal)) {
-                      edits.remove(name, packed);
-                    }
-                  }
+      writes.queue.run(
+          new PackedRefsQueue.Request() {
+            @Override
+            public void collect(ParsedRefs packed, PackedEdits edits) throws IOException {
+              for (String name : names) {
+                if (isOwn(RefPaths.lockOf(paths.loose(name)), journal)) {
+                  edits.remove(name, packed);
                 }
+              }
+            }
 
-                @Override
-                public void finish() throws IOException {
-                  for (String name : names) {
-                    if (isOwn(RefPaths.lockOf(paths.loose(name)), journal)) {
-                      writes.disk().deleteLoose(paths.loose(name));
-                    }
-                  }
+            @Override
+            public void finish() throws IOException {
+              for (String name : names) {
+                if (isOwn(RefPaths.lockOf(paths.loose(name)), journal)) {
+                  writes.disk.deleteLoose(paths.loose(name));
                 }
-              },
-              new PackedRefsQueue.Terms(none, true, true),
-              refs::lockedList);
+              }
+            }
+          },
+          new PackedRefsQueue.Terms(none, true, true),
+          refs::lockedList);
     }
   }
 }

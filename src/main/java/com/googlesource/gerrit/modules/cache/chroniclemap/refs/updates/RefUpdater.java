@@ -48,9 +48,9 @@ public final class RefUpdater {
   private static final Config.SectionParser<Boolean> IS_DURABLE =
       config -> config.getBoolean("core", null, "fsyncRefFiles", false);
 
-  private final UpdatableRefs refs;
-  private final RefPaths paths;
-  private final SharedWrites writes;
+  final UpdatableRefs refs;
+  final RefPaths paths;
+  final SharedWrites writes;
   private final UpdateSettings settings;
   private final Recovery recovery;
 
@@ -77,21 +77,9 @@ public final class RefUpdater {
     return settings.atomic() == UpdateSettings.Atomic.REWRITE;
   }
 
-  UpdatableRefs refs() {
-    return refs;
-  }
-
-  SharedWrites writes() {
-    return writes;
-  }
-
-  RefPaths paths() {
-    return paths;
-  }
-
   /** The disk on which files are changed. */
   RefDisk disk() {
-    return writes.disk();
+    return writes.disk;
   }
 
   RefPacker packer() {
@@ -174,12 +162,12 @@ public final class RefUpdater {
   /** Writes {@code packed-refs}, if need be after a recovery. */
   void write(PackedRefsQueue.Request request, PackedRefsQueue.Terms terms) throws IOException {
     try {
-      writes.queue().run(request, terms, refs::lockedList);
+      writes.queue.run(request, terms, refs::lockedList);
     } catch (LockFailedException e) {
       if (!recovery.run()) {
         throw e;
       }
-      writes.queue().run(request, terms, refs::lockedList);
+      writes.queue.run(request, terms, refs::lockedList);
     }
   }
 

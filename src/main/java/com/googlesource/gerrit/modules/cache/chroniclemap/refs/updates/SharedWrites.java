@@ -33,8 +33,8 @@ public final class SharedWrites {
 
   private final RefLocks locks;
   private final Transactions transactions = new Transactions();
-  private final RefDisk disk;
-  private final PackedRefsQueue queue;
+  final RefDisk disk;
+  final PackedRefsQueue queue;
   private final Executor background;
 
   /** About how many loose refs there are: those counted last, and those made since. */
@@ -73,16 +73,8 @@ public final class SharedWrites {
     return locks;
   }
 
-  RefDisk disk() {
-    return disk;
-  }
-
   public Transactions transactions() {
     return transactions;
-  }
-
-  PackedRefsQueue queue() {
-    return queue;
   }
 
   /**

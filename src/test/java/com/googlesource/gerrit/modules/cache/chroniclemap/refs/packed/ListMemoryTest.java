@@ -115,13 +115,13 @@ class ListMemoryTest {
     Repo b = new Repo().read(text);
     assertThat(b.list).isSameInstanceAs(a.list);
     assertThat(memory.bytes()).isEqualTo(bytes);
-    assertThat(memory.size()).isEqualTo(1);
+    assertThat(memory.lists()).hasSize(1);
     memory.release(a);
     assertThat(memory.find(b.list.digest())).isSameInstanceAs(b.list);
     memory.release(b);
     memory.release(b);
     assertThat(memory.find(a.list.digest())).isNull();
-    assertThat(memory.size()).isEqualTo(0);
+    assertThat(memory.lists()).hasSize(0);
     assertThat(memory.blocks()).isEqualTo(0);
     assertThat(memory.bytes()).isEqualTo(emptyBytes());
   }
@@ -150,7 +150,7 @@ class ListMemoryTest {
     lists.assertIs(before, Lists.text(1, REFS));
     long own = bytes(a.list);
     assertThat(own).isLessThan(bytes(before) + (40 << 10));
-    assertThat(memory.size()).isEqualTo(1);
+    assertThat(memory.lists()).hasSize(1);
   }
 
   @Test
@@ -376,7 +376,7 @@ class ListMemoryTest {
     } finally {
       threads.shutdownNow();
     }
-    assertThat(memory.size()).isEqualTo(0);
+    assertThat(memory.lists()).hasSize(0);
     assertThat(memory.blocks()).isEqualTo(0);
     assertThat(memory.bytes()).isEqualTo(emptyBytes());
   }

@@ -97,13 +97,13 @@ class NameOrderTest {
     String a = PackedRefsText.line(random, "refs/heads/\uff5e");
     String b = PackedRefsText.line(random, "refs/heads/\ud83d\ude00");
     ParsedRefs bytes = regular((PackedRefsText.HEADER + a + b).getBytes(UTF_8), null);
-    assertThat(bytes.root().utf16()).isFalse();
+    assertThat(bytes.root().utf16).isFalse();
     assertThat(bytes.root().ascendsByBytes()).isTrue();
     ParsedRefs utf16 = regular((PackedRefsText.HEADER + b + a).getBytes(UTF_8), bytes);
-    assertThat(utf16.root().utf16()).isTrue();
+    assertThat(utf16.root().utf16).isTrue();
     assertThat(utf16.root().ascendsByBytes()).isFalse();
     ParsedRefs one = regular((PackedRefsText.HEADER + b).getBytes(UTF_8), utf16);
-    assertThat(one.root().utf16()).isTrue();
+    assertThat(one.root().utf16).isTrue();
     assertThat(one.root().ascendsByBytes()).isTrue();
   }
 
@@ -264,12 +264,12 @@ class NameOrderTest {
         TreeMap<String, String> ordered = new TreeMap<>(BY_BYTES);
         ordered.putAll(half);
         ParsedRefs next = regular(text(ordered), list);
-        assertThat(next.root().utf16()).isFalse();
+        assertThat(next.root().utf16).isFalse();
         assertThat(next.get(0).getName()).isEqualTo("refs/heads/\ud83d\ude002000");
       }
     }
     ParsedRefs plain = regular(text(half), list);
-    assertThat(plain.root().utf16()).isTrue();
+    assertThat(plain.root().utf16).isTrue();
     assertThat(differential.reader().reusedBlocks).isGreaterThan(1);
   }
 
@@ -320,7 +320,7 @@ class NameOrderTest {
     byte[] text = Files.readAllBytes(git.resolve("packed-refs"));
     assertThat(new String(text, UTF_8)).contains(" sorted");
     ParsedRefs list = regular(text, null);
-    assertThat(list.root().utf16()).isFalse();
+    assertThat(list.root().utf16).isFalse();
     List<String> listed =
         Splitter.on('\n')
             .omitEmptyStrings()
