@@ -260,7 +260,13 @@ public final class H2Imports {
   /** Removes the import of a cache that was closed or is no longer to be imported. */
   public synchronized void remove(String cache) {
     CacheImport removed = imports.remove(cache);
-    if (removed != null && waiting.remove(removed) && FIRST.contains(cache)) {
+    if (removed != null) {
+      waitsNoMore(removed);
+    }
+  }
+
+  private synchronized void waitsNoMore(CacheImport one) {
+    if (waiting.remove(one) && FIRST.contains(one.cache)) {
       firstLeft--;
       notifyAll();
     }
@@ -367,7 +373,9 @@ public final class H2Imports {
     try {
       log(
           one.run(
-              isFirst ? SharedPace.none(stopped) : SharedPace.unnoticed(stopped), Progress.NONE));
+              /* dryRun= */ false,
+              isFirst ? SharedPace.none(stopped) : SharedPace.unnoticed(stopped),
+              Progress.NONE));
     } catch (RuntimeException | Error e) {
       // The next start resumes this import. The thread goes on with the others.
       logger.atSevere().withCause(e).log("Cache %s cannot be imported from H2", one.cache);
@@ -428,17 +436,9 @@ public final class H2Imports {
           ? ImportReport.of(cache, State.IN_USE, "it was imported or in use before")
           : ImportReport.of(cache, State.NOTHING, "H2 has no file of it");
     }
-    if (dryRun) {
-      return known.count(SharedPace.brisk(stopped), progress);
-    }
-    ImportReport report = known.run(SharedPace.brisk(stopped), progress);
-    if (report.state() != State.INTERRUPTED) {
-      synchronized (this) {
-        if (waiting.remove(known) && FIRST.contains(cache)) {
-          firstLeft--;
-          notifyAll();
-        }
-      }
+    ImportReport report = known.run(dryRun, SharedPace.brisk(stopped), progress);
+    if (!dryRun && report.state() != State.INTERRUPTED) {
+      waitsNoMore(known);
     }
     return report;
   }
