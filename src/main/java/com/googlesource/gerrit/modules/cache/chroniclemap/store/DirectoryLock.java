@@ -18,6 +18,7 @@ import com.google.common.base.Splitter;
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException.User;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -132,9 +133,7 @@ final class DirectoryLock implements AutoCloseable, FilesOnDisk.LastResort {
   /** Overwrites the file in place: on a full disk, blocks that were freed first may be gone. */
   private static void write(FileChannel channel, String text) throws IOException {
     ByteBuffer bytes = StandardCharsets.US_ASCII.encode(text);
-    while (bytes.hasRemaining()) {
-      channel.write(bytes, bytes.position());
-    }
+    SegmentReader.writeFully(channel, 0, bytes);
     channel.truncate(bytes.limit());
     channel.force(true);
   }

@@ -169,7 +169,7 @@ public final class Store {
     try {
       return file.read(key);
     } catch (DamagedEntryException e) {
-      if (e.isCertain()) {
+      if (e.certain) {
         countDamaged(e);
       }
       var unused = context.threads.write(() -> dropIfUseless(key));
@@ -214,7 +214,7 @@ public final class Store {
       StoredValue value = file.read(key);
       return value != null && !value.isInvalidated() && context.isTooOld(value.created());
     } catch (DamagedEntryException e) {
-      if (!e.isCertain()) {
+      if (!e.certain) {
         // Under the lock, no change in progress explains the damage. Certain damage was counted by
         // the reader.
         countDamaged(e);

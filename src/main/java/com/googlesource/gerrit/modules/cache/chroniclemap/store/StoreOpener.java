@@ -72,7 +72,7 @@ final class StoreOpener {
     StartReport.Kind kind = opened.report().kind();
     try {
       files.noteUse(
-          opened.file().current().name(),
+          opened.file().current().name,
           kind == StartReport.Kind.NEW || kind == StartReport.Kind.REPLACED,
           context.clock.getAsLong());
     } catch (IOException e) {

@@ -81,10 +81,7 @@ final class SegmentRepair {
       state.beforeWrite();
       // The chunks have not changed.
       segment.clear().limit(layout.freeListOffset() + layout.freeListBytes());
-      long at = offset;
-      while (segment.hasRemaining()) {
-        at += channel.write(segment, at);
-      }
+      SegmentReader.writeFully(channel, offset, segment);
     }
     headers.setEntries(index, entries);
     state.checked(index, entries, values, recordBytes);

@@ -207,7 +207,7 @@ public final class FileInUse {
 
   /** The number of segments of the current file. */
   public int segments() {
-    return current.values.map().segments();
+    return current.values.map.segments();
   }
 
   /** The number of segments of the current file that may be damaged. */
@@ -270,7 +270,7 @@ public final class FileInUse {
 
   /** Begins a rebuild: from here on each write goes to both files. */
   public Rebuild beginRebuild(Generation made) {
-    rebuild = new Rebuild(current.values, current.name().path(), made.values, maker.damaged());
+    rebuild = new Rebuild(current.values, current.name.path(), made.values, maker.damaged());
     next = made;
     return rebuild;
   }
@@ -289,13 +289,11 @@ public final class FileInUse {
     countUses();
     Disk disk = maker.files().disk();
     try {
-      disk.delete(old.name().path());
-      disk.delete(old.name().statePath());
+      disk.delete(old.name.path());
+      disk.delete(old.name.statePath());
     } catch (IOException e) {
       // The newer file counts, and the next start deletes this one.
-      maker
-          .faults()
-          .warn(e, "cannot delete a file that is not needed any more:", old.name().path());
+      maker.faults().warn(e, "cannot delete a file that is not needed any more:", old.name.path());
     }
     logger.atInfo().log(
         "Cache %s went from %d to %d bytes", maker.cache(), old.bytes(), made.bytes());
@@ -344,11 +342,11 @@ public final class FileInUse {
   public void discard(Generation made) {
     Disk disk = maker.files().disk();
     try {
-      disk.delete(made.name().growingPath());
-      disk.delete(made.name().statePath());
+      disk.delete(made.name.growingPath());
+      disk.delete(made.name.statePath());
     } catch (IOException e) {
       // A file of a temporary name is never used, and the next start deletes it.
-      maker.faults().warn(e, "cannot delete", made.name().growingPath());
+      maker.faults().warn(e, "cannot delete", made.name.growingPath());
     }
     // Last: only now the system frees the disk, and the names need not wait for that.
     made.unmap();
@@ -451,6 +449,6 @@ public final class FileInUse {
   /** Bytes on disk, of both files during a rebuild. */
   public long diskBytes() {
     Generation after = next;
-    return current.values.map().fileBytes() + (after == null ? 0 : after.values.map().fileBytes());
+    return current.values.map.fileBytes + (after == null ? 0 : after.values.map.fileBytes);
   }
 }

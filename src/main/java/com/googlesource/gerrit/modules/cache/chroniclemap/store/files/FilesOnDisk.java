@@ -394,10 +394,6 @@ public final class FilesOnDisk {
     return matcher.matches() ? Optional.of(matcher) : Optional.empty();
   }
 
-  private static String cacheOf(Matcher names) {
-    return names.group(2);
-  }
-
   private static String storeOf(Path file) {
     return names(file).orElseThrow().group(1);
   }
@@ -406,7 +402,7 @@ public final class FilesOnDisk {
   private static List<Path> list(Disk disk, Path directory, Predicate<String> cache)
       throws IOException {
     return disk.list(directory).stream()
-        .filter(file -> names(file).filter(names -> cache.test(cacheOf(names))).isPresent())
+        .filter(file -> names(file).filter(names -> cache.test(names.group(2))).isPresent())
         .sorted(MARKERS_LAST)
         .toList();
   }
