@@ -394,7 +394,7 @@ final class ChronicleMapCacheFactory
     if (directory.isEmpty()) {
       return;
     }
-    Set<Cache<?, ?>> staying = newSet();
+    Set<Cache<?, ?>> staying = Collections.newSetFromMap(new IdentityHashMap<>());
     if (reloaded.remove(plugin)) {
       addBound(plugin, staying);
     }
@@ -418,10 +418,6 @@ final class ChronicleMapCacheFactory
 
   private void addBound(String plugin, Set<Cache<?, ?>> result) {
     bound.byPlugin(plugin).values().forEach(provider -> result.add(provider.get()));
-  }
-
-  private static <T> Set<T> newSet() {
-    return Collections.newSetFromMap(new IdentityHashMap<>());
   }
 
   /**

@@ -28,7 +28,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -377,9 +376,7 @@ public final class StoreDirectory implements AutoCloseable {
   }
 
   private synchronized List<Store> snapshot() {
-    List<Store> all = new ArrayList<>();
-    stores.values().forEach(shared -> all.add(shared.store));
-    return all;
+    return stores.values().stream().map(shared -> shared.store).toList();
   }
 
   /** Closes a store. A failure does not keep the others from being closed. */

@@ -24,7 +24,6 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -154,8 +153,7 @@ public final class JournalOwner implements Closeable {
   @Nullable
   private static Object key(Path file) throws IOException {
     try {
-      Object key = Files.readAttributes(file, BasicFileAttributes.class).fileKey();
-      return key == null ? file : key;
+      return Journal.key(file);
     } catch (NoSuchFileException e) {
       return null;
     }

@@ -19,6 +19,7 @@ import java.util.AbstractList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.Objects;
 import org.eclipse.jgit.lib.Ref;
 
 /**
@@ -82,9 +83,7 @@ final class MergedRefs extends AbstractList<Ref> {
 
   @Override
   public Ref get(int index) {
-    if (index < 0 || index >= size()) {
-      throw new IndexOutOfBoundsException(index);
-    }
+    Objects.checkIndex(index, size());
     int low = 0;
     int high = count;
     while (low < high) {

@@ -145,11 +145,7 @@ public final class TableStack {
 
   /** Estimates the number of all refs. */
   private int likelyCount() {
-    long bytes = 0;
-    for (Table table : tables) {
-      bytes += table.refBytes();
-    }
-    return (int) (bytes / LIKELY_BYTES);
+    return (int) (Arrays.stream(tables).mapToLong(Table::refBytes).sum() / LIKELY_BYTES);
   }
 
   /** Returns what is greater than all names with a prefix, as no UTF-8 has this byte. */

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
+import com.google.common.primitives.Bytes;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
 import java.lang.invoke.MethodHandles;
@@ -648,11 +649,8 @@ public final class FileState {
   private String text(int at) {
     byte[] text = new byte[TEXT_BYTES];
     buffer.get(at, text);
-    int end = 0;
-    while (end < text.length && text[end] != 0) {
-      end++;
-    }
-    return new String(text, 0, end, US_ASCII);
+    int end = Bytes.indexOf(text, (byte) 0);
+    return new String(text, 0, end < 0 ? text.length : end, US_ASCII);
   }
 
   private void putText(int at, String text) {
