@@ -119,20 +119,20 @@ public final class FileRefDatabase extends RefDatabase implements UpdatableRefs 
     this.jgit = jgit;
     this.packedFile = packedFile;
     this.failures = failures;
-    this.counts = packedFile.counts();
+    this.counts = packedFile.counts;
     CoreConfig config = repository.getConfig().get(CoreConfig.KEY);
     this.trustPacked = config.getTrustPackedRefsStat();
-    this.paths = new RefPaths(repository, packedFile.file());
+    this.paths = new RefPaths(repository, packedFile.file);
     this.loose =
         new LooseRefs(
             repository,
             paths,
             config.getTrustLooseRefStat(),
-            packedFile.looseMemory(),
-            packedFile.opener());
+            packedFile.looseMemory,
+            packedFile.opener);
     this.reader =
         new RefReader(
-            loose, () -> packedFile.current(trustPacked), writes.transactions(), writes::counted);
+            loose, () -> packedFile.current(trustPacked), writes.transactions, writes::counted);
     this.lockedReader = reader.with(() -> lockedList(trustPacked == TrustStat.NEVER));
     this.earlyReader = reader.with(this::earlyList);
     this.updater = new RefUpdater(this, paths, writes, updates);
@@ -251,10 +251,10 @@ public final class FileRefDatabase extends RefDatabase implements UpdatableRefs 
     } catch (IOException e) {
       // Most likely JGit throws the same exception.
       T answer = toJGit.ask(jgitToRead());
-      failures.count(packedFile.file(), e);
+      failures.count(packedFile.file, e);
       return answer;
     } catch (RuntimeException | OutOfMemoryError e) {
-      failures.count(packedFile.file(), e);
+      failures.count(packedFile.file, e);
       return toJGit.ask(jgitToRead());
     }
   }
@@ -527,7 +527,7 @@ public final class FileRefDatabase extends RefDatabase implements UpdatableRefs 
     }
     if (command.isAll()) {
       // JGit's garbage collection does this at its end only if it finds a RefDirectory.
-      EmptyRefFolders.delete(paths.refsFolder());
+      EmptyRefFolders.delete(paths.refsFolder);
     }
   }
 

@@ -185,7 +185,7 @@ class SymbolicRefsTest {
     }
     assertThat(answers.get(0)).isEqualTo(answers.get(1));
     assertThat(answers.get(0)).contains("refs/heads/b -> refs/heads/a=" + OLD);
-    assertThat(own.packedFile.counts().notParsable.sum()).isEqualTo(0);
+    assertThat(own.packedFile.counts.notParsable.sum()).isEqualTo(0);
     assertThat(failures.sum()).isEqualTo(0);
   }
 

@@ -167,8 +167,8 @@ public final class Draft {
         start = place.start;
       } else {
         next = findIn(old, next, root.idHi(i), root.idLo(i));
-        slab = old.held().slab(next);
-        start = old.held().start(next);
+        slab = old.held.slab(next);
+        start = old.held.start(next);
       }
       int number =
           numbers.computeIfAbsent(
@@ -184,8 +184,8 @@ public final class Draft {
 
   /** Finds a reused block, as the older list has the reused blocks in the same order. */
   private static int findIn(@Nullable ParsedRefs old, int from, long idHi, long idLo) {
-    for (int i = from; old != null && i < old.root().blocks(); i++) {
-      if (old.root().idHi(i) == idHi && old.root().idLo(i) == idLo) {
+    for (int i = from; old != null && i < old.root.blocks(); i++) {
+      if (old.root.idHi(i) == idHi && old.root.idLo(i) == idLo) {
         return i;
       }
     }

@@ -55,7 +55,7 @@ final class JGitOrder {
   }
 
   private static List<Swap> swaps(ParsedRefs list) {
-    Root root = list.root();
+    Root root = list.root;
     List<Swap> swaps = new ArrayList<>();
     BlockView view = new BlockView();
     byte[] before = {};

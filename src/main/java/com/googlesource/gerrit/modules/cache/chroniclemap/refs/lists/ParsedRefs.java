@@ -34,8 +34,10 @@ import org.eclipse.jgit.lib.RefComparator;
  * <p>Immutable. Only refs that are read become objects. Any thread may read, without waiting.
  */
 public final class ParsedRefs {
-  private final HeldBlocks held;
-  private final Root root;
+  /** The blocks. */
+  public final HeldBlocks held;
+
+  public final Root root;
   private final ListMemory memory;
 
   /** Made on demand, if the file is not in JGit's order. */
@@ -57,15 +59,6 @@ public final class ParsedRefs {
     this.held = held;
     this.root = root;
     this.memory = memory;
-  }
-
-  public Root root() {
-    return root;
-  }
-
-  /** The blocks. */
-  public HeldBlocks held() {
-    return held;
   }
 
   /** Identity of the content. */
@@ -460,17 +453,12 @@ public final class ParsedRefs {
 
     @Override
     public Ref get(int index) {
-      if (index < 0 || index >= size()) {
-        throw new IndexOutOfBoundsException(index);
-      }
-      return ParsedRefs.this.get(from + index);
+      return ParsedRefs.this.get(from + Objects.checkIndex(index, size()));
     }
 
     @Override
     public List<Ref> subList(int fromIndex, int toIndex) {
-      if (fromIndex < 0 || toIndex > size() || fromIndex > toIndex) {
-        throw new IndexOutOfBoundsException("from " + fromIndex + " to " + toIndex);
-      }
+      Objects.checkFromToIndex(fromIndex, toIndex, size());
       return new Range(from + fromIndex, from + toIndex);
     }
 

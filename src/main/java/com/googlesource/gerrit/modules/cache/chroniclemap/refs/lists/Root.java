@@ -66,7 +66,10 @@ public final class Root {
       MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
 
   private final byte[] bytes;
-  private final int flags;
+
+  /** All flags. */
+  public final int flags;
+
   private final int blocks;
   final int refs;
   private final int firstsAt;
@@ -120,11 +123,6 @@ public final class Root {
   /** Returns the whole root, to be stored. Must not be changed. */
   public byte[] bytes() {
     return bytes;
-  }
-
-  /** All flags. */
-  public int flags() {
-    return flags;
   }
 
   /** The flags that the blocks of the list have. */

@@ -87,7 +87,7 @@ public final class LockedRefs implements Closeable {
   private final RefPaths paths;
   private final RefDisk disk;
   private final RefLocks refLocks;
-  private final List<String> names;
+  public final List<String> names;
 
   /** Null if no journal can be written. Then all locks are plain files. */
   @Nullable private final Journal journal;
@@ -132,19 +132,15 @@ public final class LockedRefs implements Closeable {
   public static final class Refused extends Exception {
     private static final long serialVersionUID = 1;
 
-    private final String name;
-
-    Refused(String name) {
-      super(name, null, false, false);
-      this.name = name;
-    }
-
     /**
      * The ref that is locked. If a thread of this process holds any of the names, this is the first
      * name.
      */
-    public String name() {
-      return name;
+    public final String name;
+
+    Refused(String name) {
+      super(name, null, false, false);
+      this.name = name;
     }
   }
 
@@ -165,7 +161,7 @@ public final class LockedRefs implements Closeable {
     }
     LockedRefs locks = null;
     try {
-      locks = new LockedRefs(paths, refLocks, names, refLocks.begin(paths.transactions(), entries));
+      locks = new LockedRefs(paths, refLocks, names, refLocks.begin(paths.transactions, entries));
       locks.lockFiles(end);
       return locks;
     } catch (Throwable e) {
@@ -300,7 +296,7 @@ public final class LockedRefs implements Closeable {
     }
     isPlain = true;
     if (why != null) {
-      refLocks.warnOfPlainLock(file, why);
+      refLocks.warn("cannot make " + file + " as a hard link to a file of its repository", why);
     }
     return lock;
   }
@@ -341,7 +337,7 @@ public final class LockedRefs implements Closeable {
    * @return false if there is another lock holder
    */
   public boolean lockPackedRefs() throws IOException {
-    packedLock = tryLock(RefPaths.lockOf(paths.packedRefs()));
+    packedLock = tryLock(RefPaths.lockOf(paths.packedRefs));
     return packedLock != null;
   }
 
@@ -356,7 +352,7 @@ public final class LockedRefs implements Closeable {
   /** A file on the file system of {@code packed-refs}, for its new content. */
   public Path besidePackedRefs() {
     return journal == null
-        ? plainFileIn(paths.packedRefs().getParentFile().toPath())
+        ? plainFileIn(paths.packedRefs.getParentFile().toPath())
         : journal.beside("packed");
   }
 
@@ -372,10 +368,6 @@ public final class LockedRefs implements Closeable {
    */
   public boolean isPlain() {
     return isPlain;
-  }
-
-  public List<String> names() {
-    return names;
   }
 
   // ---- new values
@@ -500,7 +492,7 @@ public final class LockedRefs implements Closeable {
 
   /** The folders of the locks. A new folder comes with all folders above it up to {@code refs/}. */
   private Set<Path> folders() {
-    Path top = paths.refsFolder().toPath();
+    Path top = paths.refsFolder.toPath();
     Set<Path> folders = new LinkedHashSet<>();
     for (Lock lock : locks) {
       Path folder = lock.file.getParent();

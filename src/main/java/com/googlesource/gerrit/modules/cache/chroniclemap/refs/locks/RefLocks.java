@@ -117,12 +117,8 @@ public final class RefLocks implements Closeable {
     return owner;
   }
 
-  /** Warns, once, that a lock can't be a link to its journal. */
-  void warnOfPlainLock(Path lock, Exception why) {
-    warn("cannot make " + lock + " as a hard link to a file of its repository", why);
-  }
-
-  private synchronized void warn(String what, Exception e) {
+  /** Warns, once, that locks are weaker than they are meant to be. */
+  synchronized void warn(String what, Exception e) {
     if (!warned) {
       warned = true;
       logger.atWarning().withCause(e).log(

@@ -40,9 +40,11 @@ public final class RefPaths {
 
   private final File gitFolder;
   final File commonFolder;
-  private final File refsFolder;
-  private final File packedRefs;
-  private final Path transactions;
+  public final File refsFolder;
+  public final File packedRefs;
+
+  /** The folder of the journals and owner files of transactions. */
+  public final Path transactions;
 
   /**
    * Takes the folders from a repository.
@@ -55,19 +57,6 @@ public final class RefPaths {
     this.refsFolder = repository.getFS().resolve(commonFolder, Constants.R_REFS);
     this.packedRefs = packedRefs;
     this.transactions = commonFolder.toPath().resolve(TRANSACTIONS);
-  }
-
-  public File refsFolder() {
-    return refsFolder;
-  }
-
-  public File packedRefs() {
-    return packedRefs;
-  }
-
-  /** The folder of the journals and owner files of transactions. */
-  public Path transactions() {
-    return transactions;
   }
 
   /**

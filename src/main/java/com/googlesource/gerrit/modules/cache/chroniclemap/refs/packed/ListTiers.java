@@ -50,8 +50,8 @@ public final class ListTiers {
   private static final long LEAST_UNWRITTEN = 4 << 20;
 
   final LongSupplier nanoTime;
-  private final ListMemory memory;
-  @Nullable private final ListDisk disk;
+  public final ListMemory memory;
+  @Nullable public final ListDisk disk;
   final ReaderPool readers;
   final SharedCheck check;
 
@@ -93,15 +93,6 @@ public final class ListTiers {
     readers.giveBack(reader);
   }
 
-  public ListMemory memory() {
-    return memory;
-  }
-
-  @Nullable
-  public ListDisk disk() {
-    return disk;
-  }
-
   /** Stops all writing. */
   public void close() {
     closed = true;
@@ -131,12 +122,12 @@ public final class ListTiers {
 
   /** Notes that a list was evicted from memory. */
   void left(ParsedRefs list) {
-    HeldBlocks held = list.held();
+    HeldBlocks held = list.held;
     if (disk == null || held.rootOnDisk || closed) {
       return;
     }
     long bytes = bytes(list);
-    long most = Math.max(LEAST_UNWRITTEN, memory.limit() / UNWRITTEN_SHARE);
+    long most = Math.max(LEAST_UNWRITTEN, memory.limit / UNWRITTEN_SHARE);
     long waiting = unwrittenBytes.addAndGet(bytes);
     // One list is accepted whatever its size, or it would never be written.
     if (waiting == bytes || waiting <= most) {
@@ -178,7 +169,7 @@ public final class ListTiers {
 
   /** Returns the list, or a copy in fewer slabs that has replaced the list. */
   ParsedRefs gather(ParsedRefs list) {
-    HeldBlocks held = list.held();
+    HeldBlocks held = list.held;
     Set<Slab> scattered = held.toGather();
     if (scattered.isEmpty()) {
       return list;
@@ -189,12 +180,12 @@ public final class ListTiers {
       if (scattered.contains(slab)) {
         int start = held.start(i);
         draft.put(
-            list.root().idHi(i),
-            list.root().idLo(i),
+            list.root.idHi(i),
+            list.root.idLo(i),
             slab.memory.duplicate().limit(start + slab.lengthAt(start)).position(start));
       }
     }
-    ParsedRefs copy = draft.finish(list.root(), list, held.rootOnDisk);
+    ParsedRefs copy = draft.finish(list.root, list, held.rootOnDisk);
     copy.inheritFrom(list);
     List<ListMemory.Holder> holders = memory.replace(list, copy);
     holders.forEach(holder -> holder.take(list, copy));

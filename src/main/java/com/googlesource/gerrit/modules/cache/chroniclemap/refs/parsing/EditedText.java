@@ -136,7 +136,7 @@ public final class EditedText implements TextSource {
 
   /** Whether the header has a trait that is wrong for native git, as some of JGit's files have. */
   private boolean isWronglyCalledSorted() {
-    return (root.flags() & Root.SORTED) != 0 && !root.ascendsByBytes();
+    return (root.flags & Root.SORTED) != 0 && !root.ascendsByBytes();
   }
 
   private byte[] mergeBlock() throws IOException {
@@ -201,7 +201,7 @@ public final class EditedText implements TextSource {
     while (at < length && text[at] == '#') {
       int end = lineEnd(text, at, length);
       if (isWronglyCalledSorted() && PackedRefsTraits.isHeader(text, at, end)) {
-        String header = PackedRefsTraits.header(root.flags() & ~Root.SORTED);
+        String header = PackedRefsTraits.header(root.flags & ~Root.SORTED);
         merged.writeBytes(header.getBytes(US_ASCII));
       } else {
         merged.write(text, at, end - at);

@@ -158,15 +158,6 @@ public final class PackedRefsReader {
   }
 
   /**
-   * Returns whether a content is that of a list, without garbage.
-   *
-   * @param from at its start
-   */
-  boolean matches(TextSource from, ParsedRefs list) throws IOException {
-    return matches(from, list.root(), 0, list.root().blocks());
-  }
-
-  /**
    * Returns whether a text is exactly that of some blocks of a list, without garbage.
    *
    * @param from at its start
@@ -209,7 +200,7 @@ public final class PackedRefsReader {
     if (copies == null) {
       copies = EditedText.buffer();
     }
-    Root root = list.root();
+    Root root = list.root;
     return read(new EditedText(root, key, from, edits.inOrderOf(root), to, copies), draft, list);
   }
 
@@ -225,11 +216,11 @@ public final class PackedRefsReader {
   @Nullable
   public ParsedRefs read(TextSource from, Draft draft, @Nullable ParsedRefs old)
       throws IOException {
-    int flags = readInto(from, draft, old == null ? null : old.root());
+    int flags = readInto(from, draft, old == null ? null : old.root);
     if (flags < 0) {
       return null;
     }
-    if (old != null && isSame(old.root())) {
+    if (old != null && isSame(old.root)) {
       return old;
     }
     return draft.finish(rootWriter.finish(flags), old, /* onDisk= */ false);
@@ -326,7 +317,7 @@ public final class PackedRefsReader {
         if (!orderly) {
           return -1;
         }
-        flags = flags < 0 ? old.flags() & HEADER_FLAGS : flags;
+        flags = flags < 0 ? old.flags & HEADER_FLAGS : flags;
         candidate = aligned + 1;
         aligned = candidate < old.blocks() ? candidate : -1;
         wasReused = true;

@@ -72,7 +72,7 @@ public final class SharedCheck implements AutoCloseable {
    * @return false if the text differs, or if a helper failed
    */
   public boolean matches(FileText text, ParsedRefs list) throws IOException {
-    Run run = new Run(text, list.root());
+    Run run = new Run(text, list.root);
     try {
       for (int i = 0; i < Math.min(mostHelpers, run.pieces - 1); i++) {
         helpers.execute(run::help);

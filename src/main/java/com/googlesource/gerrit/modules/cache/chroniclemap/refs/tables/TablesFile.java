@@ -46,7 +46,7 @@ public final class TablesFile {
   private static final Duration FAILED_FOR = Duration.ofSeconds(10);
 
   private final Path folder;
-  private final Path list;
+  public final Path list;
   private final AtomicLong changes = new AtomicLong();
 
   /**
@@ -69,10 +69,6 @@ public final class TablesFile {
   public TablesFile(Path folder) {
     this.folder = folder;
     this.list = folder.resolve("tables.list");
-  }
-
-  public Path list() {
-    return list;
   }
 
   /** The size of the tables in use, in bytes. */

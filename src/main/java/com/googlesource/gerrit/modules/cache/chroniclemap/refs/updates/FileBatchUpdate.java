@@ -116,7 +116,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
         logger.atSevere().withCause(e).log(
             "%s: a refused batch was not undone completely", refs.repository().getDirectory());
       }
-      lockFailure(e.command);
+      reject(e.command, LOCK_FAILURE, null);
       return true;
     } catch (RefReader.LeftToJGit e) {
       return false;
@@ -189,10 +189,10 @@ final class FileBatchUpdate extends BatchRefUpdate {
     try {
       apply(walk, sorted, names, config);
     } catch (LockedRefs.Refused e) {
-      lockFailure(command(sorted, e.name()));
+      reject(command(sorted, e.name), LOCK_FAILURE, null);
       return;
     } catch (LockFailedException e) {
-      lockFailure(pending.get(0));
+      reject(pending.get(0), LOCK_FAILURE, null);
       return;
     } finally {
       // Deleted and packed refs and locks leave empty folders. Those of loose refs are not empty.
@@ -239,10 +239,6 @@ final class FileBatchUpdate extends BatchRefUpdate {
   }
 
   // ---- results
-
-  private void lockFailure(ReceiveCommand command) {
-    reject(command, LOCK_FAILURE, null);
-  }
 
   /** Rejects one command, and with it the whole batch. */
   private void reject(

@@ -102,7 +102,7 @@ final class LooseTransaction implements PackedRefsQueue.Request {
       change();
     } finally {
       if (link != null) {
-        updater.writes.transactions().end(link);
+        updater.writes.transactions.end(link);
       }
     }
     updater.madeLoose((int) commands.stream().filter(this::makesLoose).count());
@@ -197,7 +197,7 @@ final class LooseTransaction implements PackedRefsQueue.Request {
   public void decide() throws IOException {
     if (link == null) {
       locks.decide(durable);
-      link = updater.writes.transactions().begin(oldValues);
+      link = updater.writes.transactions.begin(oldValues);
     }
   }
 

@@ -345,7 +345,7 @@ final class PackedRefsQueue {
       }
     }
     return new Written(
-        made, made == packed ? null : FileStamp.ofWritten(target.toFile(), file.file()));
+        made, made == packed ? null : FileStamp.ofWritten(target.toFile(), file.file));
   }
 
   /** Renames a new file into place. */
@@ -354,7 +354,7 @@ final class PackedRefsQueue {
       return;
     }
     try {
-      disk.rename(target, file.file().toPath());
+      disk.rename(target, file.file.toPath());
     } catch (NoSuchFileException e) {
       // A network file system may have renamed the file and lost its answer.
       if (Files.exists(target) || written.stamp.isModified()) {
@@ -364,7 +364,7 @@ final class PackedRefsQueue {
     file.published(
         written.list, written.stamp, requests.stream().anyMatch(each -> each.terms.changesRefs()));
     if (requests.stream().anyMatch(each -> each.terms.durable())) {
-      disk.syncFolders(List.of(file.file().getParentFile().toPath()));
+      disk.syncFolders(List.of(file.file.getParentFile().toPath()));
     }
   }
 
@@ -399,7 +399,7 @@ final class PackedRefsQueue {
         !leader.lockPackedRefs();
         pause = Math.min(2 * pause, LONGEST_PAUSE_MILLIS)) {
       if (System.nanoTime() - end >= 0) {
-        throw new LockFailedException(file.file());
+        throw new LockFailedException(file.file);
       }
       try {
         Thread.sleep(pause);

@@ -81,7 +81,7 @@ final class PackedTransaction implements PackedRefsQueue.Request {
       updater.write(this, new PackedRefsQueue.Terms(locks, true, durable));
     } finally {
       if (link != null) {
-        updater.writes.transactions().end(link);
+        updater.writes.transactions.end(link);
       }
     }
   }
@@ -115,7 +115,7 @@ final class PackedTransaction implements PackedRefsQueue.Request {
   @Override
   public void decide() {
     if (link == null) {
-      link = updater.writes.transactions().begin(new TreeMap<>(oldValues));
+      link = updater.writes.transactions.begin(new TreeMap<>(oldValues));
     }
   }
 

@@ -74,14 +74,14 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
       // This comes first, as the completion of any transaction may have to write packed-refs.
       for (Dead each : dead) {
         for (Journal.Found journal : each.journals) {
-          deleteIfOwn(RefPaths.lockOf(paths.packedRefs()), journal);
+          deleteIfOwn(RefPaths.lockOf(paths.packedRefs), journal);
         }
       }
       for (Dead each : dead) {
         finish(each);
       }
     } catch (IOException | RuntimeException e) {
-      failed(paths.transactions(), e);
+      failed(paths.transactions, e);
     } finally {
       dead.forEach(Dead::close);
     }
@@ -106,7 +106,7 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
 
   private void takeDead(List<Dead> dead) throws IOException {
     Set<Path> owners = new TreeSet<>();
-    try (DirectoryStream<Path> files = Files.newDirectoryStream(paths.transactions())) {
+    try (DirectoryStream<Path> files = Files.newDirectoryStream(paths.transactions)) {
       for (Path file : files) {
         Optional<Path> owner = JournalOwner.ofOthers(file);
         owner.ifPresent(owners::add);
@@ -136,15 +136,14 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
           journals.add(Journal.read(each));
         }
       }
-      isDead =
-          !JournalOwner.isLiving(file) && Origin.isDead(origin(journals), paths.transactions());
+      isDead = !JournalOwner.isLiving(file) && Origin.isDead(origin(journals), paths.transactions);
       if (isDead) {
         dead.add(new Dead(owner, journals));
       } else if (!journals.isEmpty()) {
         logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
             "%s: nobody here can know whether the process lives that may hold locks of refs by %s;"
                 + " if it does not: refs-safety, By hand, in the documentation",
-            paths.packedRefs().getParent(), file);
+            paths.packedRefs.getParent(), file);
       }
     } finally {
       if (!isDead) {
@@ -198,7 +197,7 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
     if (hasMoreNames(journal.file())) {
       logger.atInfo().log(
           "%s: a killed process left locks of %s refs, which are deleted; %s",
-          paths.packedRefs().getParent(),
+          paths.packedRefs.getParent(),
           journal.entries().isEmpty() ? "some" : journal.entries().size(),
           journal.isToComplete()
               ? "its transaction was decided and is completed"
@@ -259,7 +258,7 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
   /** Looks at all loose refs, but only after a crash of the machine. */
   private void deleteUnknownLocks(Journal.Found journal) throws IOException {
     List<Path> found = new ArrayList<>();
-    try (Stream<Path> files = Files.walk(paths.refsFolder().toPath())) {
+    try (Stream<Path> files = Files.walk(paths.refsFolder.toPath())) {
       files.forEach(found::add);
     }
     // Pseudorefs such as HEAD may be locked too.
@@ -312,7 +311,7 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
 
   /** Deletes refs that the dead process still has locked when the queue gets to them. */
   private void delete(List<String> names, Journal.Found journal) throws IOException {
-    try (LockedRefs none = writes.locks().lockNothing(paths)) {
+    try (LockedRefs none = writes.locks.lockNothing(paths)) {
       writes.queue.run(
           new PackedRefsQueue.Request() {
             @Override

@@ -105,7 +105,7 @@ final class RefPacker {
           most += loose;
         }
       }
-      EmptyRefFolders.delete(updater.paths.refsFolder());
+      EmptyRefFolders.delete(updater.paths.refsFolder);
     } catch (IOException | RuntimeException e) {
       logger.atWarning().withCause(e).log("cannot pack the refs of %s", refs.repository());
     } finally {
@@ -183,7 +183,7 @@ final class RefPacker {
     if (values.isEmpty()) {
       return;
     }
-    try (LockedRefs none = updater.writes.locks().lockNothing(updater.paths)) {
+    try (LockedRefs none = updater.writes.locks.lockNothing(updater.paths)) {
       write(none, false, values);
     }
     List<String> names = new ArrayList<>(values.keySet());
@@ -286,9 +286,9 @@ final class RefPacker {
   private void prune(Map<String, Peeled> values, LockedRefs held) throws IOException {
     // The list is read under the locks, so it lacks a ref that was deleted and made again.
     ParsedRefs packed = refs.reader().packed();
-    NameConflicts.LocksAbove above = NameConflicts.LocksAbove.of(updater.paths, held.names());
-    for (int i = 0; i < held.names().size(); i++) {
-      String name = held.names().get(i);
+    NameConflicts.LocksAbove above = NameConflicts.LocksAbove.of(updater.paths, held.names);
+    for (int i = 0; i < held.names.size(); i++) {
+      String name = held.names.get(i);
       Peeled value = values.get(name);
       if (value == null) {
         continue;

@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.SharedMode;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
@@ -77,11 +76,6 @@ public final class RefUpdater {
     return settings.atomic() == UpdateSettings.Atomic.REWRITE;
   }
 
-  /** The disk on which files are changed. */
-  RefDisk disk() {
-    return writes.disk;
-  }
-
   RefPacker packer() {
     return new RefPacker(this);
   }
@@ -136,11 +130,11 @@ public final class RefUpdater {
   LockedRefs lock(List<Journal.Entry> entries, long waitMillis)
       throws IOException, LockedRefs.Refused {
     try {
-      return writes.locks().lock(paths, entries, waitMillis);
+      return writes.locks.lock(paths, entries, waitMillis);
     } catch (LockedRefs.Refused e) {
       // Another server on the same folder may have been killed while this one ran.
       if (recovery.run()) {
-        return writes.locks().lock(paths, entries, waitMillis);
+        return writes.locks.lock(paths, entries, waitMillis);
       }
       throw e;
     }
@@ -176,7 +170,7 @@ public final class RefUpdater {
     if (isOwn()) {
       writes.beforeFirstUse(
           () -> {
-            disk().share(SharedMode.of(refs.repository().getConfig()));
+            writes.disk.share(SharedMode.of(refs.repository().getConfig()));
             boolean unused = recovery.run();
           });
     }
@@ -244,7 +238,7 @@ public final class RefUpdater {
     File log = refs.jgit().logFor(name);
     try {
       if (log.isFile()) {
-        disk().delete(log.toPath());
+        writes.disk.delete(log.toPath());
       }
     } catch (IOException e) {
       logger.atWarning().withCause(e).log("the log of %s stays, which is deleted", name);

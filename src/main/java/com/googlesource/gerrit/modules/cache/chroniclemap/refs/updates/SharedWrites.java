@@ -31,8 +31,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class SharedWrites {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  private final RefLocks locks;
-  private final Transactions transactions = new Transactions();
+  public final RefLocks locks;
+  public final Transactions transactions = new Transactions();
   final RefDisk disk;
   final PackedRefsQueue queue;
   private final Executor background;
@@ -67,14 +67,6 @@ public final class SharedWrites {
       used = true;
       recovery.run();
     }
-  }
-
-  public RefLocks locks() {
-    return locks;
-  }
-
-  public Transactions transactions() {
-    return transactions;
   }
 
   /**

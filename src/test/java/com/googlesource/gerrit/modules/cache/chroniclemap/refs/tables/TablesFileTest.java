@@ -132,7 +132,7 @@ class TablesFileTest {
 
   @Test
   void aMissingTableIsAnErrorUntilTheListChanges() throws Exception {
-    Path list = file.list();
+    Path list = file.list;
     String names = Files.readString(list);
     Files.writeString(list, names + "0x000000000001-0x000000000002-00000000.ref\n");
     IOException failure = assertThrows(IOException.class, () -> file.stack());
