@@ -79,7 +79,7 @@ final class TableRefDatabase extends RefDatabase {
   private final TrustStat trust;
   private final Object dropping = new Object();
 
-  /** Written with the monitor {@code dropping}. */
+  /** How often tables were dropped. Written with the monitor {@code dropping}. */
   volatile int drops;
 
   /** The newest stack that JGit surely knows; null at first. */

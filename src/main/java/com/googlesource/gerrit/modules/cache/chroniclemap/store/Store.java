@@ -715,7 +715,9 @@ public final class Store {
   }
 
   /**
-   * Has later changes of this store, once it is closed, made in another store of the same files.
+   * Has later changes of this store, once it is closed, made in another store of the same files. A
+   * user that still has this store, such as the old version of a plugin being replaced, thus
+   * invalidates what both stores read.
    */
   void forwardTo(Store other) {
     successor = other;
