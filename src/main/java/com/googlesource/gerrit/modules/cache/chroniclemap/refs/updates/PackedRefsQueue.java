@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
 
 import com.google.common.flogger.FluentLogger;
-import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
@@ -32,7 +31,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import org.eclipse.jgit.annotations.Nullable;
@@ -131,8 +129,8 @@ final class PackedRefsQueue {
     /** Whether all steps were done. */
     boolean succeeded;
 
-    /** At zero when the request is over, done or failed. */
-    final CountDownLatch over = new CountDownLatch(1);
+    /** Whether the request is over, done or failed. */
+    boolean done;
 
     Waiting(Request request, Terms terms) {
       this.request = request;
@@ -173,9 +171,8 @@ final class PackedRefsQueue {
       if (!writing) {
         begin(mine, list);
       }
+      await(mine);
     }
-    // Without a timeout: the request is under way, and an interrupt can't stop it.
-    Uninterruptibles.awaitUninterruptibly(mine.over);
     if (mine.failure instanceof IOException e) {
       throw e;
     }
@@ -193,6 +190,21 @@ final class PackedRefsQueue {
       writing = false;
       waiting.remove(first);
       throw new IOException("packed-refs can't be written: no thread could be started", e);
+    }
+  }
+
+  /** Waits without a timeout: the request is under way, and an interrupt can't stop it. */
+  private void await(Waiting mine) {
+    boolean interrupted = false;
+    while (!mine.done) {
+      try {
+        wait();
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
     }
   }
 
@@ -218,9 +230,10 @@ final class PackedRefsQueue {
       } finally {
         synchronized (this) {
           for (int i = 0; i < group.size(); i++) {
-            group.get(i).over.countDown();
+            group.get(i).done = true;
           }
           group.clear();
+          notifyAll();
         }
       }
     }
