@@ -506,7 +506,7 @@ public final class PackedRefsCache implements AutoCloseable {
         tables.size(),
         tables.stream().mapToLong(TableRefDatabase::tableBytes).sum(),
         tableLookups.sum(),
-        disk.map(ListDisk::store).map(Store::stats),
+        disk.map(each -> each.store.stats()),
         disk.isPresent() ? Optional.empty() : Optional.of(memoryOnlyReason));
   }
 

@@ -47,17 +47,17 @@ record IdBlocks(IdIndex index, int[] numbers, int[] unknown) {
   @Nullable
   IdBlocks in(Root other, int[] moved) {
     int[] now = new int[index.blocks()];
-    BitSet known = new BitSet(other.blocks());
+    BitSet known = new BitSet(other.blocks);
     for (int i = 0; i < now.length; i++) {
       now[i] = numbers[i] < 0 ? -1 : moved[numbers[i]];
       if (now[i] >= 0) {
         known.set(now[i]);
       }
     }
-    if (other.blocks() - known.cardinality() > FEW) {
+    if (other.blocks - known.cardinality() > FEW) {
       return null;
     }
-    known.flip(0, other.blocks());
+    known.flip(0, other.blocks);
     return new IdBlocks(index, now, known.stream().toArray());
   }
 

@@ -59,7 +59,7 @@ final class JGitOrder {
     List<Swap> swaps = new ArrayList<>();
     BlockView view = new BlockView();
     byte[] before = {};
-    for (int block = 0; block < root.blocks(); block++) {
+    for (int block = 0; block < root.blocks; block++) {
       int flags = root.pairs(block);
       if ((NamePairs.any(flags) & NamePairs.BYTES_ONLY) == 0) {
         continue;

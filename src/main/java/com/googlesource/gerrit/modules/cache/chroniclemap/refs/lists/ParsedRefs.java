@@ -55,7 +55,7 @@ public final class ParsedRefs {
    * @param memory bounds what is made on demand
    */
   public ParsedRefs(Root root, HeldBlocks held, ListMemory memory) {
-    this.made = new MadeRefs(memory, root.blocks());
+    this.made = new MadeRefs(memory, root.blocks);
     this.held = held;
     this.root = root;
     this.memory = memory;
@@ -78,7 +78,7 @@ public final class ParsedRefs {
 
   /** Number of blocks. */
   public int blocks() {
-    return root.blocks();
+    return root.blocks;
   }
 
   /** Bytes of the blocks. */
@@ -226,7 +226,7 @@ public final class ParsedRefs {
 
   private int blockAt(int place) {
     int low = 0;
-    int high = root.blocks();
+    int high = root.blocks;
     while (low + 1 < high) {
       int middle = (low + high) >>> 1;
       if (root.first(middle) <= place) {
@@ -292,7 +292,7 @@ public final class ParsedRefs {
         readTips(block, id, refs);
       }
     } else {
-      for (int block = 0; block < root.blocks() && size() > 0; block++) {
+      for (int block = 0; block < root.blocks && size() > 0; block++) {
         readTips(block, id, refs);
       }
     }

@@ -70,7 +70,7 @@ public final class Root {
   /** All flags. */
   public final int flags;
 
-  private final int blocks;
+  public final int blocks;
   final int refs;
   private final int firstsAt;
   private final int fencesAt;
@@ -133,10 +133,6 @@ public final class Root {
   /** Whether names ascend by bytes, as native git expects of a sorted file. */
   public boolean ascendsByBytes() {
     return (flags & UTF16_ONLY) == 0;
-  }
-
-  public int blocks() {
-    return blocks;
   }
 
   public long textBytes() {

@@ -52,7 +52,7 @@ public final class ListDisk {
    */
   private static final int FLUSH_BYTES = 4 << 20;
 
-  private final Store store;
+  public final Store store;
 
   /** Guarded by this. */
   private int unflushed;
@@ -61,10 +61,6 @@ public final class ListDisk {
 
   public ListDisk(Store store) {
     this.store = store;
-  }
-
-  public Store store() {
-    return store;
   }
 
   /** The number of lists that were loaded. */
@@ -90,7 +86,7 @@ public final class ListDisk {
     }
     try {
       Root root = root(value.bytes(), digest);
-      for (int i = 0; root != null && i < root.blocks(); i++) {
+      for (int i = 0; root != null && i < root.blocks; i++) {
         if (!draft.share(root.idHi(i), root.idLo(i))) {
           Value block = store.read(key(root.idHi(i), root.idLo(i)));
           if (block == null) {

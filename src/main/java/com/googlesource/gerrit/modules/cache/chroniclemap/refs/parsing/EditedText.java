@@ -117,16 +117,16 @@ public final class EditedText implements TextSource {
 
   /** Makes and writes the next part of the text. Returns false at the end. */
   private boolean make() throws IOException {
-    if (root.blocks() == 0 && !hasBegun) {
+    if (root.blocks == 0 && !hasBegun) {
       hasBegun = true;
       ready = ByteBuffer.wrap(merge(HEADER, HEADER.length, edits.length));
-    } else if (block == root.blocks()) {
+    } else if (block == root.blocks) {
       if (old.read(copied.clear()) >= 0) {
         throw new ChangedException(); // the file is longer
       }
       return false;
     } else {
-      int next = edit < edits.length ? root.blockToEdit(edits[edit].name()) : root.blocks();
+      int next = edit < edits.length ? root.blockToEdit(edits[edit].name()) : root.blocks;
       boolean merges = next <= block || (block == 0 && isWronglyCalledSorted());
       ready = merges ? ByteBuffer.wrap(mergeBlock()) : copy(next);
     }

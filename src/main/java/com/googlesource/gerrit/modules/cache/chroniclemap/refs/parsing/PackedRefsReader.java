@@ -227,7 +227,7 @@ public final class PackedRefsReader {
   }
 
   private boolean isSame(Root oldRoot) {
-    return parsedBlocks == 0 && reusedBlocks == oldRoot.blocks();
+    return parsedBlocks == 0 && reusedBlocks == oldRoot.blocks;
   }
 
   /** Makes the list of a file without refs, such as a missing file. */
@@ -310,7 +310,7 @@ public final class PackedRefsReader {
     Root old = oldRoot;
     int flags = -1;
     int candidate = 0;
-    int aligned = old != null && old.blocks() > 0 ? 0 : -1;
+    int aligned = old != null && old.blocks > 0 ? 0 : -1;
     boolean wasReused = false;
     for (fill(); position < end; fill()) {
       if (aligned >= 0 && reuse(old, aligned, wasReused)) {
@@ -319,7 +319,7 @@ public final class PackedRefsReader {
         }
         flags = flags < 0 ? old.flags & HEADER_FLAGS : flags;
         candidate = aligned + 1;
-        aligned = candidate < old.blocks() ? candidate : -1;
+        aligned = candidate < old.blocks ? candidate : -1;
         wasReused = true;
         continue;
       }
@@ -348,7 +348,7 @@ public final class PackedRefsReader {
         copyToHeap();
         int nameAt = position + Lines.HEX_LENGTH + 1;
         int nameLength = Lines.lineEnd(window, nameAt, end) - nameAt;
-        while (nameLength > 0 && candidate < old.blocks()) {
+        while (nameLength > 0 && candidate < old.blocks) {
           int order = old.compareFence(candidate, window, nameAt, nameLength);
           if (order == 0) {
             aligned = candidate;
@@ -371,7 +371,7 @@ public final class PackedRefsReader {
       return false;
     }
     // The last chunk ended with its file, and need not end there in a longer file.
-    if (chunkEnd < end && (block == old.blocks() - 1 || direct.get(chunkEnd) == '^')) {
+    if (chunkEnd < end && (block == old.blocks - 1 || direct.get(chunkEnd) == '^')) {
       return false;
     }
     int pairs = old.pairs(block);

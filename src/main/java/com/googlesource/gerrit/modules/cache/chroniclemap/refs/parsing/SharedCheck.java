@@ -119,7 +119,7 @@ public final class SharedCheck implements AutoCloseable {
       starts = new long[most];
       int n = 0;
       long position = 0;
-      for (int block = 0; block < root.blocks(); block++) {
+      for (int block = 0; block < root.blocks; block++) {
         if (position >= (long) n * PIECE) {
           firsts[n] = block;
           starts[n++] = position;
@@ -127,7 +127,7 @@ public final class SharedCheck implements AutoCloseable {
         position += root.textLength(block);
       }
       pieces = n;
-      firsts[n] = root.blocks();
+      firsts[n] = root.blocks;
       // The last piece extends to the end of the file, so that additional text is found.
       starts[n] = Long.MAX_VALUE;
     }

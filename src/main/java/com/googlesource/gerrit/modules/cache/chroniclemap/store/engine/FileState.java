@@ -130,7 +130,7 @@ public final class FileState {
   /** Null once released. Used under this object's lock, or while the store's file is in use. */
   private ByteBuffer buffer;
 
-  private final int segments;
+  public final int segments;
   private final AtomicLong records = new AtomicLong();
   private final AtomicLong values = new AtomicLong();
   private final AtomicLong bytes = new AtomicLong();
@@ -605,10 +605,6 @@ public final class FileState {
   public boolean mayHoldOld(int segment, LongPredicate isTooOld) {
     int flags = get(segment, FLAGS) & ~UNCHECKED;
     return flags != EMPTY && (flags == 0 || isTooOld.test((flags >>> 1) * MINUTE_MILLIS));
-  }
-
-  public int segments() {
-    return segments;
   }
 
   /** The number of records in a segment. */

@@ -221,7 +221,7 @@ public final class FileInUse {
    */
   public boolean check(int segment) {
     Generation checked = current;
-    if (segment >= checked.state().segments()) {
+    if (segment >= checked.state().segments) {
       return false;
     }
     try {
@@ -287,7 +287,7 @@ public final class FileInUse {
     current = made;
     endRebuild();
     countUses();
-    Disk disk = maker.files().disk();
+    Disk disk = maker.files().disk;
     try {
       disk.delete(old.name.path());
       disk.delete(old.name.statePath());
@@ -340,7 +340,7 @@ public final class FileInUse {
 
   /** Unmaps and deletes a generation that never came into use. Needs no lock. */
   public void discard(Generation made) {
-    Disk disk = maker.files().disk();
+    Disk disk = maker.files().disk;
     try {
       disk.delete(made.name.growingPath());
       disk.delete(made.name.statePath());

@@ -86,7 +86,7 @@ public final class FilesOnDisk {
 
   private static final AtomicInteger MADE = new AtomicInteger();
 
-  private final Disk disk;
+  public final Disk disk;
   private final Path directory;
   private final LastResort lastResort;
   private final String prefix;
@@ -197,10 +197,6 @@ public final class FilesOnDisk {
       }
     }
     return out.toString();
-  }
-
-  public Disk disk() {
-    return disk;
   }
 
   /**
