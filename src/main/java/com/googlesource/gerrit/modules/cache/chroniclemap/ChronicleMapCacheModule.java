@@ -41,10 +41,8 @@ public class ChronicleMapCacheModule extends AbstractModule {
   ChronicleMapCacheModule(SitePaths site, @GerritServerConfig Config config) {
     Refusal.logging(
         site,
-        () -> {
-          BuiltFor.check(config);
-          InstallLines.of(config).checkCacheModule(ChronicleMapCacheModule.class);
-        });
+        config,
+        () -> new InstallLines(config).checkCacheModule(ChronicleMapCacheModule.class));
   }
 
   @Override

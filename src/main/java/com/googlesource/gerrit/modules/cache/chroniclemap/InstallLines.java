@@ -30,20 +30,10 @@ import org.eclipse.jgit.lib.Config;
  *
  * <p>Class names in messages are in quotes, as Guice would shorten them otherwise.
  */
-final class InstallLines {
+record InstallLines(Config config) {
   private static final String FOR_SERVER = "installModule";
   private static final String FOR_PROGRAMS = "installBatchModule";
   private static final String FOR_DATABASE = "installDbModule";
-
-  private final Config config;
-
-  private InstallLines(Config config) {
-    this.config = config;
-  }
-
-  static InstallLines of(Config config) {
-    return new InstallLines(config);
-  }
 
   /**
    * Checks that the lines of the caches' module take effect.

@@ -40,11 +40,7 @@ public class PackedRefsModule extends AbstractModule {
   PackedRefsModule(SitePaths site, @GerritServerConfig Config config) {
     this.config = config;
     Refusal.logging(
-        site,
-        () -> {
-          BuiltFor.check(config);
-          InstallLines.of(config).checkDbModule(PackedRefsModule.class);
-        });
+        site, config, () -> new InstallLines(config).checkDbModule(PackedRefsModule.class));
   }
 
   @Override

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap;
 import com.google.gerrit.server.config.SitePaths;
 import com.google.inject.ProvisionException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.StartLog;
+import org.eclipse.jgit.lib.Config;
 
 /**
  * A refusal to start the server. Modules are checked before Gerrit opens its error_log, and {@code
@@ -26,13 +27,15 @@ final class Refusal {
   private Refusal() {}
 
   /**
-   * Runs checks, and writes a refusal into the site's error_log.
+   * Checks the version of Gerrit, runs other checks, and writes a refusal into the site's
+   * error_log.
    *
    * @throws ProvisionException if a check throws one. Class names in its message must be in quotes,
    *     as Guice would shorten them otherwise
    */
-  static void logging(SitePaths site, Runnable checks) {
+  static void logging(SitePaths site, Config config, Runnable checks) {
     try {
+      BuiltFor.check(config);
       checks.run();
     } catch (ProvisionException e) {
       e.getErrorMessages()

@@ -50,9 +50,9 @@ class InstallLinesTest {
             ProvisionException.class,
             () -> {
               if (module == PackedRefsModule.class) {
-                InstallLines.of(config).checkDbModule(module);
+                new InstallLines(config).checkDbModule(module);
               } else {
-                InstallLines.of(config).checkCacheModule(module);
+                new InstallLines(config).checkCacheModule(module);
               }
             })
         .getMessage();
@@ -63,10 +63,10 @@ class InstallLinesTest {
     set("installModule", CACHES);
     set("installBatchModule", CACHES);
     set("installDbModule", REFS);
-    InstallLines.of(config).checkCacheModule(ChronicleMapCacheModule.class);
-    InstallLines.of(config).checkDbModule(PackedRefsModule.class);
+    new InstallLines(config).checkCacheModule(ChronicleMapCacheModule.class);
+    new InstallLines(config).checkDbModule(PackedRefsModule.class);
     set("installModule", Neighbour.class.getName(), "no.such.Module", CACHES, "no.such.Other");
-    InstallLines.of(config).checkCacheModule(ChronicleMapCacheModule.class);
+    new InstallLines(config).checkCacheModule(ChronicleMapCacheModule.class);
   }
 
   @Test
@@ -93,7 +93,7 @@ class InstallLinesTest {
           .contains("Gerrit takes only the first, \"" + OtherCaches.class.getName() + "\"");
       // Then it is the other one that Gerrit drops.
       set(key, CACHES, OtherCaches.class.getName());
-      InstallLines.of(config).checkCacheModule(ChronicleMapCacheModule.class);
+      new InstallLines(config).checkCacheModule(ChronicleMapCacheModule.class);
     }
   }
 
@@ -106,8 +106,8 @@ class InstallLinesTest {
   @Test
   void anEmptyLineIsNothing() throws Exception {
     config.fromText("[gerrit]\n\tinstallBatchModule =\n\tinstallModule = " + CACHES + "\n");
-    InstallLines.of(config).checkCacheModule(ChronicleMapCacheModule.class);
-    InstallLines.of(config).checkDbModule(PackedRefsModule.class);
+    new InstallLines(config).checkCacheModule(ChronicleMapCacheModule.class);
+    new InstallLines(config).checkDbModule(PackedRefsModule.class);
   }
 
   /** While modules are made, Gerrit's own log is not open. */

@@ -19,6 +19,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.google.common.base.Splitter;
 import com.google.common.base.Throwables;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefKillsMain.RefSet;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -71,8 +72,10 @@ final class NfsRefsMain {
     repository = TestRefs.open(RefKillsMain.gitFolder(folder, REPOSITORY));
     values = RefKillsMain.readValues(folder);
     FileRepository opened = repository.repository();
-    cache = new PackedRefsCache(new RefsSettings(64 << 20, 0, Optional.empty()));
-    databases.put("module", cache.of(opened, (RefDirectory) opened.getRefDatabase()).current());
+    cache =
+        new PackedRefsCache(
+            new RefsSettings(64 << 20, 0, Optional.empty()), UpdateSettings.DEFAULT);
+    databases.put("module", cache.of(opened, (RefDirectory) opened.getRefDatabase()));
     databases.put("jgit", repository.peer());
   }
 

@@ -95,7 +95,7 @@ final class RefFaultsMain {
   }
 
   private RefDatabase database() {
-    return cache.of(test.repository(), (RefDirectory) test.repository().getRefDatabase()).current();
+    return cache.of(test.repository(), (RefDirectory) test.repository().getRefDatabase());
   }
 
   private Map<String, ObjectId> fixed() {

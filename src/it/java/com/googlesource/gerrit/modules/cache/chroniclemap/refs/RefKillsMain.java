@@ -180,9 +180,7 @@ final class RefKillsMain {
       FileRepository repository = new FileRepository(gitFolder(folder, name).toFile());
       RefKillsMain main =
           new RefKillsMain(
-              repository,
-              cache.of(repository, (RefDirectory) repository.getRefDatabase()).current(),
-              values);
+              repository, cache.of(repository, (RefDirectory) repository.getRefDatabase()), values);
       int first = REPOSITORIES.indexOf(name) * SETS;
       for (int i = 0; i < WRITERS; i++) {
         main.startWriter(

@@ -20,6 +20,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.base.Splitter;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefKillsMain.RefSet;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -189,12 +190,11 @@ final class RefKillsModel {
     for (String name : repositories) {
       String what = name + " " + when;
       try (PackedRefsCache cache =
-              new PackedRefsCache(new RefsSettings(64 << 20, 0, Optional.empty()));
+              new PackedRefsCache(
+                  new RefsSettings(64 << 20, 0, Optional.empty()), UpdateSettings.DEFAULT);
           TestRefs test = TestRefs.open(RefKillsMain.gitFolder(folder, name))) {
         RefDatabase refs =
-            cache
-                .of(test.repository(), (RefDirectory) test.repository().getRefDatabase())
-                .current();
+            cache.of(test.repository(), (RefDirectory) test.repository().getRefDatabase());
         assertWithMessage(what).that(left(name)).isEmpty();
         Map<String, ObjectId> found = RefKillsMain.read(refs, "refs/");
         checkSets(what, name, found);

@@ -170,7 +170,7 @@ final class RefsSoakMain {
     all.add(odd);
     for (TestRefs each : all) {
       if (each.repository().getRefDatabase() instanceof RefDirectory jgit) {
-        PackedRefsCache.RepositoryRefs unused = cache.of(each.repository(), jgit);
+        FileRefDatabase unused = cache.of(each.repository(), jgit);
       }
       assertWithMessage("what recovery has left").that(each.lockFiles()).isEmpty();
       assertWithMessage("what recovery has left").that(filesOfOthers(each.folder())).isEmpty();
@@ -259,13 +259,13 @@ final class RefsSoakMain {
 
   /** Odd names, symbolic refs, broken and edited files: compared after each step. */
   private void odd(PackedRefsCache cache, String settings) throws Exception {
-    PackedRefsCache.RepositoryRefs refs =
+    FileRefDatabase refs =
         cache.of(odd.repository(), (RefDirectory) odd.repository().getRefDatabase());
     RefsOperations operations = new RefsOperations(odd, random);
     RefsComparison comparison = new RefsComparison(odd);
     for (int i = 0; i < ODD_STEPS; i++) {
-      String what = operations.operate(refs.current());
-      comparison.compare("odd, " + settings + ": " + what, refs.current());
+      String what = operations.operate(refs);
+      comparison.compare("odd, " + settings + ": " + what, refs);
       comparison.compare("odd in a request, " + settings + ": " + what, refs.forRequest());
       comparisons++;
     }

@@ -99,10 +99,10 @@ final class SharedRefs {
       this.current = () -> refs;
       this.forRequest = current;
     } else {
-      PackedRefsCache.RepositoryRefs refs =
+      FileRefDatabase refs =
           cache.of(
               repository.repository(), (RefDirectory) repository.repository().getRefDatabase());
-      this.current = refs::current;
+      this.current = () -> refs;
       this.forRequest = refs::forRequest;
     }
     this.fixedId = repository.commits().get(0);

@@ -141,7 +141,7 @@ public final class LooseRefsBench {
             new PackedRefsCache(new RefsSettings(1 << 28, 0, Optional.empty()), updates);
         FileRepository mine = new FileRepository(folder.toFile());
         FileRepository theirs = new FileRepository(folder.toFile())) {
-      RefDatabase ours = cache.of(mine, (RefDirectory) mine.getRefDatabase()).current();
+      RefDatabase ours = cache.of(mine, (RefDirectory) mine.getRefDatabase());
       for (Map.Entry<String, Question> question : questions.entrySet()) {
         List<Long> oursTook = new ArrayList<>();
         List<Long> jgitTook = new ArrayList<>();

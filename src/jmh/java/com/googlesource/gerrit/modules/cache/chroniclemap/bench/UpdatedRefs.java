@@ -44,6 +44,6 @@ final class UpdatedRefs {
     PackedRefsCache cache =
         new PackedRefsCache(inMemory, new UpdateSettings(UpdateSettings.By.OWN, atomic, 0));
     cache.start();
-    return cache.of(repository, (RefDirectory) repository.getRefDatabase()).current();
+    return cache.of(repository, (RefDirectory) repository.getRefDatabase());
   }
 }

@@ -42,6 +42,6 @@ public final class Stores {
   }
 
   private static Store store(Cache<?, ?> cache) {
-    return ((ChronicleMapCache<?, ?>) cache).disk().store();
+    return ((ChronicleMapCache<?, ?>) cache).disk.store;
   }
 }

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -50,7 +51,10 @@ public final class OurRefs implements AutoCloseable {
 
   private void start() throws IOException {
     Files.createDirectories(folder);
-    cache = new PackedRefsCache(new RefsSettings(MEMORY_LIMIT, DISK_LIMIT, Optional.of(folder)));
+    cache =
+        new PackedRefsCache(
+            new RefsSettings(MEMORY_LIMIT, DISK_LIMIT, Optional.of(folder)),
+            UpdateSettings.DEFAULT);
     cache.start();
     // A server has opened it long before the first request.
     while (cache.totals().disk().orElseThrow().state() == StoreState.OPENING) {
@@ -62,7 +66,7 @@ public final class OurRefs implements AutoCloseable {
   public RefDatabase open(FileRepository repository) {
     return repository.getRefDatabase() instanceof FileReftableDatabase tables
         ? cache.ofTables(repository, tables)
-        : cache.of(repository, (RefDirectory) repository.getRefDatabase()).current();
+        : cache.of(repository, (RefDirectory) repository.getRefDatabase());
   }
 
   /** Stops and starts again, as a server: what was parsed is on disk. */

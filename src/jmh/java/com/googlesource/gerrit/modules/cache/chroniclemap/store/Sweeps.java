@@ -20,6 +20,6 @@ public final class Sweeps {
 
   /** Removes the values that are too old. */
   public static void sweep(Store store) {
-    store.sweepExpired();
+    store.upkeep.sweepExpired();
   }
 }

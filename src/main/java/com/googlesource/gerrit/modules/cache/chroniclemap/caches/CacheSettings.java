@@ -45,7 +45,7 @@ final class CacheSettings {
   private static final String FOLDER = "cache-chroniclemap";
 
   private final Config config;
-  private final SitePaths site;
+  final SitePaths site;
 
   /** Optional, as the injectors of Gerrit's own tests do not bind it. */
   @Inject(optional = true)
@@ -55,10 +55,6 @@ final class CacheSettings {
   CacheSettings(@GerritServerConfig Config config, SitePaths site) {
     this.config = config;
     this.site = site;
-  }
-
-  SitePaths site() {
-    return site;
   }
 
   /** Whether this process is a program such as {@code reindex}, and no server. */

@@ -30,7 +30,7 @@ import com.google.inject.Provider;
  * <p>A timer describes its key, which may cost more than a read from disk. Therefore each method
  * returns null unless the thread is traced or its performance is logged.
  */
-final class CacheTrace {
+record CacheTrace(String cacheName) {
   static final String LOAD = "Loading value from cache";
   static final String LOAD_ALL = "Loading multiple values from cache";
   static final String READ = "Reading value from disk";
@@ -50,12 +50,6 @@ final class CacheTrace {
       () -> {
         throw new PerformanceIsLogged();
       };
-
-  private final String cacheName;
-
-  CacheTrace(String cacheName) {
-    this.cacheName = cacheName;
-  }
 
   /** Times the whole load of a key that is not in the heap tier. */
   @Nullable

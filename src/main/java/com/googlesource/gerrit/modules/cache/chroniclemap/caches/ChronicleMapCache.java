@@ -59,7 +59,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
 
   private final String name;
   private final Class<?> keyType;
-  private final DiskTier<K, V> disk;
+  final DiskTier<K, V> disk;
   private final Loads<K, V> loads;
   private final Cache<K, Held<V>> heap;
 
@@ -80,15 +80,11 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
     this.keyType = def.keyType().getRawType();
     this.disk = disk;
     this.loads = new Loads<>(def, memory, disk, loader);
-    this.heap = loads.heap();
+    this.heap = loads.heap;
   }
 
   String name() {
     return name;
-  }
-
-  DiskTier<K, V> disk() {
-    return disk;
   }
 
   // ---- reading
@@ -242,7 +238,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
         name,
         heap.size(),
         loads.stats(),
-        disk.store().stats(),
+        disk.store.stats(),
         disk.serializerErrors(),
         disk.latencies());
   }
@@ -252,7 +248,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
       throws CacheUpkeepException, InterruptedException {
     beginUpkeep();
     try {
-      return disk.store().verify(repair, progress);
+      return disk.store.verify(repair, progress);
     } finally {
       upkeep.set(false);
     }
@@ -262,7 +258,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   CompactReport compact(Progress progress) throws CacheUpkeepException, InterruptedException {
     beginUpkeep();
     try {
-      return disk.store().compact(progress);
+      return disk.store.compact(progress);
     } finally {
       upkeep.set(false);
     }
@@ -276,7 +272,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
 
   @Override
   public DiskStats diskStats() {
-    StoreStats stats = disk.store().stats();
+    StoreStats stats = disk.store.stats();
     return new DiskStats(
         stats.entries(), stats.liveBytes(), stats.hits(), stats.misses(), stats.invalidated());
   }

@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 import com.google.common.cache.Cache;
 import com.google.common.cache.CacheLoader;
 import com.google.common.cache.LoadingCache;
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.gerrit.extensions.registration.DynamicMap;
@@ -108,11 +107,7 @@ final class ChronicleMapCacheFactory
   private static ScheduledExecutorService newTimer() {
     ScheduledThreadPoolExecutor timer =
         new ScheduledThreadPoolExecutor(
-            1,
-            new ThreadFactoryBuilder()
-                .setNameFormat("cache-chroniclemap-delayed-%d")
-                .setDaemon(true)
-                .build());
+            1, Thread.ofPlatform().daemon().name("cache-chroniclemap-delayed-", 0).factory());
     timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
     return timer;
   }
@@ -155,7 +150,7 @@ final class ChronicleMapCacheFactory
 
   private void warnOfWait(String who) {
     StartLog.writeNow(
-        settings.site(),
+        settings.site,
         "WARN ",
         "%s. Gerrit waits for up to %d s until it has ended"
             .formatted(who, StoreDirectory.PATIENCE.toSeconds()));
@@ -298,19 +293,13 @@ final class ChronicleMapCacheFactory
   @Override
   public <K, V> Cache<K, V> build(PersistentCacheDef<K, V> def) {
     Optional<DiskTier<K, V>> disk = disk(def);
-    if (disk.isEmpty()) {
-      return memory.build(def);
-    }
-    return add(def, disk.get(), null);
+    return disk.isEmpty() ? memory.build(def) : add(def, disk.get(), null);
   }
 
   @Override
   public <K, V> LoadingCache<K, V> build(PersistentCacheDef<K, V> def, CacheLoader<K, V> loader) {
     Optional<DiskTier<K, V>> disk = disk(def);
-    if (disk.isEmpty()) {
-      return memory.build(def, loader);
-    }
-    return add(def, disk.get(), loader);
+    return disk.isEmpty() ? memory.build(def, loader) : add(def, disk.get(), loader);
   }
 
   private <K, V> ChronicleMapCache<K, V> add(
@@ -405,7 +394,7 @@ final class ChronicleMapCacheFactory
     if (directory.isEmpty()) {
       return;
     }
-    Set<Cache<?, ?>> staying = newSet();
+    Set<Cache<?, ?>> staying = Collections.newSetFromMap(new IdentityHashMap<>());
     if (reloaded.remove(plugin)) {
       addBound(plugin, staying);
     }
@@ -418,7 +407,7 @@ final class ChronicleMapCacheFactory
             .filter(cache -> cache.name().startsWith(plugin + ".") && !staying.contains(cache))
             .toList();
     caches.removeAll(stopping);
-    stopping.forEach(cache -> directory.get().closeStore(cache.disk().store()));
+    stopping.forEach(cache -> directory.get().closeStore(cache.disk.store));
     Set<String> names =
         caches.stream().map(ChronicleMapCache::name).collect(Collectors.toUnmodifiableSet());
     stopping.stream()
@@ -429,10 +418,6 @@ final class ChronicleMapCacheFactory
 
   private void addBound(String plugin, Set<Cache<?, ?>> result) {
     bound.byPlugin(plugin).values().forEach(provider -> result.add(provider.get()));
-  }
-
-  private static <T> Set<T> newSet() {
-    return Collections.newSetFromMap(new IdentityHashMap<>());
   }
 
   /**
@@ -461,7 +446,7 @@ final class ChronicleMapCacheFactory
       distrust();
     }
     timer.shutdown();
-    caches.forEach(cache -> cache.disk().write());
+    caches.forEach(cache -> cache.disk.write());
     directory.ifPresent(StoreDirectory::close);
   }
 }

@@ -38,8 +38,8 @@ final class DiskTier<K, V> {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   private final String name;
-  private final Store store;
-  private final CacheTrace trace;
+  final Store store;
+  final CacheTrace trace;
   private final CacheSerializer<K> keySerializer;
   private final CacheSerializer<V> valueSerializer;
   private final long maxAgeMillis;
@@ -48,7 +48,7 @@ final class DiskTier<K, V> {
   private final boolean missesStay;
 
   /** Null if each value is written when it is put. */
-  @Nullable private final DelayedWrites<V> delayed;
+  @Nullable final DelayedWrites<V> delayed;
 
   private final LongAdder serializerErrors = new LongAdder();
   private final DiskTimes times = new DiskTimes();
@@ -83,14 +83,6 @@ final class DiskTier<K, V> {
         DelayedWrites.CACHES.contains(name)
             ? new DelayedWrites<>(store, this::serialize, readOnly, timer)
             : null;
-  }
-
-  Store store() {
-    return store;
-  }
-
-  CacheTrace trace() {
-    return trace;
   }
 
   long serializerErrors() {
@@ -264,12 +256,6 @@ final class DiskTier<K, V> {
 
   private boolean isDelayed(DiskKey key) {
     return delayed != null && key.isStored() && !readOnly.get();
-  }
-
-  /** Null if each value is written when it is put. */
-  @Nullable
-  DelayedWrites<V> delayed() {
-    return delayed;
   }
 
   /** Writes the values that were put and are not on disk yet. */

@@ -26,13 +26,7 @@ import java.time.Duration;
  * The definition of a cache's heap tier, whose values are {@link Held} and weigh as much as the
  * value within.
  */
-final class HeldCacheDef<K, V> implements CacheDef<K, Held<V>> {
-  private final PersistentCacheDef<K, V> source;
-
-  HeldCacheDef(PersistentCacheDef<K, V> source) {
-    this.source = source;
-  }
-
+record HeldCacheDef<K, V>(PersistentCacheDef<K, V> source) implements CacheDef<K, Held<V>> {
   @Override
   public String name() {
     return source.name();

@@ -67,7 +67,8 @@ final class Loads<K, V> {
   /** Whether the source computes the values of many keys at once. */
   private final boolean isBulk;
 
-  private final Cache<K, Held<V>> heap;
+  /** The memory cache, to which the loads bring values. */
+  final Cache<K, Held<V>> heap;
 
   /** Whether the memory cache keeps anything, which it does not with {@code memoryLimit = 0}. */
   private final boolean isKept;
@@ -98,11 +99,6 @@ final class Loads<K, V> {
     } catch (NoSuchMethodException e) {
       throw new AssertionError(e);
     }
-  }
-
-  /** The memory cache, to which the loads bring values. */
-  Cache<K, Held<V>> heap() {
-    return heap;
   }
 
   void checkHasLoader() {
@@ -217,7 +213,7 @@ final class Loads<K, V> {
       K key, DiskKey diskKey, long ticket, @Nullable Callable<? extends V> callable)
       throws Exception {
     // Gerrit's own caches time their loaders only.
-    TraceTimer timer = callable == null ? disk.trace().loading(key) : null;
+    TraceTimer timer = callable == null ? disk.trace.loading(key) : null;
     try (timer) {
       Held<V> found = read(diskKey, ticket);
       if (found != null) {
@@ -235,7 +231,7 @@ final class Loads<K, V> {
 
   @Nullable
   private Held<V> read(DiskKey key, long ticket) {
-    TraceTimer timer = disk.trace().reading();
+    TraceTimer timer = disk.trace.reading();
     try (timer) {
       return isKept ? disk.read(key, ticket) : disk.readAgain(key, ticket);
     }
@@ -245,7 +241,7 @@ final class Loads<K, V> {
   private Held<V> readAlone(K key, DiskKey diskKey, @Nullable Callable<? extends V> callable)
       throws ExecutionException {
     try {
-      TraceTimer timer = callable == null ? disk.trace().loading(key) : null;
+      TraceTimer timer = callable == null ? disk.trace.loading(key) : null;
       try (timer) {
         return disk.read(diskKey, disk.ticket(diskKey));
       }
@@ -256,7 +252,7 @@ final class Loads<K, V> {
   }
 
   private Held<V> store(DiskKey key, V value, long ticket) {
-    TraceTimer timer = disk.trace().storing();
+    TraceTimer timer = disk.trace.storing();
     try (timer) {
       return disk.putLoaded(key, value, ticket);
     }
@@ -356,7 +352,7 @@ final class Loads<K, V> {
   }
 
   private void flyAll(List<Begun<K, V>> flying, Map<K, Held<V>> result) throws Exception {
-    TraceTimer timer = disk.trace().loadingAll();
+    TraceTimer timer = disk.trace.loadingAll();
     try (timer) {
       List<Begun<K, V>> absent = new ArrayList<>();
       for (Begun<K, V> begun : flying) {
@@ -489,7 +485,7 @@ final class Loads<K, V> {
                 value,
                 found -> found == null ? null : disk.putLoaded(diskKey, found, ticket),
                 directExecutor());
-        Futures.addCallback(reloaded, new EndRefresh(old), directExecutor());
+        Futures.addCallback(reloaded, new EndRefresh<>(old), directExecutor());
         return reloaded;
       } catch (Throwable e) {
         old.endRefresh();
@@ -499,13 +495,7 @@ final class Loads<K, V> {
   }
 
   /** Ends the refresh of a value that was not replaced. */
-  private final class EndRefresh implements FutureCallback<Held<V>> {
-    private final Held<V> old;
-
-    EndRefresh(Held<V> old) {
-      this.old = old;
-    }
-
+  private record EndRefresh<V>(Held<V> old) implements FutureCallback<Held<V>> {
     @Override
     public void onSuccess(@Nullable Held<V> replacement) {
       if (replacement == null) {

@@ -73,10 +73,10 @@ import org.eclipse.jgit.util.RefMap;
  *
  * <p>Any thread may call.
  */
-final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
+public final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
   private final FileRepository repository;
   private final RefDirectory jgit;
-  private final PackedRefsFile packedFile;
+  final PackedRefsFile packedFile;
   private final RefPaths paths;
   private final LooseRefs loose;
   private final TrustStat trustPacked;
@@ -119,20 +119,20 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
     this.jgit = jgit;
     this.packedFile = packedFile;
     this.failures = failures;
-    this.counts = packedFile.counts();
+    this.counts = packedFile.counts;
     CoreConfig config = repository.getConfig().get(CoreConfig.KEY);
     this.trustPacked = config.getTrustPackedRefsStat();
-    this.paths = new RefPaths(repository, packedFile.file());
+    this.paths = new RefPaths(repository, packedFile.file);
     this.loose =
         new LooseRefs(
             repository,
             paths,
             config.getTrustLooseRefStat(),
-            packedFile.looseMemory(),
-            packedFile.opener());
+            packedFile.looseMemory,
+            packedFile.opener);
     this.reader =
         new RefReader(
-            loose, () -> packedFile.current(trustPacked), writes.transactions(), writes::counted);
+            loose, () -> packedFile.current(trustPacked), writes.transactions, writes::counted);
     this.lockedReader = reader.with(() -> lockedList(trustPacked == TrustStat.NEVER));
     this.earlyReader = reader.with(this::earlyList);
     this.updater = new RefUpdater(this, paths, writes, updates);
@@ -164,8 +164,13 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
     this.shared = shared;
   }
 
-  /** Makes the database of one request. */
-  FileRefDatabase forRequest() {
+  /**
+   * Makes a database for one request, which must not be kept longer. It does not have a single
+   * state of {@code packed-refs}: as in any database, each lookup sees what others have changed.
+   * Under trust {@code never}, it reads the whole file only for the first lookup, for the first one
+   * after an update has begun, and if the attributes of the file have changed.
+   */
+  public FileRefDatabase forRequest() {
     RequestPin forThis = new RequestPin(packedFile, trustPacked, jgit);
     return new FileRefDatabase(this, forThis, forThis);
   }
@@ -183,10 +188,6 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
   @Override
   public RefDirectory jgit() {
     return jgit;
-  }
-
-  PackedRefsFile packedFile() {
-    return packedFile;
   }
 
   @Override
@@ -231,7 +232,7 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
 
   /** The same question for JGit. */
   @FunctionalInterface
-  private interface ToJGit<T> {
+  interface ToJGit<T> {
     T ask(RefDatabase refs) throws IOException;
   }
 
@@ -250,10 +251,10 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
     } catch (IOException e) {
       // Most likely JGit throws the same exception.
       T answer = toJGit.ask(jgitToRead());
-      failures.count(packedFile.file(), e);
+      failures.count(packedFile.file, e);
       return answer;
     } catch (RuntimeException | OutOfMemoryError e) {
-      failures.count(packedFile.file(), e);
+      failures.count(packedFile.file, e);
       return toJGit.ask(jgitToRead());
     }
   }
@@ -367,11 +368,6 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
   // ---- many refs
 
   @Override
-  public List<Ref> getRefs() throws IOException {
-    return getRefsByPrefix(ALL);
-  }
-
-  @Override
   public List<Ref> getRefsByPrefix(String prefix) throws IOException {
     if (!LooseRefs.mayBePrefix(prefix)) {
       return List.of();
@@ -441,11 +437,6 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
       list.add(ref);
     }
     return new RefMap(prefix, list.toRefList(), RefList.emptyList(), RefList.emptyList());
-  }
-
-  @Override
-  public boolean hasRefs() throws IOException {
-    return !getRefs().isEmpty();
   }
 
   /**
@@ -536,7 +527,7 @@ final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
     }
     if (command.isAll()) {
       // JGit's garbage collection does this at its end only if it finds a RefDirectory.
-      EmptyRefFolders.delete(paths.refsFolder());
+      EmptyRefFolders.delete(paths.refsFolder);
     }
   }
 

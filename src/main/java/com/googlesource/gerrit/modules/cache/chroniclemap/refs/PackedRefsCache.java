@@ -44,7 +44,6 @@ import java.lang.management.BufferPoolMXBean;
 import java.lang.management.ManagementFactory;
 import java.lang.ref.Cleaner;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.IdentityHashMap;
@@ -54,11 +53,11 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
@@ -123,7 +122,7 @@ public final class PackedRefsCache implements AutoCloseable {
   private final ScheduledExecutorService upkeep;
 
   /** The threads that write packed-refs files, one for each file that is being written. */
-  private final ThreadPoolExecutor writer;
+  private final Executor writer;
 
   /** The thread that packs loose refs, one repository after the other. */
   private final ThreadPoolExecutor packing;
@@ -150,60 +149,33 @@ public final class PackedRefsCache implements AutoCloseable {
 
   private record Idle(long lastUse, int looks) {}
 
-  /** Makes a cache with the default updates, without opening anything yet. */
-  public PackedRefsCache(RefsSettings settings) {
-    this(settings, UpdateSettings.DEFAULT);
-  }
-
   /** Makes a cache, without opening anything yet. */
   public PackedRefsCache(RefsSettings settings, UpdateSettings updates) {
     this.settings = settings;
     this.updates = updates;
-    this.upkeep =
-        Executors.newSingleThreadScheduledExecutor(
-            task -> {
-              Thread thread = new Thread(task, "cache-chroniclemap-refs");
-              thread.setDaemon(true);
-              return thread;
-            });
-    this.writer = pool("cache-chroniclemap-refs-write", Integer.MAX_VALUE);
-    this.packing = pool("cache-chroniclemap-refs-pack", 1);
+    this.upkeep = Executors.newSingleThreadScheduledExecutor(daemons("cache-chroniclemap-refs"));
+    this.writer = Executors.newCachedThreadPool(daemons("cache-chroniclemap-refs-write"));
+    this.packing =
+        (ThreadPoolExecutor)
+            Executors.newFixedThreadPool(1, daemons("cache-chroniclemap-refs-pack"));
+  }
+
+  private static ThreadFactory daemons(String name) {
+    return Thread.ofPlatform().daemon().name(name).factory();
   }
 
   /**
-   * Makes the threads for one kind of task. A single thread stays; several threads end when idle.
-   */
-  private static ThreadPoolExecutor pool(String name, int most) {
-    // Tasks either wait for the single thread, or each of them has a thread at once.
-    boolean waits = most == 1;
-    return new ThreadPoolExecutor(
-        waits ? 1 : 0,
-        most,
-        60,
-        TimeUnit.SECONDS,
-        waits ? new LinkedBlockingQueue<>() : new SynchronousQueue<>(),
-        task -> daemon(task, name));
-  }
-
-  private static Thread daemon(Runnable task, String name) {
-    Thread thread = new Thread(task, name);
-    thread.setDaemon(true);
-    return thread;
-  }
-
-  /**
-   * Returns the refs of a repository.
+   * Returns the refs of a repository, by a database that sees each change at once.
    *
    * @param jgit the repository's own database
    */
-  public RepositoryRefs of(FileRepository repository, RefDirectory jgit) {
+  public FileRefDatabase of(FileRepository repository, RefDirectory jgit) {
     File packedRefs = packedRefs(repository.getCommonDirectory());
     ListTiers lists = open();
     PackedRefsFile file =
         files.computeIfAbsent(packedRefs, path -> new PackedRefsFile(path, lists, this::remember));
     SharedWrites shared = writes.computeIfAbsent(packedRefs, path -> newWrites(file));
-    return new RepositoryRefs(
-        new FileRefDatabase(repository, jgit, file, shared, updates, failures));
+    return new FileRefDatabase(repository, jgit, file, shared, updates, failures);
   }
 
   /**
@@ -225,33 +197,9 @@ public final class PackedRefsCache implements AutoCloseable {
   /** Makes a writer. Its journals are closed when it is garbage, as only its users hold it. */
   private SharedWrites newWrites(PackedRefsFile file) {
     SharedWrites made = new SharedWrites(file, new RefDisk(), writer, packing);
-    RefLocks locks = made.locks();
+    RefLocks locks = made.locks;
     var unused = CLEANER.register(made, locks::close);
     return made;
-  }
-
-  /** The databases of one repository. */
-  public static final class RepositoryRefs {
-    private final FileRefDatabase database;
-
-    RepositoryRefs(FileRefDatabase database) {
-      this.database = database;
-    }
-
-    /** The database that sees each change at once. */
-    public RefDatabase current() {
-      return database;
-    }
-
-    /**
-     * Makes a database for one request, which must not be kept longer. It does not have a single
-     * state of {@code packed-refs}: as in any database, each lookup sees what others have changed.
-     * Under trust {@code never}, it reads the whole file only for the first lookup, for the first
-     * one after an update has begun, and if the attributes of the file have changed.
-     */
-    public RefDatabase forRequest() {
-      return database.forRequest();
-    }
   }
 
   /**
@@ -277,20 +225,20 @@ public final class PackedRefsCache implements AutoCloseable {
     }
     SharedWrites shared = writes.get(packedRefs);
     if (shared != null) {
-      shared.locks().close();
+      shared.locks.close();
     }
   }
 
   private void forget(PackedRefsFile file) {
-    if (files.remove(file.file(), file)) {
-      file.counts().moveTo(forgotten);
+    if (files.remove(file.file, file)) {
+      file.counts.moveTo(forgotten);
       file.forgotten();
     }
   }
 
   /** Remembers a forgotten repository that is used again, unless there is a newer instance. */
   private void remember(PackedRefsFile file) {
-    var unused = files.putIfAbsent(file.file(), file);
+    var unused = files.putIfAbsent(file.file, file);
   }
 
   // ---- opening
@@ -304,12 +252,12 @@ public final class PackedRefsCache implements AutoCloseable {
       users++;
     }
     ListTiers unused = open();
-    if (unused.disk() == null && settings.diskLimit() > 0) {
+    if (unused.disk == null && settings.diskLimit() > 0) {
       logger.atWarning().log("Parsed ref lists are kept in memory only: %s", memoryOnlyReason);
     }
   }
 
-  private ListTiers open() {
+  ListTiers open() {
     ListTiers lists = tiers;
     return lists != null ? lists : openOnce();
   }
@@ -388,15 +336,6 @@ public final class PackedRefsCache implements AutoCloseable {
     }
   }
 
-  @Nullable
-  ListDisk disk() {
-    return open().disk();
-  }
-
-  List<ParsedRefs> lists() {
-    return open().memory().lists();
-  }
-
   // ---- upkeep
 
   /** Keeps lists that are in use on disk, and forgets unused repositories. */
@@ -412,19 +351,19 @@ public final class PackedRefsCache implements AutoCloseable {
       Idle now = new Idle(file.lastUse(), used ? 0 : before.looks + 1);
       idle.put(file, now);
       ParsedRefs list = file.lastList();
-      if (used && list != null && lists.disk() != null && kept.put(list, true) == null) {
-        lists.disk().keep(list);
+      if (used && list != null && lists.disk != null && kept.put(list, true) == null) {
+        lists.disk.keep(list);
       }
       if (now.looks >= IDLE_KEEPS) {
         forget(file);
       }
     }
-    idle.keySet().removeIf(file -> files.get(file.file()) != file);
+    idle.keySet().removeIf(file -> files.get(file.file) != file);
     tables.forEach(TableRefDatabase::lookAgain);
   }
 
   private void closeJournals() {
-    writes.values().forEach(each -> each.locks().closeUnused());
+    writes.values().forEach(each -> each.locks.closeUnused());
   }
 
   /**
@@ -433,7 +372,7 @@ public final class PackedRefsCache implements AutoCloseable {
    */
   public boolean isOfUse() {
     ListTiers lists = tiers;
-    return !closed && (lists == null || lists.disk() != null || settings.diskLimit() <= 0);
+    return !closed && (lists == null || lists.disk != null || settings.diskLimit() <= 0);
   }
 
   /**
@@ -475,7 +414,7 @@ public final class PackedRefsCache implements AutoCloseable {
       closeDirectory();
       // Another program may need the memory. Remaining users have their lists made again.
       List.copyOf(files.values()).forEach(this::forget);
-      writes.values().forEach(each -> each.locks().close());
+      writes.values().forEach(each -> each.locks.close());
       if (interrupted) {
         Thread.currentThread().interrupt();
       }
@@ -493,19 +432,17 @@ public final class PackedRefsCache implements AutoCloseable {
 
   /** Returns the figures of all repositories whose refs were read recently, sorted by folder. */
   public List<RefsReport> reports() {
-    List<RefsReport> reports = new ArrayList<>();
-    for (PackedRefsFile file : files.values()) {
-      reports.add(report(file));
-    }
-    reports.sort(Comparator.comparing(RefsReport::folder));
-    return reports;
+    return files.values().stream()
+        .map(PackedRefsCache::report)
+        .sorted(Comparator.comparing(RefsReport::folder))
+        .toList();
   }
 
   private static RefsReport report(PackedRefsFile file) {
-    FileCounts counts = file.counts();
+    FileCounts counts = file.counts;
     ParsedRefs list = file.lastList();
     return new RefsReport(
-        file.file().getParentFile(),
+        file.file.getParentFile(),
         list != null,
         list == null ? 0 : list.size(),
         list == null ? 0 : list.textBytes(),
@@ -541,26 +478,26 @@ public final class PackedRefsCache implements AutoCloseable {
   public RefsTotals totals() {
     ListTiers lists = tiers;
     List<RefsReport> reports = reports();
-    List<ParsedRefs> held = lists == null ? List.of() : lists.memory().lists();
-    Optional<ListDisk> disk = lists == null ? Optional.empty() : Optional.ofNullable(lists.disk());
+    List<ParsedRefs> held = lists == null ? List.of() : lists.memory.lists();
+    Optional<ListDisk> disk = lists == null ? Optional.empty() : Optional.ofNullable(lists.disk);
     return new RefsTotals(
         reports.size(),
         held.size(),
         held.stream().mapToLong(ParsedRefs::size).sum(),
         held.stream().mapToLong(ParsedRefs::textBytes).sum(),
-        lists == null ? 0 : lists.memory().bytes(),
-        lists == null ? 0 : lists.memory().idIndexBytes(),
-        lists == null ? 0 : lists.memory().rootBytes() + lists.memory().madeBytes(),
+        lists == null ? 0 : lists.memory.bytes(),
+        lists == null ? 0 : lists.memory.idIndexBytes(),
+        lists == null ? 0 : lists.memory.rootBytes() + lists.memory.madeBytes(),
         processDirectBytes(),
         settings.memoryLimit(),
-        lists == null ? 0 : lists.memory().blocks(),
+        lists == null ? 0 : lists.memory.blocks(),
         forgotten.parses.sum() + sum(reports, RefsReport::parses),
         forgotten.reusedBlocks.sum() + sum(reports, RefsReport::reusedBlocks),
         disk.map(ListDisk::loads).orElse(0L),
         forgotten.readings.sum() + sum(reports, RefsReport::checks),
         forgotten.lookups.sum() + sum(reports, RefsReport::lookups),
         forgotten.notParsable.sum() + sum(reports, RefsReport::leftToJGit),
-        lists == null ? 0 : lists.memory().evictions(),
+        lists == null ? 0 : lists.memory.evictions(),
         forgotten.noMemory.sum() + sum(reports, RefsReport::noMemory),
         failures.sum(),
         Math.max(
@@ -569,7 +506,7 @@ public final class PackedRefsCache implements AutoCloseable {
         tables.size(),
         tables.stream().mapToLong(TableRefDatabase::tableBytes).sum(),
         tableLookups.sum(),
-        disk.map(ListDisk::store).map(Store::stats),
+        disk.map(each -> each.store.stats()),
         disk.isPresent() ? Optional.empty() : Optional.of(memoryOnlyReason));
   }
 

@@ -120,7 +120,7 @@ final class TableBatchUpdate extends BatchRefUpdate {
       List<ReceiveCommand> pending,
       boolean hasFailed)
       throws IOException {
-    AtomicInteger drops = new AtomicInteger(database.drops());
+    AtomicInteger drops = new AtomicInteger(database.drops);
     AtomicReference<Thread> thread = new AtomicReference<>();
     AtomicBoolean isMade = new AtomicBoolean();
     ListenerHandle listening =
@@ -130,7 +130,7 @@ final class TableBatchUpdate extends BatchRefUpdate {
                 event -> {
                   // JGit also reads its tables again if it has refused an update.
                   if (Thread.currentThread() == thread.get() && isInAddition()) {
-                    drops.set(database.drops());
+                    drops.set(database.drops);
                     isMade.set(true);
                   }
                 });

@@ -29,6 +29,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.LongAdder;
 import org.eclipse.jgit.annotations.Nullable;
@@ -78,8 +79,8 @@ final class TableRefDatabase extends RefDatabase {
   private final TrustStat trust;
   private final Object dropping = new Object();
 
-  /** Written with the monitor {@code dropping}. */
-  private volatile int drops;
+  /** How often tables were dropped. Written with the monitor {@code dropping}. */
+  volatile int drops;
 
   /** The newest stack that JGit surely knows; null at first. */
   @Nullable private volatile TableStack refreshedFor;
@@ -108,13 +109,10 @@ final class TableRefDatabase extends RefDatabase {
     // The repository outlives this database if its refs are converted.
     WeakReference<TablesFile> listening = new WeakReference<>(file);
     var unused =
-        repository.getListenerList().addRefsChangedListener(event -> changed(listening.get()));
-  }
-
-  private static void changed(@Nullable TablesFile file) {
-    if (file != null) {
-      file.changed();
-    }
+        repository
+            .getListenerList()
+            .addRefsChangedListener(
+                event -> Optional.ofNullable(listening.get()).ifPresent(TablesFile::changed));
   }
 
   /** Lets go of tables that were replaced by a compaction, for which JGit fires no event. */
@@ -135,13 +133,7 @@ final class TableRefDatabase extends RefDatabase {
     T ask(TableStack refs) throws IOException;
   }
 
-  /** The same question for JGit. */
-  @FunctionalInterface
-  private interface ToJGit<T> {
-    T ask(RefDatabase refs) throws IOException;
-  }
-
-  private <T> T ask(Question<T> question, ToJGit<T> toJGit) throws IOException {
+  private <T> T ask(Question<T> question, FileRefDatabase.ToJGit<T> toJGit) throws IOException {
     lookups.increment();
     try {
       if (jgit.isAutoRefresh()) {
@@ -156,7 +148,7 @@ final class TableRefDatabase extends RefDatabase {
       return question.ask(stack);
     } catch (IOException | RuntimeException | InternalError | OutOfMemoryError e) {
       // A mapped file that somebody has cut short is an InternalError.
-      failures.count(file.list().toFile(), e);
+      failures.count(file.list.toFile(), e);
       return Undisturbed.call(() -> toJGit.ask(jgit));
     }
   }
@@ -191,12 +183,12 @@ final class TableRefDatabase extends RefDatabase {
     }
     if (trust == TrustStat.AFTER_OPEN) {
       // As JGit does, for some clients of NFS.
-      Files.newInputStream(file.list().getParent()).close();
+      Files.newInputStream(file.list.getParent()).close();
     }
     FileStamp known = stamp;
     if (known == null || known.isModified()) {
       // Attributes first, content second: a change in between is found by the next check.
-      FileStamp now = FileStamp.of(file.list().toFile());
+      FileStamp now = FileStamp.of(file.list.toFile());
       file.changed();
       stamp = now;
     }
@@ -221,7 +213,7 @@ final class TableRefDatabase extends RefDatabase {
                 // All updates that waited for JGit's lock fail together.
                 return null;
               }
-              LockFile lock = new LockFile(file.list().toFile());
+              LockFile lock = new LockFile(file.list.toFile());
               try {
                 for (int i = 0; i < MOST_ATTEMPTS; i++) {
                   if (lock.lock()) {
@@ -236,20 +228,15 @@ final class TableRefDatabase extends RefDatabase {
                 drops++;
               }
             }
-            logger.atWarning().log("%s is locked", file.list());
+            logger.atWarning().log("%s is locked", file.list);
             return null;
           });
       refreshJGit();
     } catch (IOException | RuntimeException e) {
-      logger.atWarning().withCause(e).log("JGit could not read %s again", file.list());
+      logger.atWarning().withCause(e).log("JGit could not read %s again", file.list);
     } finally {
       file.changed();
     }
-  }
-
-  /** How often tables were dropped. */
-  int drops() {
-    return drops;
   }
 
   /** Waits for a drop that goes on. Returns false if there was one. */

@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import com.google.common.base.Throwables;
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import com.google.common.util.concurrent.Uninterruptibles;
 import java.io.IOException;
 import java.util.concurrent.Callable;
@@ -38,7 +37,7 @@ final class Undisturbed {
           10,
           TimeUnit.SECONDS,
           new SynchronousQueue<>(),
-          new ThreadFactoryBuilder().setDaemon(true).setNameFormat("reftable-%d").build());
+          Thread.ofPlatform().daemon().name("reftable-", 0).factory());
 
   /** Whether the current thread is one of these. */
   private static final ThreadLocal<Boolean> IS_ONE = ThreadLocal.withInitial(() -> false);

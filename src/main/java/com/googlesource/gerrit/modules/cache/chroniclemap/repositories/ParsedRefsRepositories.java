@@ -58,8 +58,8 @@ final class ParsedRefsRepositories {
 
   private volatile boolean reached;
 
-  private final PackedRefsConfig config;
-  private final PackedRefsCache cache;
+  final PackedRefsConfig config;
+  final PackedRefsCache cache;
 
   @Inject
   ParsedRefsRepositories(PackedRefsConfig config, PackedRefsCache cache) {
@@ -114,7 +114,7 @@ final class ParsedRefsRepositories {
       return opened;
     }
     try {
-      Repository ours = ParsedRefsRepository.open(opened, this, cache, config);
+      Repository ours = ParsedRefsRepository.open(opened, this);
       close(opened);
       return ours;
     } catch (RepositoryNotFoundException e) {

@@ -18,6 +18,7 @@ import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.server.cache.PerThreadCache;
 import com.google.gerrit.server.cache.PerThreadRefDbCache;
 import com.google.gerrit.server.git.DynamicRefDbRepository;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.FileRefDatabase;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
 import java.io.File;
 import java.io.IOException;
@@ -54,13 +55,8 @@ final class ParsedRefsRepository extends DynamicRefDbRepository {
   }
 
   /** Opens a repository that is open as another instance, and replaces that instance. */
-  static Repository open(
-      Repository other,
-      ParsedRefsRepositories owner,
-      PackedRefsCache cache,
-      PackedRefsConfig config)
-      throws IOException {
-    Key key = new Key(other.getDirectory(), other.getFS(), owner, cache, config);
+  static Repository open(Repository other, ParsedRefsRepositories owner) throws IOException {
+    Key key = new Key(other.getDirectory(), other.getFS(), owner);
     for (int i = 0; i < ATTEMPTS; i++) {
       RepositoryCache.unregister(key);
       Repository found = RepositoryCache.open(key);
@@ -86,20 +82,11 @@ final class ParsedRefsRepository extends DynamicRefDbRepository {
   private static final class Key extends RepositoryCache.FileKey {
     private final FS fs;
     private final ParsedRefsRepositories owner;
-    private final PackedRefsCache cache;
-    private final PackedRefsConfig config;
 
-    Key(
-        File folder,
-        FS fs,
-        ParsedRefsRepositories owner,
-        PackedRefsCache cache,
-        PackedRefsConfig config) {
+    Key(File folder, FS fs, ParsedRefsRepositories owner) {
       super(folder, fs);
       this.fs = fs;
       this.owner = owner;
-      this.cache = cache;
-      this.config = config;
     }
 
     @Override
@@ -107,7 +94,7 @@ final class ParsedRefsRepository extends DynamicRefDbRepository {
       if (mustExist && !isGitRepository(getFile(), fs)) {
         throw new RepositoryNotFoundException(getFile());
       }
-      return new ParsedRefsRepository(getFile(), new Hook(cache, config.isPerRequest()), owner);
+      return new ParsedRefsRepository(getFile(), new Hook(owner), owner);
     }
   }
 
@@ -130,11 +117,11 @@ final class ParsedRefsRepository extends DynamicRefDbRepository {
      * @param parsed null if there are no parsed lists
      */
     private record Databases(
-        RefDatabase jgit, RefDatabase current, @Nullable PackedRefsCache.RepositoryRefs parsed) {}
+        RefDatabase jgit, RefDatabase current, @Nullable FileRefDatabase parsed) {}
 
-    Hook(PackedRefsCache cache, boolean perRequest) {
-      this.cache = cache;
-      this.perRequest = perRequest;
+    Hook(ParsedRefsRepositories owner) {
+      this.cache = owner.cache;
+      this.perRequest = owner.config.isPerRequest();
     }
 
     @Override
@@ -160,8 +147,8 @@ final class ParsedRefsRepository extends DynamicRefDbRepository {
         boolean isEnabled = PackedRefsConfig.isEnabled(repository.getConfig());
         Databases made = left;
         if (isEnabled && jgit instanceof RefDirectory files) {
-          PackedRefsCache.RepositoryRefs parsed = cache.of(repository, files);
-          made = new Databases(jgit, parsed.current(), parsed);
+          FileRefDatabase parsed = cache.of(repository, files);
+          made = new Databases(jgit, parsed, parsed);
         } else if (isEnabled && jgit instanceof FileReftableDatabase tables) {
           made = new Databases(jgit, cache.ofTables(repository, tables), null);
         }

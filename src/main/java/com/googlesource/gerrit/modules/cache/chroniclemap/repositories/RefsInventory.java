@@ -20,11 +20,11 @@ import com.google.gerrit.server.config.SitePaths;
 import com.google.inject.Inject;
 import com.google.inject.Singleton;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import org.eclipse.jgit.lib.Config;
 import org.eclipse.jgit.lib.Constants;
@@ -68,12 +68,10 @@ public final class RefsInventory {
 
   /** Returns the figures of all projects whose refs were read recently, sorted by name. */
   public List<ProjectRefs> reports() {
-    List<ProjectRefs> all = new ArrayList<>();
-    for (RefsReport report : cache.reports()) {
-      all.add(new ProjectRefs(name(report.folder().toPath()), report));
-    }
-    all.sort((a, b) -> a.project().compareTo(b.project()));
-    return all;
+    return cache.reports().stream()
+        .map(report -> new ProjectRefs(name(report.folder().toPath()), report))
+        .sorted(Comparator.comparing(ProjectRefs::project))
+        .toList();
   }
 
   private String name(Path folder) {

@@ -15,7 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.repositories;
 
 import com.google.gerrit.server.cache.PerThreadCache;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.FileRefDatabase;
 import java.io.File;
 import java.util.HashMap;
 import java.util.Map;
@@ -39,7 +39,7 @@ final class RequestRefs {
   private RequestRefs() {}
 
   /** Returns the ref database of a repository for this thread's request, which must exist. */
-  static RefDatabase of(File path, RefDirectory jgit, PackedRefsCache.RepositoryRefs refs) {
+  static RefDatabase of(File path, RefDirectory jgit, FileRefDatabase refs) {
     RequestRefs request = PerThreadCache.get().get(KEY, RequestRefs::new);
     Entry entry = request.entries.get(path);
     if (entry == null || entry.jgit != jgit) {

@@ -18,6 +18,7 @@ import com.google.common.base.Splitter;
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException.User;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -79,15 +80,11 @@ final class DirectoryLock implements AutoCloseable, FilesOnDisk.LastResort {
           directory + " is in use by this process (process " + ProcessHandle.current().pid() + ")",
           User.THIS_PROCESS);
     }
-    boolean acquired = false;
     try {
-      DirectoryLock lock = lock(real, disk);
-      acquired = true;
-      return lock;
-    } finally {
-      if (!acquired) {
-        HELD.remove(real);
-      }
+      return lock(real, disk);
+    } catch (Throwable e) {
+      HELD.remove(real);
+      throw e;
     }
   }
 
@@ -136,9 +133,7 @@ final class DirectoryLock implements AutoCloseable, FilesOnDisk.LastResort {
   /** Overwrites the file in place: on a full disk, blocks that were freed first may be gone. */
   private static void write(FileChannel channel, String text) throws IOException {
     ByteBuffer bytes = StandardCharsets.US_ASCII.encode(text);
-    while (bytes.hasRemaining()) {
-      channel.write(bytes, bytes.position());
-    }
+    SegmentReader.writeFully(channel, 0, bytes);
     channel.truncate(bytes.limit());
     channel.force(true);
   }
@@ -146,15 +141,12 @@ final class DirectoryLock implements AutoCloseable, FilesOnDisk.LastResort {
   @Override
   public synchronized void discard(String store) throws IOException {
     if (discarded.add(store)) {
-      boolean written = false;
       try {
         writeDiscarded();
-        written = true;
-      } finally {
-        if (!written) {
-          // Not written, so isDiscarded must not report it.
-          discarded.remove(store);
-        }
+      } catch (Throwable e) {
+        // Not written, so isDiscarded must not report it.
+        discarded.remove(store);
+        throw e;
       }
     }
   }

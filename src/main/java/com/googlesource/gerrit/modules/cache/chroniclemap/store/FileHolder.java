@@ -269,7 +269,8 @@ final class FileHolder {
     return force(replaced, replaced::forceCurrent);
   }
 
-  private interface DiskStep {
+  /** A step that uses the disk. */
+  interface DiskStep {
     void run() throws IOException;
   }
 

@@ -36,8 +36,13 @@ record GrowthPlan(long maxBytes) {
 
   /** Bytes of the first file. */
   long first() {
+    return halved(FIRST_BYTES);
+  }
+
+  /** Returns the limit, halved as often as it does not get less than some bytes. */
+  private long halved(long least) {
     long bytes = maxBytes;
-    while (bytes / 2 >= FIRST_BYTES) {
+    while (bytes / 2 >= least) {
       bytes /= 2;
     }
     return bytes;
@@ -57,11 +62,7 @@ record GrowthPlan(long maxBytes) {
     long wanted =
         Math.max(
             Math.max(current * 2, valueLength * ROOM_FACTOR), (long) (content * CONTENT_FACTOR));
-    long bytes = maxBytes;
-    while (bytes / 2 >= wanted) {
-      bytes /= 2;
-    }
-    return OptionalLong.of(bytes);
+    return OptionalLong.of(halved(wanted));
   }
 
   /** Bytes of the file below one of {@code current} bytes; empty if there is none. */

@@ -14,9 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /**
  * The flags of the Java virtual machine that Chronicle-Map needs.
@@ -42,33 +42,22 @@ public final class JvmFlags {
 
   private JvmFlags() {}
 
-  /** All flags, as they are written on a command line. */
-  public static List<String> all() {
-    return FLAGS.stream().map(Flag::option).toList();
-  }
-
   /**
    * What an administrator has to do before the module can run.
    *
    * @return the message with the exact lines for {@code gerrit.config}; empty if nothing is missing
    */
   public static Optional<String> missing() {
-    List<String> missing = new ArrayList<>();
-    for (Flag flag : FLAGS) {
-      if (!flag.isSet()) {
-        missing.add(flag.option());
-      }
-    }
-    if (missing.isEmpty()) {
-      return Optional.empty();
-    }
-    StringBuilder message =
-        new StringBuilder(
+    String missing =
+        FLAGS.stream()
+            .filter(flag -> !flag.isSet())
+            .map(flag -> "\tjavaOptions = " + flag.option() + "\n")
+            .collect(Collectors.joining());
+    return missing.isEmpty()
+        ? Optional.empty()
+        : Optional.of(
             "cache-chroniclemap needs flags that this Java virtual machine was started without."
-                + " Add these lines to etc/gerrit.config and start Gerrit again:\n\n[container]\n");
-    for (String option : missing) {
-      message.append("\tjavaOptions = ").append(option).append('\n');
-    }
-    return Optional.of(message.toString());
+                + " Add these lines to etc/gerrit.config and start Gerrit again:\n\n[container]\n"
+                + missing);
   }
 }

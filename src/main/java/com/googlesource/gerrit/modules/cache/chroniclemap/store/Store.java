@@ -15,14 +15,16 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrite;
+import java.io.IOException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * A persistent map of byte strings for one cache: off-heap, on disk, of limited size.
@@ -55,10 +57,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * </ul>
  *
  * <p>The parts: {@link FileHolder} holds the current file; {@link StoreLife} opens, replaces and
- * closes it. {@link StoreChanges} makes changes and imports values; {@link StoreWriter} writes the
- * queued ones to the file. {@link StoreGrowth} rebuilds the file in another size; {@link
- * StoreUpkeep} checks, compacts and sweeps it. {@link StoreContext} is what the parts share, and
- * {@link WriterLock} has them take turns.
+ * closes it. {@link StoreWriter} writes the queued ones to the file. {@link StoreGrowth} rebuilds
+ * the file in another size; {@link StoreUpkeep} checks, compacts and sweeps it. {@link
+ * StoreContext} is what the parts share, and {@link WriterLock} has them take turns.
  *
  * <p>All methods may be called from any thread. Keys and values are not copied: callers must not
  * change them afterwards.
@@ -69,13 +70,21 @@ public final class Store {
   /** How often a read is tried while its key is being changed. */
   private static final int READ_ATTEMPTS = 3;
 
+  /** How long a change waits for a disk that does not respond. */
+  private static final long BUSY_NANOS = TimeUnit.SECONDS.toNanos(10);
+
   private final StoreContext context;
   private final FileHolder holder;
   private final StoreGrowth growth;
   private final StoreWriter writer;
-  private final StoreLife life;
-  private final StoreChanges changes;
-  private final StoreUpkeep upkeep;
+  final StoreLife life;
+  final StoreUpkeep upkeep;
+
+  private final long maxValue;
+  private final int maxKey;
+
+  /** The store that uses the files now; null if there is none. */
+  private volatile Store successor;
 
   /** Creates a store whose file is not open yet. */
   Store(StoreContext context) {
@@ -84,7 +93,8 @@ public final class Store {
     this.growth = new StoreGrowth(context, holder, this::writeSoon);
     this.writer = new StoreWriter(context, holder, growth);
     this.life = new StoreLife(context, holder, growth, writer);
-    this.changes = new StoreChanges(context, holder, growth, writer);
+    this.maxValue = context.settings.maxValue();
+    this.maxKey = context.settings.maxKey();
     this.upkeep = new StoreUpkeep(context, holder, growth, writer);
   }
 
@@ -159,7 +169,7 @@ public final class Store {
     try {
       return file.read(key);
     } catch (DamagedEntryException e) {
-      if (e.isCertain()) {
+      if (e.certain) {
         countDamaged(e);
       }
       var unused = context.threads.write(() -> dropIfUseless(key));
@@ -204,7 +214,7 @@ public final class Store {
       StoredValue value = file.read(key);
       return value != null && !value.isInvalidated() && context.isTooOld(value.created());
     } catch (DamagedEntryException e) {
-      if (!e.isCertain()) {
+      if (!e.certain) {
         // Under the lock, no change in progress explains the damage. Certain damage was counted by
         // the reader.
         countDamaged(e);
@@ -268,8 +278,14 @@ public final class Store {
    * @param created milliseconds since the epoch at which the value was made
    * @return a ticket that is current until the key is changed again
    */
-  public long put(byte[] key, byte[] value, long created) {
-    return changes.put(key, value, created);
+  public long put(byte[] keyBytes, byte[] value, long created) {
+    if (context.settings.oldValues() == OldValues.VALID) {
+      // Like a computed value: not noted, and the older value may stay until this one is written.
+      long ticket = context.tickets.current(HashedKey.hashOf(keyBytes));
+      putIfCurrent(keyBytes, value, created, ticket);
+      return ticket;
+    }
+    return change(new HashedKey(keyBytes), PendingWrite.put(value, created));
   }
 
   /**
@@ -277,8 +293,9 @@ public final class Store {
    *
    * @return a ticket that is current until the key is changed again
    */
-  public long remove(byte[] key) {
-    return changes.remove(key);
+  public long remove(byte[] keyBytes) {
+    context.counters.invalidated.increment();
+    return change(new HashedKey(keyBytes), PendingWrite.remove());
   }
 
   /**
@@ -287,13 +304,82 @@ public final class Store {
    *
    * @param created milliseconds since the epoch at which the value was made
    */
-  public void putIfCurrent(byte[] key, byte[] value, long created, long ticket) {
-    changes.putIfCurrent(key, value, created, ticket);
+  public void putIfCurrent(byte[] keyBytes, byte[] value, long created, long ticket) {
+    boolean hasRoom = context.pending.hasRoom();
+    if (holder.isOver()) {
+      return;
+    }
+    if (!fits(keyBytes, value) || (holder.isOpening() && !hasRoom)) {
+      writer.notStored(value.length);
+      return;
+    }
+    HashedKey key = new HashedKey(keyBytes);
+    boolean mayWrite = context.lock.tryLock();
+    try {
+      context.pending.change(
+          key,
+          (k, before) -> {
+            if (!context.tickets.isCurrent(ticket)) {
+              return before;
+            }
+            // In place of a queued put or removal, a write must not be superseded: it would only be
+            // dropped, and a crash could bring back what was to be invalidated.
+            boolean conditional = before == null || before.conditional();
+            PendingWrite write = new PendingWrite(value, created, conditional, ticket);
+            FileInUse file = holder.file();
+            return mayWrite
+                    && before == null
+                    && file != null
+                    && writer.apply(file, k, write, StoreWriter.Room.AS_IT_IS)
+                ? null
+                : write;
+          });
+    } finally {
+      if (mayWrite) {
+        context.lock.unlock();
+      }
+    }
+    if (!context.pending.isEmpty()) {
+      writeLater(key, hasRoom);
+    }
   }
 
   /** Removes all values. On return they are not found any more. */
   public void clear() {
-    changes.clear();
+    holder.awaitOpenBriefly();
+    context.counters.invalidated.increment();
+    Store next = null;
+    Generation cleared = null;
+    FileInUse file = null;
+    context.lock.lock();
+    try {
+      noteAllForImport();
+      file = holder.file();
+      if (file != null) {
+        cleared = growth.clear(file);
+      } else if (holder.isOpening()) {
+        holder.clearWhenOpen();
+      } else {
+        next = lastSuccessor();
+      }
+      context.pending.clear();
+    } catch (IOException | RuntimeException | InternalError e) {
+      // The next file is empty as well.
+      holder.fail(holder.file(), e);
+    } finally {
+      // Last and under the lock, so that no writer considers a write current that this supersedes.
+      context.tickets.advanceAll();
+      context.lock.unlock();
+    }
+    // Not before: a store puts these files aside while it opens, and deletes them itself if it is
+    // cleared until then.
+    context.dropOtherVersions();
+    if (cleared != null) {
+      growth.unmapLater(file, cleared);
+    }
+    if (next != null) {
+      next.clear();
+    }
   }
 
   /** Writes all that is queued at the call; returns when it is in the file. */
@@ -309,7 +395,7 @@ public final class Store {
    * opened it must have been new, or unchanged since its creation except by {@link #putIfCurrent}.
    */
   public boolean isImportable() {
-    return changes.mayImport();
+    return context.importGuard.mayImport() && holder.file() != null;
   }
 
   /**
@@ -318,8 +404,31 @@ public final class Store {
    *
    * @param created milliseconds since the epoch at which the value was made
    */
-  public ImportResult importValue(byte[] key, byte[] value, long created) {
-    return changes.importValue(key, value, created);
+  public ImportResult importValue(byte[] keyBytes, byte[] value, long created) {
+    if (context.isTooOld(created)) {
+      return ImportResult.TOO_OLD;
+    }
+    if (!fits(keyBytes, value)) {
+      return ImportResult.TOO_LARGE;
+    }
+    HashedKey key = new HashedKey(keyBytes);
+    ImportResult[] result = {ImportResult.OVER};
+    context.lock.giveWay();
+    context.lock.lock();
+    try {
+      FileInUse file = holder.file();
+      if (file != null && context.importGuard.mayImport()) {
+        context.pending.change(
+            key,
+            (k, before) -> {
+              result[0] = before != null ? ImportResult.KNOWN : importInto(file, k, value, created);
+              return before;
+            });
+      }
+    } finally {
+      context.lock.unlock();
+    }
+    return result[0];
   }
 
   /**
@@ -339,7 +448,7 @@ public final class Store {
    */
   public Value readForGood(byte[] key) {
     HashedKey hashed = new HashedKey(key);
-    changes.noteForImport(hashed);
+    noteForImport(hashed);
     // An import of this key that began before the key was noted has ended after this.
     context.pending.await(hashed);
     return readAgain(key);
@@ -347,15 +456,231 @@ public final class Store {
 
   /** Ends the import: no more values are imported, in this process or a later one. */
   public void endImport() {
-    changes.endImport();
+    try {
+      context.importGuard.end();
+    } catch (IOException e) {
+      context.faults.warn(e, "cannot note that all was imported; the next start looks again");
+    }
+  }
+
+  // ---- how a change is made
+
+  private boolean fits(byte[] key, byte[] value) {
+    return key.length <= maxKey && value.length <= maxValue;
+  }
+
+  /** The state of a change when its key is unlocked, which decides what is left to do. */
+  private enum Outcome {
+    /** The change is in the file. */
+    WRITTEN,
+    /** The change is queued, and the older value is invalidated. */
+    WAITS,
+    /** The change is queued, but the disk was too busy to invalidate the older value. */
+    BUSY,
+    /** The change is queued until the file is open, which may hold an older value. */
+    EARLY,
+    /** There is no file any more, and nothing was queued. */
+    OVER
+  }
+
+  /** A change of one key, which is one step with respect to other changes of that key. */
+  private final class Change {
+    private final PendingWrite write;
+    private long ticket;
+    private Outcome outcome;
+
+    Change(PendingWrite write) {
+      this.write = write;
+    }
+
+    void make(HashedKey key) {
+      // Only tried, as a thread that waits for the lock would wait for the writes of others.
+      boolean mayWrite = context.lock.tryLock();
+      try {
+        context.pending.change(
+            key,
+            (k, before) ->
+                // A change that replaces a queued one is queued too: in the file, it could be read
+                // before the queued one is gone.
+                makeAlone(k, mayWrite && before == null));
+      } finally {
+        if (mayWrite) {
+          context.lock.unlock();
+        }
+        if (ticket != 0) {
+          context.tickets.end(ticket);
+        }
+      }
+    }
+
+    /** Returns what is queued for the key from now on. */
+    private PendingWrite makeAlone(HashedKey key, boolean mayWrite) {
+      ticket = context.tickets.begin(key.hash);
+      FileInUse file = holder.file();
+      if (mayWrite && file != null && writer.apply(file, key, write, StoreWriter.Room.AS_IT_IS)) {
+        outcome = Outcome.WRITTEN;
+      } else {
+        outcome = file == null ? Outcome.EARLY : invalidateOlder(file, key);
+      }
+      // Asked last, so that a file that came or went meanwhile is noticed.
+      if (holder.isOver()) {
+        outcome = Outcome.OVER;
+      }
+      // A write that stays queued when a file fails must not be found in the next file.
+      return outcome == Outcome.OVER || outcome == Outcome.WRITTEN ? null : write;
+    }
+  }
+
+  private long change(HashedKey key, PendingWrite write) {
+    holder.awaitOpenBriefly();
+    boolean hasRoom = context.pending.hasRoom();
+    PendingWrite fitting = write;
+    if (write.value() != null
+        && (!fits(key.bytes, write.value()) || (holder.isOpening() && !hasRoom))) {
+      writer.notStored(write.value().length);
+      fitting = PendingWrite.remove();
+    }
+    noteForImport(key);
+    Change change = new Change(fitting);
+    change.make(key);
+    switch (change.outcome) {
+      case WRITTEN, OVER -> {}
+      case WAITS -> writeLater(key, hasRoom);
+      case BUSY -> takeAway(key);
+      case EARLY -> forgetOlderAfterCrash(key);
+    }
+    boolean olderMayBeThere = change.outcome == Outcome.BUSY || change.outcome == Outcome.EARLY;
+    if (change.outcome == Outcome.OVER || (olderMayBeThere && holder.isOver())) {
+      changeElsewhere(key, write);
+    } else if (context.settings.oldValues() == OldValues.DANGEROUS) {
+      holder.force(/* all= */ false);
+    }
+    return change.ticket;
+  }
+
+  /** Notes a change before it is made, so that no value is imported for its key afterwards. */
+  void noteForImport(HashedKey key) {
+    try {
+      context.importGuard.changing(key.bytes);
+    } catch (IOException e) {
+      holder.forgetAll(e);
+    }
+  }
+
+  private void noteAllForImport() {
+    try {
+      context.importGuard.changingAll();
+    } catch (IOException e) {
+      holder.forgetAll(e);
+    }
+  }
+
+  private void writeLater(HashedKey key, boolean hasRoom) {
+    if (hasRoom) {
+      writer.writeSoon();
+    } else {
+      var unused = writer.write(key, StoreWriter.Room.BY_EVICTION);
+    }
+  }
+
+  /**
+   * Ensures that the older value of a key is not found again, if it could not be invalidated
+   * because the holder of its segment's lock waits for the disk.
+   */
+  private void takeAway(HashedKey key) {
+    long begun = System.nanoTime();
+    while (!writer.write(key, StoreWriter.Room.BY_EVICTION)) {
+      if (System.nanoTime() - begun > BUSY_NANOS) {
+        // The queued write hides the older value here, so only another process would find it.
+        holder.markForDiscard();
+        return;
+      }
+    }
+  }
+
+  /** Makes a change that came too late for this store in the one that uses the files now. */
+  private void changeElsewhere(HashedKey key, PendingWrite write) {
+    Store next = lastSuccessor();
+    if (next != null) {
+      var unused = next.change(key, write);
+    }
+  }
+
+  /** Returns null if there is none; the files are then marked for the next start. */
+  private Store lastSuccessor() {
+    if (successor == null) {
+      holder.forgetIfClosed();
+    }
+    // Read again: a store that was created before the mark was made has not seen the mark.
+    return successor;
+  }
+
+  private Outcome invalidateOlder(FileInUse file, HashedKey key) {
+    try {
+      file.invalidate(key.bytes);
+      return Outcome.WAITS;
+    } catch (StoreBusyException e) {
+      return Outcome.BUSY;
+    } catch (RuntimeException | InternalError e) {
+      holder.fail(file, e);
+      return Outcome.WAITS;
+    }
+  }
+
+  /**
+   * Ensures that a crash does not bring back the older value of a key that was changed before the
+   * file was open, and so could not be invalidated.
+   */
+  private void forgetOlderAfterCrash(HashedKey key) {
+    context.lock.lock();
+    try {
+      if (holder.isOpening()) {
+        holder.markEarly();
+        return;
+      }
+    } finally {
+      context.lock.unlock();
+    }
+    takeAway(key);
+  }
+
+  private ImportResult importInto(FileInUse file, HashedKey key, byte[] value, long created) {
+    if (context.importGuard.wasChanged(key.bytes)) {
+      return ImportResult.KNOWN;
+    }
+    try {
+      if (isThere(file, key)) {
+        return ImportResult.KNOWN;
+      }
+      if (file.put(key.bytes, value, created, /* evict= */ false)) {
+        if (file.isFilling() && !growth.request(file, 0)) {
+          file.values().expectEviction();
+        }
+        return ImportResult.STORED;
+      }
+      boolean grows = growth.request(file, value.length);
+      // A file below its limit may still grow later, when the disk has room.
+      return grows || file.bytes() <= context.settings.maxBytes() / 2
+          ? ImportResult.LATER
+          : ImportResult.NO_ROOM;
+    } catch (StoreBusyException e) {
+      return ImportResult.LATER;
+    } catch (RuntimeException | InternalError e) {
+      holder.fail(file, e);
+      return ImportResult.OVER;
+    }
+  }
+
+  private static boolean isThere(FileInUse file, HashedKey key) {
+    try {
+      return file.read(key.bytes) != null;
+    } catch (DamagedEntryException e) {
+      // The imported value is better than a damaged one.
+      return false;
+    }
   }
 
   // ---- opening and closing
-
-  /** Opens the file; returns how it was found, once it is open or opening it has failed. */
-  StartReport open() {
-    return life.open();
-  }
 
   /** Returns when the file is open, or opening it has failed. */
   public void awaitOpened() throws InterruptedException {
@@ -367,35 +692,17 @@ public final class Store {
     holder.awaitOpenedForever();
   }
 
-  /** Creates a new file if the last one failed or could not be created. */
-  void heal() {
-    life.heal();
-  }
-
-  /** Writes what is queued, unmaps the file and marks it as closed. */
-  void close() {
-    life.close();
-  }
-
   /**
-   * Closes the store like {@link #close}, and leaves its files alone afterwards, as another store
-   * of this process may open them.
+   * Closes the store like {@link StoreLife#close}, and leaves its files alone afterwards, as
+   * another store of this process may open them.
    */
   void closeAndRelease() {
     life.close();
     life.release();
-    // A growth may be creating a file that the other store will create, too.
-    growth.end();
-  }
-
-  /** To be called after {@link #close}; see {@link StoreLife#release}. */
-  void release() {
-    life.release();
-  }
-
-  /** To be called after {@link #close}; see {@link StoreLife#settle}. */
-  void settle(AtomicBoolean ours) {
-    life.settle(ours);
+    // A growth may be creating a file that the other store will create, too. From now on it creates
+    // its next file or forces the old one at most.
+    growth.giveUp();
+    growth.await();
   }
 
   /**
@@ -408,10 +715,12 @@ public final class Store {
   }
 
   /**
-   * Has later changes of this store, once it is closed, made in another store of the same files.
+   * Has later changes of this store, once it is closed, made in another store of the same files. A
+   * user that still has this store, such as the old version of a plugin being replaced, thus
+   * invalidates what both stores read.
    */
   void forwardTo(Store other) {
-    changes.forwardTo(other.changes);
+    successor = other;
   }
 
   // ---- upkeep
@@ -439,11 +748,6 @@ public final class Store {
   void everyMinute() {
     life.healIfDue();
     upkeep.everyMinute();
-  }
-
-  /** Removes the values that are too old, segment by segment. */
-  void sweepExpired() {
-    upkeep.sweepExpired();
   }
 
   // ---- figures

@@ -82,7 +82,7 @@ final class StoreContext {
     this.faults = new FaultLog(settings.name());
     this.maxAgeMillis = settings.maxAge().map(Duration::toMillis).orElse(Long.MAX_VALUE);
     this.importGuard = new ImportGuard(files, importMode);
-    this.usage = new Usage(clock, threads::maintain, files.disk(), files.usage(), faults);
+    this.usage = new Usage(clock, threads::maintain, files.disk, files.usage(), faults);
   }
 
   /** Deletes the kept files of other versions of this cache, because all its values are removed. */

@@ -28,8 +28,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -272,20 +270,11 @@ public final class StoreDirectory implements AutoCloseable {
    * Opens a store in the background. A store that is open already is shared: while a plugin is
    * being replaced, its caches are open twice.
    *
+   * @param importMode whether values from elsewhere may be imported by {@link Store#importValue}
    * @param onOpened called by a background thread with how the file was found; not for a shared
    *     store
    * @throws StoreUnavailableException if the limit is too small for any file, or the folder was
    *     closed
-   */
-  public Store openStore(StoreSettings settings, Consumer<StartReport> onOpened)
-      throws StoreUnavailableException {
-    return openStore(settings, ImportMode.NONE, onOpened);
-  }
-
-  /**
-   * Opens a store like {@link #openStore(StoreSettings, Consumer)}.
-   *
-   * @param importMode whether values from elsewhere may be imported by {@link Store#importValue}
    */
   public synchronized Store openStore(
       StoreSettings settings, ImportMode importMode, Consumer<StartReport> onOpened)
@@ -329,9 +318,9 @@ public final class StoreDirectory implements AutoCloseable {
     if (closedOne != null) {
       closedOne.forwardTo(store);
     }
-    Runnable opening = () -> onOpened.accept(store.open());
+    Runnable opening = () -> onOpened.accept(store.life.open());
     if (!threads.write(opening)) {
-      var unused = store.open();
+      var unused = store.life.open();
     }
     return store;
   }
@@ -340,9 +329,9 @@ public final class StoreDirectory implements AutoCloseable {
     return settings.name() + " " + settings.version();
   }
 
-  /** Opens a store, for a caller that does not need to know how its file was found. */
+  /** Opens a store without imports, for a caller that need not know how its file was found. */
   public Store openStore(StoreSettings settings) throws StoreUnavailableException {
-    return openStore(settings, report -> {});
+    return openStore(settings, ImportMode.NONE, report -> {});
   }
 
   /**
@@ -386,26 +375,14 @@ public final class StoreDirectory implements AutoCloseable {
     threads.awaitSettled();
   }
 
-  /** Figures of all open stores, sorted by name. */
-  public List<StoreStats> stats() {
-    List<StoreStats> all = new ArrayList<>();
-    for (Store store : snapshot()) {
-      all.add(store.stats());
-    }
-    all.sort(Comparator.comparing(StoreStats::name));
-    return all;
-  }
-
   private synchronized List<Store> snapshot() {
-    List<Store> all = new ArrayList<>();
-    stores.values().forEach(shared -> all.add(shared.store));
-    return all;
+    return stores.values().stream().map(shared -> shared.store).toList();
   }
 
   /** Closes a store. A failure does not keep the others from being closed. */
   private static void closeAlone(Store store) {
     try {
-      store.close();
+      store.life.close();
     } catch (RuntimeException | Error e) {
       logger.atSevere().withCause(e).log("Cache %s: cannot be closed", store.name());
     }
@@ -440,11 +417,11 @@ public final class StoreDirectory implements AutoCloseable {
     long deadline = System.nanoTime() + SETTLE_NANOS;
     inParallel(all, StoreDirectory::closeAlone, Long.MAX_VALUE);
     AtomicBoolean ours = new AtomicBoolean(true);
-    inParallel(all, store -> store.settle(ours), deadline - System.nanoTime());
+    inParallel(all, store -> store.life.settle(ours), deadline - System.nanoTime());
     synchronized (ours) {
       ours.set(false);
     }
-    all.forEach(Store::release);
+    all.forEach(store -> store.life.release());
   }
 
   /** Runs a task for each store in parallel; returns when all are done, or after a while. */

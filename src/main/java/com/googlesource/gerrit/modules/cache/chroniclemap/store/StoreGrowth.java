@@ -97,15 +97,6 @@ final class StoreGrowth {
     }
   }
 
-  /**
-   * Cancels a growth like {@link #giveUp}, and waits for one that has begun. Once the store is
-   * closed, a growth creates its next file or forces the old one at most.
-   */
-  void end() {
-    giveUp();
-    await();
-  }
-
   /** Like {@link #await}, but only for a short time; an interrupt stays pending. */
   void awaitBriefly() {
     try {

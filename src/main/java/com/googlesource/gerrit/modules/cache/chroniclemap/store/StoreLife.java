@@ -101,7 +101,7 @@ final class StoreLife {
       growth.fitIfDue(result.file());
       // Queued writes go into the file before any others, so that the early marker is not needed
       // afterwards.
-      boolean all = writer.writeAllNow();
+      boolean all = writer.writeAll(StoreWriter.Room.BY_EVICTION);
       if (context.settings.oldValues() == OldValues.DANGEROUS) {
         // The changes made before there was a file were not forced to disk.
         holder.force(/* all= */ false);

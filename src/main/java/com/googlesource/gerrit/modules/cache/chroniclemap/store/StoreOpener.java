@@ -72,7 +72,7 @@ final class StoreOpener {
     StartReport.Kind kind = opened.report().kind();
     try {
       files.noteUse(
-          opened.file().current().name(),
+          opened.file().current().name,
           kind == StartReport.Kind.NEW || kind == StartReport.Kind.REPLACED,
           context.clock.getAsLong());
     } catch (IOException e) {
@@ -100,8 +100,8 @@ final class StoreOpener {
     deleteAllBut(found);
     try {
       Optional<FileState> state =
-          FileState.open(files.disk(), found.statePath(), found.geometry().segments());
-      if (state.isEmpty() && FileState.isUnfinished(files.disk(), found.statePath())) {
+          FileState.open(files.disk, found.statePath(), found.geometry().segments());
+      if (state.isEmpty() && FileState.isUnfinished(files.disk, found.statePath())) {
         // Not a fault: the process that created the file was killed before the file held anything.
         logger.atInfo().log("Cache %s: its file was never finished", settings.name());
         files.deleteAll();
@@ -129,12 +129,12 @@ final class StoreOpener {
                 + " it is a copy");
       }
       if (!state.isSameFile(found.path())) {
-        Holes.fill(files.disk(), found.path());
+        Holes.fill(files.disk, found.path());
       }
       state.takeOver(found.path(), verdict);
       if (settings.oldValues() == OldValues.DANGEROUS) {
         // If the disk does not take what the last process wrote, that must show now and not later.
-        files.disk().force(found.path());
+        files.disk.force(found.path());
       }
       generation = maker.open(found, state);
     } catch (IOException | RuntimeException | Error e) {

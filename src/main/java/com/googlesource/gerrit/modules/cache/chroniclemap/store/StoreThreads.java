@@ -19,13 +19,11 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The threads of all stores of a folder. Two open files and write what is queued. Two do what takes
@@ -50,21 +48,10 @@ final class StoreThreads {
 
   /** Runs tasks that wait for the disk and that no caller waits for. */
   private final ThreadPoolExecutor settler =
-      new ThreadPoolExecutor(
-          1,
-          1,
-          0,
-          TimeUnit.SECONDS,
-          new LinkedBlockingQueue<>(),
-          named("cache-chroniclemap-settler-"));
+      (ThreadPoolExecutor) Executors.newFixedThreadPool(1, named("cache-chroniclemap-settler-"));
 
   static ThreadFactory named(String prefix) {
-    AtomicInteger count = new AtomicInteger();
-    return task -> {
-      Thread thread = new Thread(task, prefix + count.incrementAndGet());
-      thread.setDaemon(true);
-      return thread;
-    };
+    return Thread.ofPlatform().daemon().name(prefix, 1).factory();
   }
 
   /** Queues a task that opens a file or writes; returns false if the threads were stopped. */

@@ -116,18 +116,14 @@ final class StoreUpkeep {
     }
   }
 
-  /** What is done with a segment, or with all of them, under the writer lock. */
-  private interface Step {
-    void run() throws IOException;
-  }
-
   /**
    * Runs a step under the writer lock while a generation is still the file of the store, and is not
    * being rebuilt.
    *
    * @return false if it is not any more, or the file has failed
    */
-  private boolean whileInUse(FileInUse file, Generation generation, Step step) throws IOException {
+  private boolean whileInUse(FileInUse file, Generation generation, FileHolder.DiskStep step)
+      throws IOException {
     context.lock.lock();
     try {
       if (!holder.uses(file) || file.isRebuilding() || file.current() != generation) {

@@ -41,7 +41,7 @@ final class StoreWriter {
   private static final long RETRY_SECONDS = 1;
 
   /** Where a value that does not fit the file may find room. */
-  private enum Room {
+  enum Room {
     /** Nowhere. */
     AS_IT_IS,
     /** In a larger file, for which the write waits; by eviction if the file cannot grow. */
@@ -109,12 +109,7 @@ final class StoreWriter {
     return writeAll(Room.AFTER_GROWTH);
   }
 
-  /** Like {@link #writeAll()}, but evicts values instead of waiting for the file to grow. */
-  boolean writeAllNow() {
-    return writeAll(Room.BY_EVICTION);
-  }
-
-  /** Like {@link #writeAllNow}, but stops after a while; the rest stays queued. */
+  /** Writes what is queued, but stops after a while; the rest stays queued. */
   void writeFor(long nanos) {
     long begun = System.nanoTime();
     for (HashedKey key : context.pending.keys()) {
@@ -125,7 +120,8 @@ final class StoreWriter {
     }
   }
 
-  private boolean writeAll(Room room) {
+  /** Writes what is queued; returns false if some of it has to wait. */
+  boolean writeAll(Room room) {
     boolean all = true;
     for (HashedKey key : context.pending.keys()) {
       context.lock.giveWay();
@@ -135,17 +131,11 @@ final class StoreWriter {
   }
 
   /**
-   * Writes what is queued for a key that must not stay in the queue. Evicts values instead of
-   * waiting for the file to grow.
+   * Writes what is queued for a key.
    *
-   * @return false if the write has to wait for the disk
+   * @return false if the write has to wait for a growth or for the disk
    */
-  boolean writeNow(HashedKey key) {
-    return write(key, Room.BY_EVICTION);
-  }
-
-  /** Returns false if the write has to wait for a growth or for the disk. */
-  private boolean write(HashedKey key, Room room) {
+  boolean write(HashedKey key, Room room) {
     context.lock.lock();
     try {
       FileInUse file = holder.file();
@@ -168,17 +158,11 @@ final class StoreWriter {
   }
 
   /**
-   * Writes a change to the file if nothing needs to be evicted for it. Under the writer lock,
-   * inside a {@link PendingWrites#change}.
+   * Writes a change to the file. Under the writer lock, inside a {@link PendingWrites#change}.
    *
    * @return false if the write has to wait; the older value may then still be in the file
    */
-  boolean writeAsItIs(FileInUse file, HashedKey key, PendingWrite write) {
-    return apply(file, key, write, Room.AS_IT_IS);
-  }
-
-  /** Returns false if the write has to wait. */
-  private boolean apply(FileInUse file, HashedKey key, PendingWrite write, Room room) {
+  boolean apply(FileInUse file, HashedKey key, PendingWrite write, Room room) {
     try {
       if (write.value() == null) {
         file.remove(key.bytes);

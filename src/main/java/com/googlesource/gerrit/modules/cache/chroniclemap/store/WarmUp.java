@@ -39,9 +39,7 @@ public final class WarmUp {
     if (JvmFlags.missing().isPresent() || !begun.compareAndSet(false, true)) {
       return;
     }
-    Thread thread = new Thread(WarmUp::run, "cache-chroniclemap-warm-up");
-    thread.setDaemon(true);
-    thread.start();
+    var unused = Thread.ofPlatform().daemon().name("cache-chroniclemap-warm-up").start(WarmUp::run);
   }
 
   private static void run() {

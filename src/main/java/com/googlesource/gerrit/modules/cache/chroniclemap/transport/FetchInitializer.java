@@ -36,16 +36,10 @@ import org.eclipse.jgit.transport.UploadPack.RequestPolicy;
  *
  * <p>Any thread may call.
  */
-final class FetchInitializer implements UploadPackInitializer {
+record FetchInitializer(TransportCounts counts) implements UploadPackInitializer {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final String SECTION = "uploadpack";
   private static final String REF_IN_WANT = "allowRefInWant";
-
-  private final TransportCounts counts;
-
-  FetchInitializer(TransportCounts counts) {
-    this.counts = counts;
-  }
 
   @Override
   public void init(Project.NameKey project, UploadPack fetch) {

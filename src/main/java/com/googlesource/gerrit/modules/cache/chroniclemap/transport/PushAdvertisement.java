@@ -22,12 +22,12 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
@@ -187,11 +187,7 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   /** Returns the ids of all advertised refs, which are read the first time. */
   Set<ObjectId> ids() throws IOException {
     if (ids == null) {
-      Set<ObjectId> all = new HashSet<>();
-      for (Ref ref : byName.all().values()) {
-        all.add(ref.getObjectId());
-      }
-      ids = all;
+      ids = byName.all().values().stream().map(Ref::getObjectId).collect(Collectors.toSet());
     }
     return ids;
   }

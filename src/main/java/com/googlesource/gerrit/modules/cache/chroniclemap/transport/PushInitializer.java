@@ -33,7 +33,8 @@ import org.eclipse.jgit.transport.ReceivePack;
  * The initializer of pushes. It puts a {@link PushAdvertisement} in front of Gerrit's hook and a
  * {@link NearConnectivity} in front of JGit's check. Any thread may call.
  */
-final class PushInitializer implements ReceivePackInitializer {
+record PushInitializer(TransportSettings settings, TransportCounts counts)
+    implements ReceivePackInitializer {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** JGit has no method to ask for the hooks of a chain; null if this field is gone. */
@@ -44,20 +45,12 @@ final class PushInitializer implements ReceivePackInitializer {
           "hooks",
           "This JGit's hooks can't be listed; each push is left to Gerrit, which reads all refs");
 
-  private final TransportSettings settings;
-  private final TransportCounts counts;
-
-  PushInitializer(TransportSettings settings, TransportCounts counts) {
-    this.settings = settings;
-    this.counts = counts;
-  }
-
   @Override
   public void init(Project.NameKey project, ReceivePack push) {
     try {
       NearConnectivity.install(push, counts);
       AdvertiseRefsHook gerrits = push.getAdvertiseRefsHook();
-      if (!settings.needsAllRefs()
+      if (!settings.everCached
           && isGerrits(gerrits)
           && push.getRepository() instanceof DelegateRepository repository) {
         push.setAdvertiseRefsHook(

@@ -44,7 +44,7 @@ final class TaggableRefs extends DelegateRepository {
 
   private final RefDatabase refs;
 
-  private TaggableRefs(Repository repository) {
+  TaggableRefs(Repository repository) {
     super(repository);
     refs =
         new DelegateRefDatabase(repository) {
@@ -53,10 +53,6 @@ final class TaggableRefs extends DelegateRepository {
             return getRefsByPrefixWithExclusions(ALL, DROPPED);
           }
         };
-  }
-
-  static Repository of(Repository repository) {
-    return new TaggableRefs(repository);
   }
 
   @Override

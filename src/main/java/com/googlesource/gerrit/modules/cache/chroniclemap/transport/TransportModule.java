@@ -83,7 +83,7 @@ public final class TransportModule extends AbstractModule {
                 && method.getParameterTypes()[0] == Collection.class
                 && method.getParameterTypes()[1] == Repository.class,
         call -> {
-          call.getArguments()[1] = TaggableRefs.of((Repository) call.getArguments()[1]);
+          call.getArguments()[1] = new TaggableRefs((Repository) call.getArguments()[1]);
           return VisibleBranches.during(call, counts);
         });
     bindInterceptor(
@@ -92,7 +92,7 @@ public final class TransportModule extends AbstractModule {
         PushInitializer::created);
     bindInterceptor(
         GERRITS_FILTERS, method -> method.getName().equals("doFilter"), FastGzip::filtered);
-    if (settings.groupsBranches()) {
+    if (settings.groupsBranches) {
       bindInterceptor(
           Matchers.only(RefVisibilityControl.class),
           method ->

@@ -29,13 +29,16 @@ final class TransportSettings {
   private static final String REF_CACHE = "enableInMemoryRefCache";
 
   private final List<String> advertised;
-  private final boolean groupsBranches;
+
+  /** Whether branches under the same access rules are judged together. */
+  final boolean groupsBranches;
 
   /**
    * Whether any config that Gerrit has used since the start has the cache of refs. A push under way
-   * may still use an older config than the latest.
+   * may still use an older config than the latest. Gerrit may then look for existing patch sets
+   * among the refs that are advertised to a push, so none may be left out.
    */
-  private volatile boolean everCached;
+  volatile boolean everCached;
 
   TransportSettings(Config config) {
     advertised = List.of(config.getStringList("packedRefs", null, "advertise"));
@@ -49,19 +52,6 @@ final class TransportSettings {
     } else if (config.getBoolean(RECEIVE, null, REF_CACHE, true)) {
       everCached = true;
     }
-  }
-
-  /**
-   * Whether Gerrit may look for existing patch sets among the refs that are advertised to a push.
-   * Then no ref may be left out.
-   */
-  boolean needsAllRefs() {
-    return everCached;
-  }
-
-  /** Whether branches under the same access rules are judged together. */
-  boolean groupsBranches() {
-    return groupsBranches;
   }
 
   /** Whether a ref is advertised to pushes, if the user may see it. */

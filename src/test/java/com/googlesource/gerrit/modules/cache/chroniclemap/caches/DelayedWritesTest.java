@@ -207,8 +207,8 @@ class DelayedWritesTest extends CacheContract {
     ChronicleMapCache<String, String> cache = (ChronicleMapCache<String, String>) plain();
     cache.put("a", "old");
     site.settle();
-    DiskKey key = cache.disk().key("a");
-    cache.disk().delayed().put(key.bytes(), "v", System.currentTimeMillis() + 7_200_000);
+    DiskKey key = cache.disk.key("a");
+    cache.disk.delayed.put(key.bytes(), "v", System.currentTimeMillis() + 7_200_000);
     assertThat(cache.getIfPresent("a")).isNull();
   }
 

@@ -48,6 +48,6 @@ abstract class SiteTest {
   }
 
   static Store storeOf(Cache<?, ?> cache) {
-    return ((ChronicleMapCache<?, ?>) cache).disk().store();
+    return ((ChronicleMapCache<?, ?>) cache).disk.store;
   }
 }

@@ -144,7 +144,7 @@ final class TestSite implements AutoCloseable {
 
   private static void awaitOpened(ChronicleMapCache<?, ?> cache) {
     try {
-      cache.disk().store().awaitOpened();
+      cache.disk.store.awaitOpened();
     } catch (InterruptedException e) {
       throw new IllegalStateException(e);
     }
@@ -153,7 +153,7 @@ final class TestSite implements AutoCloseable {
   /** Returns when what is opened and written in the background has been. */
   void settle() {
     if (backend != Backend.H2) {
-      caches.forEach(cache -> cache.disk().write());
+      caches.forEach(cache -> cache.disk.write());
       return;
     }
     ((LifecycleListener) factory()).start();

@@ -69,7 +69,7 @@ class BackgroundPackingTest {
 
   @AfterEach
   void close() {
-    writes.locks().close();
+    writes.locks.close();
     test.close();
   }
 

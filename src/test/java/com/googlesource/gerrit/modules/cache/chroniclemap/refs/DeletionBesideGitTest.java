@@ -74,7 +74,7 @@ class DeletionBesideGitTest {
     cache =
         new PackedRefsCache(new RefsSettings(1 << 20, 0, Optional.empty()), UpdateSettings.DEFAULT);
     cache.start();
-    refs = cache.of(test.repository(), (RefDirectory) test.repository().getRefDatabase()).current();
+    refs = cache.of(test.repository(), (RefDirectory) test.repository().getRefDatabase());
     RefUpdate update = refs.newUpdate(NAME, false);
     update.setNewObjectId(test.commits().get(0));
     assertThat(update.update()).isEqualTo(RefUpdate.Result.NEW);

@@ -76,7 +76,8 @@ class FileRefDatabaseTest {
     PackedRefsFile packed =
         new PackedRefsFile(
             testRefs.folder().resolve("packed-refs").toFile(),
-            new ListTiers(Differential.KEY, memory, null));
+            new ListTiers(Differential.KEY, memory, null),
+            used -> {});
     RefDirectory jgit = (RefDirectory) repository.getRefDatabase();
     database =
         new FileRefDatabase(

@@ -72,7 +72,8 @@ class JGitAnswersTest {
     file =
         new PackedRefsFile(
             folder.resolve("r.git/packed-refs").toFile(),
-            new ListTiers(Differential.KEY, memory, null));
+            new ListTiers(Differential.KEY, memory, null),
+            used -> {});
     own =
         new FileRefDatabase(
             repository, jgit, file, TestRefs.writes(file), UpdateSettings.DEFAULT, failures);
@@ -235,12 +236,12 @@ class JGitAnswersTest {
   /** Makes the file's time one that no clock's precision puts in doubt, whatever it holds. */
   private void age() throws IOException {
     Files.setLastModifiedTime(
-        file.file().toPath(), FileTime.from(Instant.parse("2020-01-01T00:00:00Z")));
+        file.file.toPath(), FileTime.from(Instant.parse("2020-01-01T00:00:00Z")));
   }
 
   /** The file as another server writes it, while this one still has its old attributes. */
   private void packUnseen(String name) throws IOException {
-    Files.writeString(file.file().toPath(), PackedRefsText.HEADER + ID + " " + name + "\n");
+    Files.writeString(file.file.toPath(), PackedRefsText.HEADER + ID + " " + name + "\n");
     age();
   }
 
@@ -253,15 +254,15 @@ class JGitAnswersTest {
     packUnseen("refs/heads/b");
     RefDatabase request = refs.forRequest();
     assertThat(names(request)).containsExactly("refs/heads/b");
-    long readings = file.counts().readings.sum();
+    long readings = file.counts.readings.sum();
     for (int i = 0; i < 5; i++) {
       assertThat(names(request)).containsExactly("refs/heads/b");
       assertThat(request.exactRef("refs/heads/b")).isNotNull();
     }
-    assertThat(file.counts().readings.sum()).isEqualTo(readings);
+    assertThat(file.counts.readings.sum()).isEqualTo(readings);
     // Each question of somebody else reads it.
     assertThat(names(refs)).containsExactly("refs/heads/b");
-    assertThat(file.counts().readings.sum()).isEqualTo(readings + 1);
+    assertThat(file.counts.readings.sum()).isEqualTo(readings + 1);
   }
 
   @Test

@@ -60,7 +60,8 @@ class PackedRefsCacheTest {
 
   private PackedRefsCache open(long memoryLimit, long diskLimit) {
     return new PackedRefsCache(
-        new RefsSettings(memoryLimit, diskLimit, Optional.of(folder.resolve("stores"))));
+        new RefsSettings(memoryLimit, diskLimit, Optional.of(folder.resolve("stores"))),
+        UpdateSettings.DEFAULT);
   }
 
   @BeforeEach
@@ -83,7 +84,7 @@ class PackedRefsCacheTest {
   }
 
   private RefDatabase refs(FileRepository repository) {
-    return cache.of(repository, (RefDirectory) repository.getRefDatabase()).current();
+    return cache.of(repository, (RefDirectory) repository.getRefDatabase());
   }
 
   private static void assertSame(RefDatabase refs, FileRepository repository) throws IOException {
@@ -132,8 +133,8 @@ class PackedRefsCacheTest {
   void whatIsKeptAfterTheCloseDoesNotSpoilTheFile() throws Exception {
     FileRepository repository = create("a.git", Lists.text(1, REFS));
     assertSame(refs(repository), repository);
-    ListDisk disk = cache.disk();
-    ParsedRefs list = cache.lists().get(0);
+    ListDisk disk = cache.open().disk;
+    ParsedRefs list = cache.open().memory.lists().get(0);
     cache.close();
     disk.keep(list);
     cache = open(64 << 20, 16 << 20);

@@ -86,7 +86,7 @@ class RefFilesTest {
 
   @AfterEach
   void close() {
-    writes.locks().close();
+    writes.locks.close();
     test.close();
   }
 
@@ -353,7 +353,7 @@ class RefFilesTest {
     batch(command(A, null, 1), command(B, null, 1));
     pack();
     update(A, 2);
-    writes.locks().close();
+    writes.locks.close();
   }
 
   @Test
@@ -568,7 +568,7 @@ class RefFilesTest {
           }
         });
     assertThrows(IOException.class, () -> batch(commands));
-    writes.locks().close();
+    writes.locks.close();
     try (Stream<Path> files = Files.list(test.folder().resolve("cache-chroniclemap"))) {
       for (Path file : files.toList()) {
         String end = file.getFileName().toString().replaceFirst("^[0-9]+-[0-9]+", "");
@@ -604,7 +604,7 @@ class RefFilesTest {
     assertThat(files(".lock")).containsExactly(A + ".lock", B + ".lock");
     // When nothing is in its way any more, the next process completes it.
     assertThat(test.tryGit("update-ref", "-d", A + "/below").status()).isEqualTo(0);
-    writes.locks().close();
+    writes.locks.close();
     open(new RefDisk());
     assertThat(values())
         .containsExactly(

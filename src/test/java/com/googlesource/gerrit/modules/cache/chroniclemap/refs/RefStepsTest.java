@@ -154,7 +154,7 @@ class RefStepsTest {
 
     /** Those that a process keeps for its next transactions. */
     void closeJournals() {
-      writes.locks().close();
+      writes.locks.close();
     }
 
     private ObjectId id(Integer number) {

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.IOException;
 import java.lang.reflect.Field;
 import java.nio.file.Files;
@@ -77,7 +78,8 @@ abstract class RefsParity {
   /** Makes the two repositories, in place of others that a test has made before. */
   void open(boolean bare, @Nullable String trust) throws IOException {
     close();
-    cache = new PackedRefsCache(new RefsSettings(1 << 24, 0, Optional.empty()));
+    cache =
+        new PackedRefsCache(new RefsSettings(1 << 24, 0, Optional.empty()), UpdateSettings.DEFAULT);
     ours = side("ours", bare, trust);
     jgit = side("jgit", bare, trust);
     comparison = new RefsComparison(ours.testRefs());
@@ -105,7 +107,7 @@ abstract class RefsParity {
   }
 
   private RefDatabase ours(FileRepository repository) {
-    return cache.of(repository, (RefDirectory) repository.getRefDatabase()).current();
+    return cache.of(repository, (RefDirectory) repository.getRefDatabase());
   }
 
   /** JGit tries six times for 3.1 seconds, and it has no setting for that. */

@@ -83,7 +83,7 @@ class SymbolicRefsTest {
     return new FileRefDatabase(
         own,
         () -> {
-          ParsedRefs list = own.packedFile().current(TrustStat.ALWAYS);
+          ParsedRefs list = own.packedFile.current(TrustStat.ALWAYS);
           if (!done[0]) {
             done[0] = true;
             pack(NEW);
@@ -185,7 +185,7 @@ class SymbolicRefsTest {
     }
     assertThat(answers.get(0)).isEqualTo(answers.get(1));
     assertThat(answers.get(0)).contains("refs/heads/b -> refs/heads/a=" + OLD);
-    assertThat(own.packedFile().counts().notParsable.sum()).isEqualTo(0);
+    assertThat(own.packedFile.counts.notParsable.sum()).isEqualTo(0);
     assertThat(failures.sum()).isEqualTo(0);
   }
 

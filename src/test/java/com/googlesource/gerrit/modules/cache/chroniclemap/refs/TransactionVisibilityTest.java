@@ -79,7 +79,7 @@ class TransactionVisibilityTest {
   }
 
   private TestRefs test;
-  private PackedRefsCache.RepositoryRefs refs;
+  private FileRefDatabase refs;
   private final List<RefSet> sets = new ArrayList<>();
   private final AtomicBoolean done = new AtomicBoolean();
   private final AtomicInteger reads = new AtomicInteger();
@@ -132,7 +132,7 @@ class TransactionVisibilityTest {
       int next = acknowledged + 1;
       begun = next;
       ReceiveCommand[] commands = TestRefs.commands(at(next - 1), at(next));
-      var unused = TestRefs.batch(test.repository(), refs.current(), commands);
+      var unused = TestRefs.batch(test.repository(), refs, commands);
       for (ReceiveCommand command : commands) {
         assertWithMessage("%s %s", command, command.getMessage())
             .that(command.getResult())
@@ -214,8 +214,7 @@ class TransactionVisibilityTest {
       assertThat(cache.totals().failures()).isEqualTo(0);
       for (RefSet set : sets) {
         assertThat(set.acknowledged).isEqualTo(BATCHES);
-        assertThat(byPrefix(refs.current().getRefsByPrefix(set.prefix), set))
-            .isEqualTo(set.at(BATCHES));
+        assertThat(byPrefix(refs.getRefsByPrefix(set.prefix), set)).isEqualTo(set.at(BATCHES));
       }
     }
     assertThat(reads.get()).isGreaterThan(0);
@@ -286,10 +285,8 @@ class TransactionVisibilityTest {
     others.add(
         () -> {
           while (!done.get()) {
-            refs.current()
-                .packRefs(
-                    NullProgressMonitor.INSTANCE,
-                    new PackRefsCommand(test.repository()).setAll(true));
+            refs.packRefs(
+                NullProgressMonitor.INSTANCE, new PackRefsCommand(test.repository()).setAll(true));
           }
           return null;
         });
@@ -327,7 +324,7 @@ class TransactionVisibilityTest {
 
   private void read(Random random) throws IOException {
     RefSet set = sets.get(random.nextInt(sets.size()));
-    RefDatabase asked = random.nextBoolean() ? refs.current() : refs.forRequest();
+    RefDatabase asked = random.nextBoolean() ? refs : refs.forRequest();
     View view = new View(set);
     switch (random.nextInt(10)) {
       case 0 ->

@@ -61,13 +61,12 @@ class UpdatesUnderNeverTest {
   /** Has the file hold one ref; it has the same attributes each time. */
   private void pack(String name, int commit) throws IOException {
     Files.writeString(
-        file.file().toPath(),
-        PackedRefsText.HEADER + commits.get(commit).name() + " " + name + "\n");
-    Files.setLastModifiedTime(file.file().toPath(), OLD);
+        file.file.toPath(), PackedRefsText.HEADER + commits.get(commit).name() + " " + name + "\n");
+    Files.setLastModifiedTime(file.file.toPath(), OLD);
   }
 
   private long readings() {
-    return file.counts().readings.sum();
+    return file.counts.readings.sum();
   }
 
   private static RefUpdate.Result create(RefDatabase refs, String name, ObjectId id)

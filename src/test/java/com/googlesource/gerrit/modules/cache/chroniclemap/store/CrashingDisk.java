@@ -18,7 +18,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.base.Splitter;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -40,7 +40,7 @@ import java.util.Random;
  * <p>Notes all that beside the folder, so that another process can let the machine stop when this
  * one was killed.
  */
-final class CrashingDisk extends ForwardingDisk {
+final class CrashingDisk extends FolderDisk {
   private static final int PAGE = 4096;
 
   private final Path shadows;

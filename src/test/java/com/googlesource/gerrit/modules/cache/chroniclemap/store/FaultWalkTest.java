@@ -288,7 +288,7 @@ class FaultWalkTest {
           script.store(Store::everyMinute);
           script.remove(11);
           script.clock.addAndGet(3_600_000);
-          script.store(Store::sweepExpired);
+          script.store(store -> store.upkeep.sweepExpired());
         }),
     RESTART(
         512 * KB,
@@ -698,12 +698,12 @@ class FaultWalkTest {
 
   /** A new file is made after a while, if the disk lets it. */
   private static void heal(Script script, FaultyDisk disk) throws Exception {
-    script.store.heal();
+    script.store.life.heal();
     if (!disk.goesOn()) {
       while (script.store.stats().state() == StoreState.FAILED) {
         // Not before a growth of the failed file has ended.
         Thread.onSpinWait();
-        script.store.heal();
+        script.store.life.heal();
       }
       assertThat(script.store.stats().state()).isEqualTo(StoreState.READY);
       script.put(7, 70);

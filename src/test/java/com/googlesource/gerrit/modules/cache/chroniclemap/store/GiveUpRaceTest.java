@@ -19,7 +19,7 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStore
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Touches;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
@@ -51,7 +51,7 @@ class GiveUpRaceTest {
   private final Thread reader = new Thread(() -> store.read(key(0)), "reader");
 
   /** The larger file gets its name when the reader has seen what there is to delete. */
-  private final class RacingDisk extends ForwardingDisk {
+  private final class RacingDisk extends FolderDisk {
     RacingDisk() {
       super(Disk.REAL);
     }
@@ -119,7 +119,7 @@ class GiveUpRaceTest {
   }
 
   /** The larger file is deleted, since the reader gives all up, when it is about to be filled. */
-  private final class DeletingDisk extends ForwardingDisk {
+  private final class DeletingDisk extends FolderDisk {
     private volatile Thread growth;
 
     DeletingDisk() {

@@ -18,7 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -47,7 +47,7 @@ class LateChangeTest {
 
   private final CountDownLatch arrived = new CountDownLatch(1);
 
-  private final class HeldDisk extends ForwardingDisk {
+  private final class HeldDisk extends FolderDisk {
     HeldDisk() {
       super(Disk.REAL);
     }

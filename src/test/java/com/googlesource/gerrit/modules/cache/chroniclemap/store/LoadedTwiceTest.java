@@ -19,7 +19,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Touches;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -61,7 +61,7 @@ class LoadedTwiceTest {
   /** Stays in the middle of its change, which has ended the tickets of the key. */
   private final Thread changer = new Thread(() -> store.remove(KEY), "changer");
 
-  private final class SlowDisk extends ForwardingDisk {
+  private final class SlowDisk extends FolderDisk {
     SlowDisk() {
       super(Disk.REAL);
     }

@@ -17,7 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.truth.Truth.assertThat;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
@@ -47,7 +47,7 @@ class OtherVersionsTest {
   private final AtomicBoolean full = new AtomicBoolean();
 
   private final Disk disk =
-      new ForwardingDisk(Disk.REAL) {
+      new FolderDisk(Disk.REAL) {
         @Override
         public void mapping(Path file) throws IOException {
           if (full.getAndSet(false)) {

@@ -20,7 +20,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -184,7 +184,7 @@ class RefusedWritesTest {
     AtomicBoolean armed = new AtomicBoolean();
     open(
         OldValues.DANGEROUS,
-        new ForwardingDisk(Disk.REAL) {
+        new FolderDisk(Disk.REAL) {
           @Override
           public void force(Path file) throws IOException {
             if (armed.compareAndSet(true, false)) {
@@ -276,7 +276,7 @@ class RefusedWritesTest {
     List<Long> made = new ArrayList<>();
     AtomicBoolean broken = new AtomicBoolean();
     Disk failing =
-        new ForwardingDisk(Disk.REAL) {
+        new FolderDisk(Disk.REAL) {
           @Override
           public void mapping(Path file) throws IOException {
             made.add(minutes.get());
@@ -356,7 +356,7 @@ class RefusedWritesTest {
    * Fails to force the next file of a store, once, and says so only when that file has taken the
    * place of the other one.
    */
-  private static final class LateDisk extends ForwardingDisk {
+  private static final class LateDisk extends FolderDisk {
     volatile boolean armed;
     final CountDownLatch forcing = new CountDownLatch(1);
     final CountDownLatch replaced = new CountDownLatch(1);
@@ -410,7 +410,7 @@ class RefusedWritesTest {
     List<String> asked = new CopyOnWriteArrayList<>();
     open(
         OldValues.DANGEROUS,
-        new ForwardingDisk(Disk.REAL) {
+        new FolderDisk(Disk.REAL) {
           @Override
           public void force(Path file) throws IOException {
             asked.add(file.toString());

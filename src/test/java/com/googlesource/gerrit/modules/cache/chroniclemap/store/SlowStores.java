@@ -15,7 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -31,7 +31,7 @@ public final class SlowStores {
     return StoreDirectory.open(folder, new SlowDisk(), System::currentTimeMillis);
   }
 
-  private static final class SlowDisk extends ForwardingDisk {
+  private static final class SlowDisk extends FolderDisk {
     SlowDisk() {
       super(Disk.REAL);
     }

@@ -18,7 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
@@ -314,7 +314,7 @@ class StoreImportTest {
     bringIn(1, 11);
     AtomicBoolean stuck = new AtomicBoolean();
     Disk disk =
-        new ForwardingDisk(Disk.REAL) {
+        new FolderDisk(Disk.REAL) {
           @Override
           public void delete(Path file) throws IOException {
             if (stuck.get()) {
@@ -330,7 +330,7 @@ class StoreImportTest {
     var unused = store.remove(key(1));
     assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
     stuck.set(false);
-    store.heal();
+    store.life.heal();
     assertThat(store.stats().state()).isEqualTo(StoreState.READY);
     assertThat(bringIn(1, 11)).isNotEqualTo(ImportResult.STORED);
     kill(ImportMode.RESUME);
@@ -346,7 +346,7 @@ class StoreImportTest {
     directory.close();
     AtomicBoolean full = new AtomicBoolean(true);
     Disk disk =
-        new ForwardingDisk(Disk.REAL) {
+        new FolderDisk(Disk.REAL) {
           @Override
           public List<Path> list(Path listed) throws IOException {
             if (full.get() && listed.equals(folder)) {
@@ -359,7 +359,7 @@ class StoreImportTest {
     store = open(ImportMode.BEGIN);
     assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
     full.set(false);
-    store.heal();
+    store.life.heal();
     assertThat(store.stats().state()).isEqualTo(StoreState.READY);
     assertThat(store.isImportable()).isFalse();
     assertThat(bringIn(1, 11)).isEqualTo(ImportResult.OVER);
@@ -430,7 +430,7 @@ class StoreImportTest {
   void takesWhatRoomTheDiskHas() throws Exception {
     directory.close();
     Disk small =
-        new ForwardingDisk(Disk.REAL) {
+        new FolderDisk(Disk.REAL) {
           @Override
           public void mapping(Path file) throws IOException {
             Matcher bytes = Pattern.compile("-g\\d+-(\\d+)-").matcher(file.toString());

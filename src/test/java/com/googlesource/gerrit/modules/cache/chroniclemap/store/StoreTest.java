@@ -22,7 +22,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -467,7 +467,7 @@ class StoreTest {
     directory.close();
     AtomicBoolean failing = new AtomicBoolean();
     Disk disk =
-        new ForwardingDisk(Disk.REAL) {
+        new FolderDisk(Disk.REAL) {
           @Override
           public long size(Path file) throws IOException {
             if (failing.get() && file.getFileName().toString().startsWith("cache3-")) {
@@ -616,7 +616,7 @@ class StoreTest {
     AtomicBoolean slow = new AtomicBoolean();
     CountDownLatch goOn = new CountDownLatch(1);
     Disk disk =
-        new ForwardingDisk(Disk.REAL) {
+        new FolderDisk(Disk.REAL) {
           @Override
           protected void called() {}
 

@@ -19,7 +19,7 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.OpenOption;
@@ -51,7 +51,7 @@ class SweepTest {
   private Store store;
 
   /** Counts the openings. */
-  private final class CountingDisk extends ForwardingDisk {
+  private final class CountingDisk extends FolderDisk {
     CountingDisk(Disk disk) {
       super(disk);
     }
@@ -107,7 +107,7 @@ class SweepTest {
   /** Sweeps; returns whether anything of the file was read for that. */
   private boolean sweepReads() {
     int before = opened.get();
-    store.sweepExpired();
+    store.upkeep.sweepExpired();
     return opened.get() > before;
   }
 
@@ -139,7 +139,7 @@ class SweepTest {
     fill();
     advance(Duration.ofMinutes(31));
     // The first ten were put again, in place of the old ones, half an hour ago.
-    store.sweepExpired();
+    store.upkeep.sweepExpired();
     assertThat(store.stats().entries()).isEqualTo(KEYS);
     assertThat(sweepReads()).isFalse();
     advance(Duration.ofMinutes(30));
@@ -154,12 +154,12 @@ class SweepTest {
     store.put(key(2), new byte[1_000_000], clock.get());
     store.flush();
     advance(Duration.ofMinutes(31));
-    store.sweepExpired();
+    store.upkeep.sweepExpired();
     assertThat(store.read(key(1))).isNull();
     assertThat(store.read(key(2)).bytes()).hasLength(1_000_000);
     assertThat(store.stats().liveBytes()).isLessThan(1_100_000L);
     advance(Duration.ofMinutes(30));
-    store.sweepExpired();
+    store.upkeep.sweepExpired();
     assertThat(store.stats().liveBytes()).isEqualTo(0);
   }
 
@@ -182,7 +182,7 @@ class SweepTest {
     open();
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.RECOVERED);
     advance(MAX_AGE.plusMinutes(1));
-    store.sweepExpired();
+    store.upkeep.sweepExpired();
     assertThat(store.stats().entries()).isEqualTo(0);
   }
 
@@ -200,7 +200,7 @@ class SweepTest {
     assertThat(store.stats().entries()).isEqualTo(KEYS);
     assertThat(sweepReads()).isFalse();
     advance(MAX_AGE.plusMinutes(1));
-    store.sweepExpired();
+    store.upkeep.sweepExpired();
     assertThat(store.stats().entries()).isEqualTo(0);
   }
 
@@ -215,7 +215,7 @@ class SweepTest {
     assertThat(sweepReads()).isTrue();
     assertThat(sweepReads()).isFalse();
     advance(MAX_AGE.plusMinutes(1));
-    store.sweepExpired();
+    store.upkeep.sweepExpired();
     assertThat(store.stats().entries()).isEqualTo(0);
   }
 }

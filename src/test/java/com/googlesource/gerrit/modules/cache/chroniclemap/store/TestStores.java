@@ -17,7 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
@@ -112,7 +112,7 @@ public final class TestStores {
 
   /** The disk of this machine after another start of it. */
   static Disk anotherBoot() {
-    return new ForwardingDisk(Disk.REAL) {
+    return new FolderDisk(Disk.REAL) {
       @Override
       public String boot(Path file) {
         return "another-boot";

@@ -140,7 +140,8 @@ class TicketRaceTest {
   @Test
   void noLoadBringsAnOlderValueBackWhileTheFileIsBeingOpened() throws Exception {
     for (int i = 0; i < BACKGROUND_THREADS; i++) {
-      var unused = directory.openStore(settings("other" + i), report -> await(mayOpen));
+      var unused =
+          directory.openStore(settings("other" + i), ImportMode.NONE, report -> await(mayOpen));
     }
     store = directory.openStore(settings("cache"));
     changeAgainAndAgain();

@@ -21,7 +21,7 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStore
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -120,7 +120,7 @@ class UpkeepTest {
   }
 
   /** Looks at the files of the folder whenever one was made, mapped, moved or deleted. */
-  private final class Watched extends ForwardingDisk {
+  private final class Watched extends FolderDisk {
     private long most;
 
     Watched() {
@@ -313,7 +313,7 @@ class UpkeepTest {
   }
 
   /** Keeps others than the thread that made it waiting when they have just made a file. */
-  private static final class WaitingForOthers extends ForwardingDisk {
+  private static final class WaitingForOthers extends FolderDisk {
     private final Thread test = Thread.currentThread();
     final CountDownLatch made = new CountDownLatch(1);
     final CountDownLatch goOn = new CountDownLatch(1);

@@ -182,7 +182,7 @@ public class PackedRefsBenchmark {
   @Benchmark
   public boolean check() throws IOException {
     try (FileText text = new FileText(file.toFile())) {
-      return reader.matches(text, list);
+      return reader.matches(text, list.root, 0, list.blocks());
     }
   }
 

@@ -53,7 +53,7 @@ final class CacheImport {
   /** The number of steps of the whole import. */
   private static final int STEPS = 1000;
 
-  private final String cache;
+  final String cache;
   private final int version;
   private final CacheSerializer<Object> keySerializer;
   private final Store store;
@@ -80,10 +80,6 @@ final class CacheImport {
     this.report = ImportReport.of(cache, State.WAITING, "");
   }
 
-  String cache() {
-    return cache;
-  }
-
   /** The size of H2's file in bytes. */
   long fileBytes() {
     try {
@@ -102,41 +98,34 @@ final class CacheImport {
     return report.state() == State.DONE || report.state() == State.FULL;
   }
 
-  /** Imports all rows. */
-  ImportReport run(SharedPace pace, Progress progress) throws InterruptedException {
+  /**
+   * Imports all rows.
+   *
+   * @param dryRun whether to count them only, and change nothing
+   */
+  ImportReport run(boolean dryRun, SharedPace pace, Progress progress) throws InterruptedException {
     if (!begin(pace, progress)) {
       return report;
     }
     try {
       if (isOver()) {
-        return report;
+        return dryRun
+            ? ImportReport.of(cache, State.IN_USE, "it has been imported since the start")
+            : report;
       }
       ImportReport reason = whyNot();
-      report = reason != null ? reason : new Run(/* dryRun= */ false, pace, progress).run();
-      if (isOver()) {
-        store.endImport();
+      ImportReport made = reason != null ? reason : new Run(dryRun, pace, progress).run();
+      if (!dryRun) {
+        report = made;
+        if (isOver()) {
+          store.endImport();
+        }
       }
-      return report;
+      return made;
     } finally {
       if (report.state() == State.RUNNING) {
         report = ImportReport.of(cache, State.FAILED, "it failed; see the log");
       }
-      reading.set(false);
-    }
-  }
-
-  /** Counts the rows and changes nothing. */
-  ImportReport count(SharedPace pace, Progress progress) throws InterruptedException {
-    if (!begin(pace, progress)) {
-      return report;
-    }
-    try {
-      if (isOver()) {
-        return ImportReport.of(cache, State.IN_USE, "it has been imported since the start");
-      }
-      ImportReport reason = whyNot();
-      return reason != null ? reason : new Run(/* dryRun= */ true, pace, progress).run();
-    } finally {
       reading.set(false);
     }
   }

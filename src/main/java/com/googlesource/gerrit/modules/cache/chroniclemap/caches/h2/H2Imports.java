@@ -88,7 +88,8 @@ public final class H2Imports {
   private final ImportLedger ledger;
   private final BiConsumer<Level, String> log;
   private final CountDownLatch stopped = new CountDownLatch(1);
-  private final Thread thread = new Thread(this::runAll, "cache-chroniclemap-import");
+  private final Thread thread =
+      Thread.ofPlatform().daemon().name("cache-chroniclemap-import").unstarted(this::runAll);
 
   /** All imports by cache. Guarded by this. */
   private final Map<String, CacheImport> imports = new LinkedHashMap<>();
@@ -125,7 +126,6 @@ public final class H2Imports {
     this.log = log;
     this.automatic = automatic;
     this.ledger = new ImportLedger(folder, hasStores);
-    thread.setDaemon(true);
   }
 
   /** The file with the records on a folder of H2's files. */
@@ -169,7 +169,7 @@ public final class H2Imports {
    * #begin}.
    */
   public Optional<String> whyStoresAreStale() {
-    return switch (ledger.verdict()) {
+    return switch (ledger.verdict) {
       case FIRST, CURRENT -> Optional.empty();
       case H2_RAN ->
           Optional.of(
@@ -177,7 +177,7 @@ public final class H2Imports {
                   + " values");
       case DOUBT ->
           Optional.of(
-              ledger.doubt()
+              ledger.doubt
                   + ", so invalidations may be missing; for the same reason nothing is imported from"
                   + " H2");
     };
@@ -200,7 +200,7 @@ public final class H2Imports {
    */
   public void begin() throws IOException {
     Set<String> left = new HashSet<>();
-    if (ledger.verdict() == Verdict.DOUBT) {
+    if (ledger.verdict == Verdict.DOUBT) {
       left.addAll(h2Caches());
       left.removeAll(neverStale);
     }
@@ -260,7 +260,13 @@ public final class H2Imports {
   /** Removes the import of a cache that was closed or is no longer to be imported. */
   public synchronized void remove(String cache) {
     CacheImport removed = imports.remove(cache);
-    if (removed != null && waiting.remove(removed) && FIRST.contains(cache)) {
+    if (removed != null) {
+      waitsNoMore(removed);
+    }
+  }
+
+  private synchronized void waitsNoMore(CacheImport one) {
+    if (waiting.remove(one) && FIRST.contains(one.cache)) {
       firstLeft--;
       notifyAll();
     }
@@ -343,7 +349,7 @@ public final class H2Imports {
   private synchronized CacheImport take() throws InterruptedException {
     while (!isStopped()) {
       Optional<CacheImport> first =
-          waiting.stream().filter(one -> FIRST.contains(one.cache())).findFirst();
+          waiting.stream().filter(one -> FIRST.contains(one.cache)).findFirst();
       Optional<CacheImport> next = first.isPresent() || !ready ? first : mostWanted();
       if (next.isPresent()) {
         waiting.remove(next.get());
@@ -363,14 +369,16 @@ public final class H2Imports {
   }
 
   private void run(CacheImport one) throws InterruptedException {
-    boolean isFirst = FIRST.contains(one.cache());
+    boolean isFirst = FIRST.contains(one.cache);
     try {
       log(
           one.run(
-              isFirst ? SharedPace.none(stopped) : SharedPace.unnoticed(stopped), Progress.NONE));
+              /* dryRun= */ false,
+              isFirst ? SharedPace.none(stopped) : SharedPace.unnoticed(stopped),
+              Progress.NONE));
     } catch (RuntimeException | Error e) {
       // The next start resumes this import. The thread goes on with the others.
-      logger.atSevere().withCause(e).log("Cache %s cannot be imported from H2", one.cache());
+      logger.atSevere().withCause(e).log("Cache %s cannot be imported from H2", one.cache);
     } finally {
       if (isFirst) {
         synchronized (this) {
@@ -428,17 +436,9 @@ public final class H2Imports {
           ? ImportReport.of(cache, State.IN_USE, "it was imported or in use before")
           : ImportReport.of(cache, State.NOTHING, "H2 has no file of it");
     }
-    if (dryRun) {
-      return known.count(SharedPace.brisk(stopped), progress);
-    }
-    ImportReport report = known.run(SharedPace.brisk(stopped), progress);
-    if (report.state() != State.INTERRUPTED) {
-      synchronized (this) {
-        if (waiting.remove(known) && FIRST.contains(cache)) {
-          firstLeft--;
-          notifyAll();
-        }
-      }
+    ImportReport report = known.run(dryRun, SharedPace.brisk(stopped), progress);
+    if (!dryRun && report.state() != State.INTERRUPTED) {
+      waitsNoMore(known);
     }
     return report;
   }

@@ -86,8 +86,10 @@ final class ImportLedger {
 
   private final Path file;
   private final Path witnessFile;
-  private final Verdict verdict;
-  private final String doubt;
+  final Verdict verdict;
+
+  /** The reason of the doubt, for people; empty if there is none. */
+  final String doubt;
 
   /** The current fingerprint of H2's file of the web sessions. */
   private String witnessNow;
@@ -160,15 +162,13 @@ final class ImportLedger {
     }
     if (verdict == Verdict.H2_RAN) {
       // Such a cache may be that of a plugin that was not installed meanwhile.
-      seen.stream().filter(cache -> !isNewer(H2File.pathOf(folder, cache))).forEach(untouched::add);
+      seen.stream()
+          .filter(cache -> !isNewer(H2File.pathOf(folder, cache), file))
+          .forEach(untouched::add);
     }
   }
 
-  /** Whether an H2 file was written after the ledger; false in case of doubt. */
-  private boolean isNewer(Path h2) {
-    return isNewer(h2, file);
-  }
-
+  /** Whether a file was written after another one; false in case of doubt. */
   private static boolean isNewer(Path one, Path other) {
     try {
       return Files.getLastModifiedTime(one).compareTo(Files.getLastModifiedTime(other)) > 0;
@@ -230,15 +230,6 @@ final class ImportLedger {
       at += read;
       hasher.putBytes(buffer.flip());
     }
-  }
-
-  Verdict verdict() {
-    return verdict;
-  }
-
-  /** The reason of the doubt, for people; empty if there is none. */
-  String doubt() {
-    return doubt;
   }
 
   /**

@@ -49,12 +49,18 @@ final class BlockView {
   private int base;
   private boolean utf16;
   private int flags;
-  private int count;
+
+  /** Number of refs. */
+  int count;
+
   private int restartsAt;
   private int idsAt;
 
   // The current entry.
-  private int index;
+
+  /** Index of the current entry; the number of refs if the cursor is behind the last entry. */
+  int index;
+
   private int shared;
   private int suffixAt;
   private int suffixLength;
@@ -62,7 +68,7 @@ final class BlockView {
 
   // The decoded name of the current entry, after seek() or advance().
   private byte[] name = new byte[256];
-  private int nameLength;
+  int nameLength;
 
   /**
    * Opens a block.
@@ -85,16 +91,6 @@ final class BlockView {
   /** Closes the block, so that its memory can be freed. */
   void close() {
     memory = null;
-  }
-
-  /** Number of refs. */
-  int count() {
-    return count;
-  }
-
-  /** Index of the current entry; the number of refs if the cursor is behind the last entry. */
-  int index() {
-    return index;
   }
 
   /**
@@ -296,10 +292,6 @@ final class BlockView {
   /** Returns the bytes of the decoded name, which are valid until the cursor moves. */
   byte[] nameBytes() {
     return name;
-  }
-
-  int nameLength() {
-    return nameLength;
   }
 
   /** Returns the decoded name. */

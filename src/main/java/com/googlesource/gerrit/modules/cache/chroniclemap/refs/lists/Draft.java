@@ -156,7 +156,7 @@ public final class Draft {
   private HeldBlocks held(Root root, @Nullable ParsedRefs old) {
     IdentityHashMap<Slab, Integer> numbers = new IdentityHashMap<>();
     List<Slab> all = new ArrayList<>();
-    long[] at = new long[root.blocks()];
+    long[] at = new long[root.blocks];
     int next = 0;
     for (int i = 0; i < at.length; i++) {
       Place place = places.get(new ContentDigest(root.idHi(i), root.idLo(i)));
@@ -167,8 +167,8 @@ public final class Draft {
         start = place.start;
       } else {
         next = findIn(old, next, root.idHi(i), root.idLo(i));
-        slab = old.held().slab(next);
-        start = old.held().start(next);
+        slab = old.held.slab(next);
+        start = old.held.start(next);
       }
       int number =
           numbers.computeIfAbsent(
@@ -184,8 +184,8 @@ public final class Draft {
 
   /** Finds a reused block, as the older list has the reused blocks in the same order. */
   private static int findIn(@Nullable ParsedRefs old, int from, long idHi, long idLo) {
-    for (int i = from; old != null && i < old.root().blocks(); i++) {
-      if (old.root().idHi(i) == idHi && old.root().idLo(i) == idLo) {
+    for (int i = from; old != null && i < old.root.blocks; i++) {
+      if (old.root.idHi(i) == idHi && old.root.idLo(i) == idLo) {
         return i;
       }
     }

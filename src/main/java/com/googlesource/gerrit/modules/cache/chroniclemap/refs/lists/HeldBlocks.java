@@ -31,7 +31,8 @@ public final class HeldBlocks {
   /** How many unused bytes a list may hold in addition to the bytes that it uses. */
   private static final int SPARE_BYTES = 1 << 20;
 
-  private final Slab[] slabs;
+  /** The slabs of all blocks, each once. Must not be changed. */
+  public final Slab[] slabs;
 
   /** For each block, the number of its slab and its start in the slab. */
   private final long[] places;
@@ -54,11 +55,6 @@ public final class HeldBlocks {
 
   public int start(int block) {
     return (int) places[block];
-  }
-
-  /** The slabs of all blocks, each once. Must not be changed. */
-  public Slab[] slabs() {
-    return slabs;
   }
 
   /**

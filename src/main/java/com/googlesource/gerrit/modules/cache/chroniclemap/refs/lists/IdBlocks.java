@@ -25,32 +25,18 @@ import org.eclipse.jgit.lib.AnyObjectId;
  * with mostly the same blocks. Blocks that the index doesn't know always may.
  *
  * <p>Immutable. Any thread may read.
+ *
+ * @param numbers by the block's number in the index, its number in the list; -1 if it is not in the
+ *     list
+ * @param unknown the blocks of the list that are not in the index
  */
-final class IdBlocks {
+record IdBlocks(IdIndex index, int[] numbers, int[] unknown) {
   /** So many blocks are read as fast as an index answers (10 microseconds). */
   static final int FEW = 16;
-
-  private final IdIndex index;
-
-  /** By the block's number in the index, its number in the list; -1 if it is not in the list. */
-  private final int[] numbers;
-
-  /** The blocks of the list that are not in the index. */
-  private final int[] unknown;
-
-  private IdBlocks(IdIndex index, int[] numbers, int[] unknown) {
-    this.index = index;
-    this.numbers = numbers;
-    this.unknown = unknown;
-  }
 
   /** Makes the blocks of the list of which the index was made. */
   static IdBlocks of(IdIndex index) {
     return new IdBlocks(index, IntStream.range(0, index.blocks()).toArray(), new int[0]);
-  }
-
-  IdIndex index() {
-    return index;
   }
 
   /**
@@ -61,17 +47,17 @@ final class IdBlocks {
   @Nullable
   IdBlocks in(Root other, int[] moved) {
     int[] now = new int[index.blocks()];
-    BitSet known = new BitSet(other.blocks());
+    BitSet known = new BitSet(other.blocks);
     for (int i = 0; i < now.length; i++) {
       now[i] = numbers[i] < 0 ? -1 : moved[numbers[i]];
       if (now[i] >= 0) {
         known.set(now[i]);
       }
     }
-    if (other.blocks() - known.cardinality() > FEW) {
+    if (other.blocks - known.cardinality() > FEW) {
       return null;
     }
-    known.flip(0, other.blocks());
+    known.flip(0, other.blocks);
     return new IdBlocks(index, now, known.stream().toArray());
   }
 

@@ -38,8 +38,10 @@ import org.eclipse.jgit.lib.AnyObjectId;
  * <p>Hashes depend on a secret of the process, so nobody can make ids that fill one bucket.
  *
  * <p>Immutable. Any thread may read.
+ *
+ * @param blocks the number of blocks of the list of which this was made
  */
-final class IdIndex {
+record IdIndex(ByteBuffer memory, int buckets, int blocks) {
   private static final VarHandle WORD =
       MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
   private static final VarHandle INT =
@@ -62,16 +64,6 @@ final class IdIndex {
   private static final int SEEN = 256;
 
   private static final long[] SECRET = new SecureRandom().longs(3).toArray();
-
-  private final ByteBuffer memory;
-  private final int buckets;
-  private final int blocks;
-
-  private IdIndex(ByteBuffer memory, int buckets, int blocks) {
-    this.memory = memory;
-    this.buckets = buckets;
-    this.blocks = blocks;
-  }
 
   /** Makes the index of a list. Returns null if there is no memory for it. */
   @Nullable
@@ -175,11 +167,6 @@ final class IdIndex {
       }
     }
     return Arrays.copyOf(found, count);
-  }
-
-  /** The number of blocks of the list of which this was made. */
-  int blocks() {
-    return blocks;
   }
 
   int bytes() {

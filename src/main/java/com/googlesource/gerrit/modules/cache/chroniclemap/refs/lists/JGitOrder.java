@@ -37,7 +37,7 @@ final class JGitOrder {
   /** The start of each run in the file. */
   private int[] places = new int[8];
 
-  private int runs;
+  int runs;
 
   private JGitOrder() {}
 
@@ -55,11 +55,11 @@ final class JGitOrder {
   }
 
   private static List<Swap> swaps(ParsedRefs list) {
-    Root root = list.root();
+    Root root = list.root;
     List<Swap> swaps = new ArrayList<>();
     BlockView view = new BlockView();
     byte[] before = {};
-    for (int block = 0; block < root.blocks(); block++) {
+    for (int block = 0; block < root.blocks; block++) {
       int flags = root.pairs(block);
       if ((NamePairs.any(flags) & NamePairs.BYTES_ONLY) == 0) {
         continue;
@@ -67,24 +67,24 @@ final class JGitOrder {
       int beforeLength = 0;
       if (NamePairs.isFirstByBytesOnly(flags)) {
         list.open(view, block - 1);
-        view.seek(view.count() - 1);
-        before = Arrays.copyOf(view.nameBytes(), view.nameLength());
+        view.seek(view.count - 1);
+        before = Arrays.copyOf(view.nameBytes(), view.nameLength);
         beforeLength = before.length;
       }
       list.open(view, block);
-      for (view.seek(0); view.index() < view.count(); view.advance()) {
+      for (view.seek(0); view.index < view.count; view.advance()) {
         byte[] name = view.nameBytes();
-        int same = Arrays.mismatch(before, 0, beforeLength, name, 0, view.nameLength());
+        int same = Arrays.mismatch(before, 0, beforeLength, name, 0, view.nameLength);
         if (same >= 0
             && same < beforeLength
             && NamePairs.of(before[same], name[same]) == NamePairs.BYTES_ONLY) {
           swaps.add(
               new Swap(
                   list.place(Lookup.startBound(name, same, Names.FIRST_REORDERED)),
-                  root.first(block) + view.index(),
+                  root.first(block) + view.index,
                   list.place(Lookup.startBound(name, same, Names.AFTER_ALL))));
         }
-        beforeLength = view.nameLength();
+        beforeLength = view.nameLength;
         if (before.length < beforeLength) {
           before = new byte[2 * beforeLength];
         }
@@ -137,10 +137,6 @@ final class JGitOrder {
     places[runs] = from;
     starts[runs + 1] = starts[runs] + to - from;
     runs++;
-  }
-
-  int runs() {
-    return runs;
   }
 
   /** The start of a run in JGit's order. For {@link #runs}, the end of the last run. */

@@ -89,7 +89,7 @@ public final class ListMemory {
   /** How long Ref objects are kept that nobody asks for. */
   private static final int MADE_SECONDS = 600;
 
-  private final long limit;
+  public final long limit;
   private final IntFunction<ByteBuffer> allocator;
 
   /** A time of {@link System#nanoTime}. */
@@ -97,7 +97,9 @@ public final class ListMemory {
 
   private final AtomicLong madeBytes = new AtomicLong();
   private volatile boolean madeIsFull;
-  private volatile int seconds;
+
+  /** The number of seconds since the start, about. */
+  volatile int seconds;
 
   /** A logical clock, which advances with each new list and with {@link #tick}. */
   private volatile long now = 1;
@@ -162,11 +164,6 @@ public final class ListMemory {
 
   // ---- Ref objects
 
-  /** The number of seconds since the start, about. */
-  int seconds() {
-    return seconds;
-  }
-
   /** Takes room for Ref objects. Returns false if there is none. */
   boolean reserveMade(long size) {
     if (madeBytes.addAndGet(size) <= MOST_MADE_BYTES) {
@@ -188,8 +185,8 @@ public final class ListMemory {
     record Used(MadeRefs made, int lastUse, long bytes) {}
     List<Used> latestFirst = new ArrayList<>();
     for (Shared shared : lists.values()) {
-      MadeRefs made = shared.list.made();
-      latestFirst.add(new Used(made, made.lastUse(), made.bytes()));
+      MadeRefs made = shared.list.made;
+      latestFirst.add(new Used(made, made.lastUse, made.bytes()));
     }
     latestFirst.sort(Comparator.comparingInt(Used::lastUse).reversed());
     for (Used used : latestFirst) {
@@ -287,11 +284,11 @@ public final class ListMemory {
     Shared before = holders.get(holder);
     Shared shared = lists.get(list.digest());
     if (shared == null) {
-      index.reserve(newBlocks(list.held()));
+      index.reserve(newBlocks(list.held));
       shared = new Shared(list);
       lists.put(list.digest(), shared);
       rootBytes += list.rootBytes();
-      enter(list.held());
+      enter(list.held);
     }
     shared.holders++;
     holders.put(holder, shared);
@@ -313,10 +310,10 @@ public final class ListMemory {
   private long ownBytes(Shared shared) {
     Set<Slab> others = Collections.newSetFromMap(new IdentityHashMap<>());
     if (beside != null && beside != shared) {
-      others.addAll(Arrays.asList(beside.list.held().slabs()));
+      others.addAll(Arrays.asList(beside.list.held.slabs));
     }
     long own = shared.list.rootBytes();
-    for (Slab slab : shared.list.held().slabs()) {
+    for (Slab slab : shared.list.held.slabs) {
       own += others.contains(slab) ? 0 : slab.bytes();
     }
     return own;
@@ -370,15 +367,15 @@ public final class ListMemory {
     if (shared == null || shared.list != list) {
       return having;
     }
-    index.reserve(newBlocks(copy.held()));
+    index.reserve(newBlocks(copy.held));
     Shared replaced = new Shared(copy);
     replaced.holders = shared.holders;
     lists.put(list.digest(), replaced);
     // Slabs of both lists stay in the index.
-    List<Slab> kept = Arrays.stream(copy.held().slabs()).filter(slab -> slab.users > 0).toList();
+    List<Slab> kept = Arrays.stream(copy.held.slabs).filter(slab -> slab.users > 0).toList();
     kept.forEach(slab -> slab.users++);
-    exit(list.held());
-    enter(copy.held());
+    exit(list.held);
+    enter(copy.held);
     kept.forEach(slab -> slab.users--);
     for (Map.Entry<Holder, Shared> entry : holders.entrySet()) {
       if (entry.getValue() == shared) {
@@ -425,7 +422,7 @@ public final class ListMemory {
     if (--shared.holders == 0) {
       lists.remove(shared.list.digest());
       rootBytes -= shared.list.rootBytes();
-      exit(shared.list.held());
+      exit(shared.list.held);
       if (shared == beside) {
         beside = null;
         besideBytes = 0;
@@ -435,14 +432,14 @@ public final class ListMemory {
 
   private static int newBlocks(HeldBlocks blocks) {
     int count = 0;
-    for (Slab slab : blocks.slabs()) {
+    for (Slab slab : blocks.slabs) {
       count += slab.users == 0 ? slab.blocks() : 0;
     }
     return count;
   }
 
   private void enter(HeldBlocks blocks) {
-    for (Slab slab : blocks.slabs()) {
+    for (Slab slab : blocks.slabs) {
       if (slab.users++ == 0) {
         bytes += slab.bytes();
         number(slab);
@@ -464,7 +461,7 @@ public final class ListMemory {
   }
 
   private void exit(HeldBlocks blocks) {
-    for (Slab slab : blocks.slabs()) {
+    for (Slab slab : blocks.slabs) {
       if (--slab.users == 0) {
         bytes -= slab.bytes();
         for (int i = 0; i < slab.blocks(); i++) {
@@ -479,9 +476,7 @@ public final class ListMemory {
 
   /** Returns all lists, each once. */
   public synchronized List<ParsedRefs> lists() {
-    List<ParsedRefs> all = new ArrayList<>(lists.size());
-    lists.values().forEach(shared -> all.add(shared.list));
-    return all;
+    return lists.values().stream().map(shared -> shared.list).toList();
   }
 
   /** The size of all roots, which are on the heap. */
@@ -499,16 +494,8 @@ public final class ListMemory {
     return index.size();
   }
 
-  public synchronized int size() {
-    return lists.size();
-  }
-
   /** The number of evictions since the start. */
   public synchronized long evictions() {
     return evictions;
-  }
-
-  public long limit() {
-    return limit;
   }
 }

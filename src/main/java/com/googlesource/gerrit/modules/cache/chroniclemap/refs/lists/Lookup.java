@@ -53,8 +53,8 @@ final class Lookup {
   private static final ThreadLocal<Lookup> OF_THREAD = ThreadLocal.withInitial(Lookup::new);
 
   private final BlockView block = new BlockView();
-  private byte[] target = new byte[512];
-  private int length;
+  byte[] target = new byte[512];
+  int length;
 
   private String name;
   private int from;
@@ -63,9 +63,15 @@ final class Lookup {
   private AnyObjectId object;
   private final int[] words = new int[5];
 
-  private boolean found;
-  private boolean atEnd;
-  private int index;
+  /** Whether the target was found. */
+  boolean found;
+
+  /** Whether all refs with the prefix were made. */
+  boolean atEnd;
+
+  /** The position of the target, or its insertion point. */
+  int index;
+
   private Ref ref;
 
   private Lookup() {}
@@ -125,14 +131,6 @@ final class Lookup {
     if (target.length < needed || (target.length > KEPT_BYTES && needed <= KEPT_BYTES)) {
       target = new byte[Math.max(512, needed)];
     }
-  }
-
-  byte[] target() {
-    return target;
-  }
-
-  int length() {
-    return length;
   }
 
   /** Restricts the lookup to so many entries from an index on. */
@@ -197,7 +195,7 @@ final class Lookup {
 
   private void findPlace() {
     found = block.find(target, length);
-    index = block.index();
+    index = block.index;
   }
 
   private void findPlaceAmong() {
@@ -219,7 +217,7 @@ final class Lookup {
     findPlace();
     atEnd = false;
     block.seek(index);
-    while (block.index() < block.count()) {
+    while (block.index < block.count) {
       if (!block.nameStartsWith(target, length)) {
         atEnd = true;
         return;
@@ -234,27 +232,12 @@ final class Lookup {
 
   private void tips() {
     object.copyRawTo(words, 0);
-    for (block.first(); block.index() < block.count(); block.skip()) {
+    for (block.first(); block.index < block.count; block.skip()) {
       if (block.pointsTo(words[0], words[1], words[2], words[3], words[4])) {
-        block.seek(block.index());
+        block.seek(block.index);
         refs.add(block.ref(block.name()));
       }
     }
-  }
-
-  /** Whether the target was found. */
-  boolean found() {
-    return found;
-  }
-
-  /** The position of the target, or its insertion point. */
-  int index() {
-    return index;
-  }
-
-  /** Whether all refs with the prefix were made. */
-  boolean atEnd() {
-    return atEnd;
   }
 
   /** Returns the ref that was made, and releases it. */

@@ -38,16 +38,12 @@ final class MadeRefs {
   /** The refs of each block, or null; null as a whole before the first block. */
   @Nullable private volatile AtomicReferenceArray<Ref[]> made;
 
-  private volatile int lastUse;
+  /** The time of the last use, by {@link ListMemory#seconds}. */
+  volatile int lastUse;
 
   MadeRefs(ListMemory memory, int blocks) {
     this.memory = memory;
     this.blocks = blocks;
-  }
-
-  /** The time of the last use, by {@link ListMemory#seconds}. */
-  int lastUse() {
-    return lastUse;
   }
 
   /** Returns the refs of a block, which must not be changed; null if they were not made. */
@@ -59,7 +55,7 @@ final class MadeRefs {
 
   /** Notes a use. */
   void used() {
-    lastUse = memory.seconds();
+    lastUse = memory.seconds;
   }
 
   /** Keeps the refs of a block, if there is room. */

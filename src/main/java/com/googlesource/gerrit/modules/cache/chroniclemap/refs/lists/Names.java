@@ -93,43 +93,4 @@ public final class Names {
     }
     return n;
   }
-
-  /** Returns whether bytes are valid UTF-8, in which Java's decoder would replace nothing. */
-  public static boolean isUtf8(byte[] text, int from, int to) {
-    for (int p = from; p < to; ) {
-      int b = text[p++];
-      if (b >= 0) {
-        continue;
-      }
-      int more;
-      int min = 0x80;
-      int max = 0xBF;
-      b &= 0xFF;
-      if (b >= 0xC2 && b <= 0xDF) {
-        more = 1;
-      } else if (b >= 0xE0 && b <= 0xEF) {
-        more = 2;
-        min = b == 0xE0 ? 0xA0 : 0x80;
-        max = b == 0xED ? 0x9F : 0xBF;
-      } else if (b >= 0xF0 && b <= 0xF4) {
-        more = 3;
-        min = b == 0xF0 ? 0x90 : 0x80;
-        max = b == 0xF4 ? 0x8F : 0xBF;
-      } else {
-        return false;
-      }
-      if (p + more > to) {
-        return false;
-      }
-      for (int i = 0; i < more; i++) {
-        int next = text[p++] & 0xFF;
-        if (next < min || next > max) {
-          return false;
-        }
-        min = 0x80;
-        max = 0xBF;
-      }
-    }
-    return true;
-  }
 }

@@ -19,15 +19,16 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import java.util.Arrays;
 
 /**
- * The traits that the header of a {@code packed-refs} file declares, as JGit interprets them.
+ * The traits that the header of a {@code packed-refs} file declares, as JGit interprets them, and
+ * the flags of a {@link Root} that stand for them:
  *
- * @param present whether there is a header
- * @param peeled {@code peeled}: tags under {@code refs/tags/} have a peeled id
- * @param fullyPeeled {@code fully-peeled}: all tags have a peeled id
- * @param sorted {@code sorted}: the names ascend
+ * <ul>
+ *   <li>{@code peeled}: tags under {@code refs/tags/} have a peeled id
+ *   <li>{@code fully-peeled}: all tags have a peeled id
+ *   <li>{@code sorted}: the names ascend
+ * </ul>
  */
-public record PackedRefsTraits(
-    boolean present, boolean peeled, boolean fullyPeeled, boolean sorted) {
+public final class PackedRefsTraits {
   public static final String HEADER = "# pack-refs with:";
 
   private static final byte[] HEADER_BYTES = HEADER.getBytes(US_ASCII);
@@ -43,6 +44,8 @@ public record PackedRefsTraits(
    */
   private static final boolean PEELED_MEANS_TAGS = hasClass("org.eclipse.jgit.lib.PackedRefsTrait");
 
+  private PackedRefsTraits() {}
+
   private static boolean hasClass(String name) {
     try {
       return Class.forName(name, false, PackedRefsTraits.class.getClassLoader()) != null;
@@ -51,28 +54,13 @@ public record PackedRefsTraits(
     }
   }
 
-  public static PackedRefsTraits of(int flags) {
-    return new PackedRefsTraits(
-        (flags & Root.HEADER) != 0,
-        (flags & BlockFormat.PEELED) != 0,
-        (flags & BlockFormat.FULLY_PEELED) != 0,
-        (flags & Root.SORTED) != 0);
-  }
-
-  /** Returns the same traits without {@code sorted}. */
-  public PackedRefsTraits unsorted() {
-    return new PackedRefsTraits(present, peeled, fullyPeeled, false);
-  }
-
-  /** Returns the header with its line feed; empty if there is no header. */
-  public String header() {
-    return present
-        ? HEADER
-            + (peeled ? " peeled" : "")
-            + (fullyPeeled ? " fully-peeled" : "")
-            + (sorted ? " sorted" : "")
-            + " \n"
-        : "";
+  /** Returns the header, with its line feed, of a list with these flags. */
+  public static String header(int flags) {
+    return HEADER
+        + ((flags & BlockFormat.PEELED) != 0 ? " peeled" : "")
+        + ((flags & BlockFormat.FULLY_PEELED) != 0 ? " fully-peeled" : "")
+        + ((flags & Root.SORTED) != 0 ? " sorted" : "")
+        + " \n";
   }
 
   /** Whether a line is a header. */

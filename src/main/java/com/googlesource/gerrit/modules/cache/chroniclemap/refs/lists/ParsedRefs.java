@@ -34,8 +34,10 @@ import org.eclipse.jgit.lib.RefComparator;
  * <p>Immutable. Only refs that are read become objects. Any thread may read, without waiting.
  */
 public final class ParsedRefs {
-  private final HeldBlocks held;
-  private final Root root;
+  /** The blocks. */
+  public final HeldBlocks held;
+
+  public final Root root;
   private final ListMemory memory;
 
   /** Made on demand, if the file is not in JGit's order. */
@@ -44,7 +46,8 @@ public final class ParsedRefs {
   /** Made or inherited on demand. */
   @Nullable private volatile IdBlocks ids;
 
-  private final MadeRefs made;
+  /** The Ref objects of this list that are kept. */
+  final MadeRefs made;
 
   /**
    * Makes a list.
@@ -52,19 +55,10 @@ public final class ParsedRefs {
    * @param memory bounds what is made on demand
    */
   public ParsedRefs(Root root, HeldBlocks held, ListMemory memory) {
-    this.made = new MadeRefs(memory, root.blocks());
+    this.made = new MadeRefs(memory, root.blocks);
     this.held = held;
     this.root = root;
     this.memory = memory;
-  }
-
-  public Root root() {
-    return root;
-  }
-
-  /** The blocks. */
-  public HeldBlocks held() {
-    return held;
   }
 
   /** Identity of the content. */
@@ -74,7 +68,7 @@ public final class ParsedRefs {
 
   /** Number of refs. */
   public int size() {
-    return root.refs();
+    return root.refs;
   }
 
   /** Bytes of the {@code packed-refs} file. */
@@ -84,7 +78,7 @@ public final class ParsedRefs {
 
   /** Number of blocks. */
   public int blocks() {
-    return root.blocks();
+    return root.blocks;
   }
 
   /** Bytes of the blocks. */
@@ -119,7 +113,7 @@ public final class ParsedRefs {
 
   private boolean find(Lookup lookup, Lookup.Task task) {
     int block = blockOf(lookup);
-    return block >= 0 && read(block, lookup, task).found();
+    return block >= 0 && read(block, lookup, task).found;
   }
 
   /**
@@ -137,13 +131,13 @@ public final class ParsedRefs {
    */
   public int search(String name) {
     // This call uses the thread's lookup too, so it comes before the lookup is prepared.
-    JGitOrder runs = root.utf16() ? null : order();
+    JGitOrder runs = root.utf16 ? null : order();
     Lookup bound = Lookup.startBound(name, false);
     if (bound == null) {
       return -1 - rankByChars(name);
     }
     int rank = runs == null ? place(bound) : rankInRuns(runs, bound);
-    return (runs == null ? bound.found() : contains(name)) ? rank : -1 - rank;
+    return (runs == null ? bound.found : contains(name)) ? rank : -1 - rank;
   }
 
   /** The rank of a name that has no UTF-8 form. */
@@ -164,13 +158,13 @@ public final class ParsedRefs {
   /** Returns how many refs precede a name in the order of the file. */
   int place(Lookup bound) {
     int block = blockOf(bound);
-    return block < 0 ? 0 : root.first(block) + read(block, bound, Lookup.Task.PLACE).index();
+    return block < 0 ? 0 : root.first(block) + read(block, bound, Lookup.Task.PLACE).index;
   }
 
   /** Returns how many refs precede a name in JGit's order, if the file has another order. */
   private int rankInRuns(JGitOrder runs, Lookup bound) {
     int low = 0;
-    int high = runs.runs();
+    int high = runs.runs;
     while (low < high) {
       int middle = (low + high) >>> 1;
       int first = runs.place(middle);
@@ -188,7 +182,7 @@ public final class ParsedRefs {
     int from = runs.place(run);
     int to = from + runs.length(run);
     int block =
-        root.blockOf(bound.target(), bound.length(), blockAt(from) + 1, blockAt(to - 1) + 1, true);
+        root.blockOf(bound.target, bound.length, blockAt(from) + 1, blockAt(to - 1) + 1, true);
     return runs.start(run) + placeAmong(bound, block, from, to) - from;
   }
 
@@ -197,7 +191,7 @@ public final class ParsedRefs {
     int first = root.first(block);
     int low = Math.max(from, first);
     bound.among(low - first, Math.min(to, root.first(block + 1)) - low);
-    return first + read(block, bound, Lookup.Task.PLACE_AMONG).index();
+    return first + read(block, bound, Lookup.Task.PLACE_AMONG).index;
   }
 
   /** Returns JGit's order of a file that has another order. */
@@ -214,7 +208,7 @@ public final class ParsedRefs {
   public Ref get(int position) {
     Objects.checkIndex(position, size());
     int place = position;
-    if (!root.utf16()) {
+    if (!root.utf16) {
       JGitOrder runs = order();
       int run = runs.runAt(position);
       place = runs.place(run) + position - runs.start(run);
@@ -232,7 +226,7 @@ public final class ParsedRefs {
 
   private int blockAt(int place) {
     int low = 0;
-    int high = root.blocks();
+    int high = root.blocks;
     while (low + 1 < high) {
       int middle = (low + high) >>> 1;
       if (root.first(middle) <= place) {
@@ -275,14 +269,14 @@ public final class ParsedRefs {
     int block = Math.max(0, blockOf(lookup));
     List<Ref> few = new ArrayList<>(4);
     lookup.collect(0, Lookup.FEW, few);
-    if (read(block, lookup, Lookup.Task.PREFIX).atEnd()) {
+    if (read(block, lookup, Lookup.Task.PREFIX).atEnd) {
       inOrder(few);
       return Collections.unmodifiableList(few);
     }
     // The refs with the prefix are contiguous in either order.
-    int place = root.first(block) + lookup.index();
+    int place = root.first(block) + lookup.index;
     int count = place(Lookup.startBound(prefix, true)) - place;
-    int from = root.utf16() ? place : rank(prefix);
+    int from = root.utf16 ? place : rank(prefix);
     return new Range(from, from + count);
   }
 
@@ -298,7 +292,7 @@ public final class ParsedRefs {
         readTips(block, id, refs);
       }
     } else {
-      for (int block = 0; block < root.blocks() && size() > 0; block++) {
+      for (int block = 0; block < root.blocks && size() > 0; block++) {
         readTips(block, id, refs);
       }
     }
@@ -349,11 +343,6 @@ public final class ParsedRefs {
     }
   }
 
-  /** The Ref objects of this list that are kept. */
-  MadeRefs made() {
-    return made;
-  }
-
   /** The index of ids; null if there is none. */
   @Nullable
   IdIndex idIndex() {
@@ -362,24 +351,24 @@ public final class ParsedRefs {
   }
 
   private void inOrder(List<Ref> inTheFile) {
-    if (!root.utf16()) {
+    if (!root.utf16) {
       inTheFile.sort(RefComparator.INSTANCE);
     }
   }
 
   /** The only block that may have the name; -1 if the name precedes all blocks. */
   private int blockOf(Lookup lookup) {
-    return size() == 0 ? -1 : root.blockOf(lookup.target(), lookup.length());
+    return size() == 0 ? -1 : root.blockOf(lookup.target, lookup.length);
   }
 
   private Lookup read(int block, Lookup lookup, Lookup.Task task) {
-    lookup.run(task, held.slab(block).memory, held.start(block), root.utf16());
+    lookup.run(task, held.slab(block).memory, held.start(block), root.utf16);
     return lookup;
   }
 
   /** Opens a block of this list in a view. */
   void open(BlockView view, int block) {
-    view.open(held.slab(block).memory, held.start(block), root.utf16());
+    view.open(held.slab(block).memory, held.start(block), root.utf16);
   }
 
   /** The refs of a range, block by block. For one thread. */
@@ -409,7 +398,7 @@ public final class ParsedRefs {
     void read() {
       int place = next;
       int last = end;
-      if (!root.utf16()) {
+      if (!root.utf16) {
         JGitOrder runs = order();
         int run = runs.runAt(next);
         place = runs.place(run) + next - runs.start(run);
@@ -464,17 +453,12 @@ public final class ParsedRefs {
 
     @Override
     public Ref get(int index) {
-      if (index < 0 || index >= size()) {
-        throw new IndexOutOfBoundsException(index);
-      }
-      return ParsedRefs.this.get(from + index);
+      return ParsedRefs.this.get(from + Objects.checkIndex(index, size()));
     }
 
     @Override
     public List<Ref> subList(int fromIndex, int toIndex) {
-      if (fromIndex < 0 || toIndex > size() || fromIndex > toIndex) {
-        throw new IndexOutOfBoundsException("from " + fromIndex + " to " + toIndex);
-      }
+      Objects.checkFromToIndex(fromIndex, toIndex, size());
       return new Range(from + fromIndex, from + toIndex);
     }
 

@@ -66,15 +66,23 @@ public final class Root {
       MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
 
   private final byte[] bytes;
-  private final int flags;
-  private final int blocks;
-  private final int refs;
+
+  /** All flags. */
+  public final int flags;
+
+  public final int blocks;
+  final int refs;
   private final int firstsAt;
   private final int fencesAt;
   private final int lengthsAt;
   private final int pairsAt;
   private final int namesAt;
-  private final boolean utf16;
+
+  /**
+   * Whether names ascend in JGit's order, which is that of {@link String#compareTo}. If not, they
+   * ascend by bytes, as native git sorts.
+   */
+  public final boolean utf16;
 
   /**
    * Makes a root of its bytes.
@@ -117,40 +125,14 @@ public final class Root {
     return bytes;
   }
 
-  /** All flags. */
-  public int flags() {
-    return flags;
-  }
-
   /** The flags that the blocks of the list have. */
   public int blockFlags() {
     return flags & BlockFormat.FLAGS;
   }
 
-  /** The traits that the file's header declares. */
-  public PackedRefsTraits traits() {
-    return PackedRefsTraits.of(flags);
-  }
-
-  /**
-   * Whether names ascend in JGit's order, which is that of {@link String#compareTo}. If not, they
-   * ascend by bytes, as native git sorts.
-   */
-  public boolean utf16() {
-    return utf16;
-  }
-
   /** Whether names ascend by bytes, as native git expects of a sorted file. */
   public boolean ascendsByBytes() {
     return (flags & UTF16_ONLY) == 0;
-  }
-
-  public int blocks() {
-    return blocks;
-  }
-
-  int refs() {
-    return refs;
   }
 
   public long textBytes() {

@@ -40,7 +40,12 @@ final class Durable {
   /** The threads end when they have been idle for 10 seconds. */
   private static final ThreadPoolExecutor THREADS =
       new ThreadPoolExecutor(
-          TOGETHER, TOGETHER, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), Durable::thread);
+          TOGETHER,
+          TOGETHER,
+          10,
+          TimeUnit.SECONDS,
+          new LinkedBlockingQueue<>(),
+          Thread.ofPlatform().daemon().name("cache-chroniclemap-refs-sync").factory());
 
   static {
     THREADS.allowCoreThreadTimeOut(true);
@@ -120,11 +125,5 @@ final class Durable {
     } catch (ExecutionException e) {
       throw new IOException("the disk does not keep " + paths, e.getCause());
     }
-  }
-
-  private static Thread thread(Runnable task) {
-    Thread thread = new Thread(task, "cache-chroniclemap-refs-sync");
-    thread.setDaemon(true);
-    return thread;
   }
 }

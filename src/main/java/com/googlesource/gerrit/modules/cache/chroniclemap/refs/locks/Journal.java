@@ -72,14 +72,16 @@ public final class Journal implements Closeable {
   private static final AtomicLong COUNT = new AtomicLong();
 
   private final RefDisk disk;
-  private final JournalOwner owner;
+  final JournalOwner owner;
 
   /** The path of the file without its suffix. */
   private final String stem;
 
-  private final Object key;
+  /** The {@link #key(Path)} of the file, and of the locks that are links to it. */
+  final Object key;
 
-  private Path file;
+  /** The journal's file, to which locks are hard links. */
+  Path file;
 
   private Journal(RefDisk disk, JournalOwner owner, Path file) throws IOException {
     this.key = key(file);
@@ -110,18 +112,14 @@ public final class Journal implements Closeable {
    */
   static Journal begin(RefDisk disk, JournalOwner owner, List<Entry> entries) throws IOException {
     Path file = owner.file("-" + COUNT.incrementAndGet() + PREPARED);
-    boolean done = false;
     try {
       // On a shared file system, other machines see the locks at once. If this machine crashes,
       // they must find the text.
-      disk.write(file, text(owner.origin(), entries), !owner.origin().isLocal());
-      Journal made = new Journal(disk, owner, file);
-      done = true;
-      return made;
-    } finally {
-      if (!done) {
-        disk.delete(file);
-      }
+      disk.write(file, text(owner.origin, entries), !owner.origin.isLocal());
+      return new Journal(disk, owner, file);
+    } catch (Throwable e) {
+      disk.delete(file);
+      throw e;
     }
   }
 
@@ -146,24 +144,10 @@ public final class Journal implements Closeable {
     return HexFormat.of().toHexDigits((int) crc.getValue());
   }
 
-  JournalOwner owner() {
-    return owner;
-  }
-
-  /** The {@link #key(Path)} of the file, and of the locks that are links to it. */
-  Object key() {
-    return key;
-  }
-
   /** Identifies a file by more than its name; two links to one file have the same key. */
   static Object key(Path file) throws IOException {
     Object key = Files.readAttributes(file, BasicFileAttributes.class).fileKey();
     return key == null ? file : key;
-  }
-
-  /** The journal's file, to which locks are hard links. */
-  Path file() {
-    return file;
   }
 
   /**
@@ -196,7 +180,7 @@ public final class Journal implements Closeable {
       disk.sync(files, all);
     }
     // On a shared file system, other machines see the rename at once, and the text is synced.
-    moveTo(durable || !owner.origin().isLocal() ? DURABLE : DECIDED);
+    moveTo(durable || !owner.origin.isLocal() ? DURABLE : DECIDED);
     if (durable) {
       disk.syncFolders(List.of(file.getParent()));
     }

@@ -24,7 +24,6 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -77,7 +76,7 @@ public final class JournalOwner implements Closeable {
 
   private final Object key;
 
-  private final Origin origin;
+  final Origin origin;
 
   /** The number of its journals in use. Guarded by the {@link RefLocks}. */
   int inUse;
@@ -154,8 +153,7 @@ public final class JournalOwner implements Closeable {
   @Nullable
   private static Object key(Path file) throws IOException {
     try {
-      Object key = Files.readAttributes(file, BasicFileAttributes.class).fileKey();
-      return key == null ? file : key;
+      return Journal.key(file);
     } catch (NoSuchFileException e) {
       return null;
     }
@@ -175,10 +173,6 @@ public final class JournalOwner implements Closeable {
     } catch (IOException e) {
       return true; // the error leaves this open, so assume that it is
     }
-  }
-
-  Origin origin() {
-    return origin;
   }
 
   /** A file of this owner, whose name has this end. */

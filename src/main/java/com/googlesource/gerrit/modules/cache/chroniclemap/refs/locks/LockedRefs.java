@@ -87,7 +87,7 @@ public final class LockedRefs implements Closeable {
   private final RefPaths paths;
   private final RefDisk disk;
   private final RefLocks refLocks;
-  private final List<String> names;
+  public final List<String> names;
 
   /** Null if no journal can be written. Then all locks are plain files. */
   @Nullable private final Journal journal;
@@ -121,7 +121,7 @@ public final class LockedRefs implements Closeable {
   private LockedRefs(
       RefPaths paths, RefLocks refLocks, List<String> names, @Nullable Journal journal) {
     this.paths = paths;
-    this.disk = refLocks.disk();
+    this.disk = refLocks.disk;
     this.refLocks = refLocks;
     this.names = names;
     this.journal = journal;
@@ -132,19 +132,15 @@ public final class LockedRefs implements Closeable {
   public static final class Refused extends Exception {
     private static final long serialVersionUID = 1;
 
-    private final String name;
-
-    Refused(String name) {
-      super(name, null, false, false);
-      this.name = name;
-    }
-
     /**
      * The ref that is locked. If a thread of this process holds any of the names, this is the first
      * name.
      */
-    public String name() {
-      return name;
+    public final String name;
+
+    Refused(String name) {
+      super(name, null, false, false);
+      this.name = name;
     }
   }
 
@@ -157,27 +153,24 @@ public final class LockedRefs implements Closeable {
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(waitMillis);
     try {
       long wait = TimeUnit.MILLISECONDS.toNanos(Math.max(waitMillis, LEAST_WAIT_MILLIS));
-      if (!refLocks.held().take(names, wait)) {
+      if (!refLocks.held.take(names, wait)) {
         throw new Refused(names.get(0));
       }
     } catch (InterruptedException e) {
       throw interrupted(e);
     }
     LockedRefs locks = null;
-    boolean done = false;
     try {
-      locks = new LockedRefs(paths, refLocks, names, refLocks.begin(paths.transactions(), entries));
+      locks = new LockedRefs(paths, refLocks, names, refLocks.begin(paths.transactions, entries));
       locks.lockFiles(end);
-      done = true;
       return locks;
-    } finally {
-      if (!done) {
-        if (locks == null) {
-          refLocks.held().giveBack(names);
-        } else {
-          locks.close();
-        }
+    } catch (Throwable e) {
+      if (locks == null) {
+        refLocks.held.giveBack(names);
+      } else {
+        locks.close();
       }
+      throw e;
     }
   }
 
@@ -236,7 +229,7 @@ public final class LockedRefs implements Closeable {
         return journal == null ? create(file, null) : link(file);
       } catch (IOException e) {
         // Another process may have deleted the empty folder.
-        if (attempt == FOLDER_ATTEMPTS || (journal != null && !Files.exists(journal.file()))) {
+        if (attempt == FOLDER_ATTEMPTS || (journal != null && !Files.exists(journal.file))) {
           throw e;
         }
       }
@@ -250,9 +243,9 @@ public final class LockedRefs implements Closeable {
 
   @Nullable
   private Lock link(Path file) throws IOException {
-    Lock lock = new Lock(file, journal.key(), false);
+    Lock lock = new Lock(file, journal.key, false);
     try {
-      disk.link(file, journal.file());
+      disk.link(file, journal.file);
       return lock;
     } catch (FileAlreadyExistsException e) {
       // A network file system may have made the link and lost its answer.
@@ -270,13 +263,11 @@ public final class LockedRefs implements Closeable {
   /** Returns null if a lock is not this transaction's. If nobody can tell, the journal stays. */
   @Nullable
   private Lock ifOwn(Lock lock) throws IOException {
-    boolean known = false;
     try {
-      Lock own = isOwn(lock) ? lock : null;
-      known = true;
-      return own;
-    } finally {
-      isUnlocked &= known;
+      return isOwn(lock) ? lock : null;
+    } catch (Throwable e) {
+      isUnlocked = false;
+      throw e;
     }
   }
 
@@ -296,17 +287,16 @@ public final class LockedRefs implements Closeable {
       }
       throw e;
     }
-    Lock lock = null;
+    Lock lock;
     try {
       lock = new Lock(file, Journal.key(file), true);
-    } finally {
-      if (lock == null) {
-        delete(file); // else nobody would ever delete it
-      }
+    } catch (Throwable e) {
+      delete(file); // else nobody would ever delete it
+      throw e;
     }
     isPlain = true;
     if (why != null) {
-      refLocks.warnOfPlainLock(file, why);
+      refLocks.warn("cannot make " + file + " as a hard link to a file of its repository", why);
     }
     return lock;
   }
@@ -321,7 +311,7 @@ public final class LockedRefs implements Closeable {
     try {
       // Without the journal, another file may have got its key.
       return lock.key.equals(Journal.key(lock.file))
-          && (lock.isPlain || lock.key.equals(Journal.key(journal.file())));
+          && (lock.isPlain || lock.key.equals(Journal.key(journal.file)));
     } catch (NoSuchFileException e) {
       return false;
     } catch (IOException e) {
@@ -347,7 +337,7 @@ public final class LockedRefs implements Closeable {
    * @return false if there is another lock holder
    */
   public boolean lockPackedRefs() throws IOException {
-    packedLock = tryLock(RefPaths.lockOf(paths.packedRefs()));
+    packedLock = tryLock(RefPaths.lockOf(paths.packedRefs));
     return packedLock != null;
   }
 
@@ -362,7 +352,7 @@ public final class LockedRefs implements Closeable {
   /** A file on the file system of {@code packed-refs}, for its new content. */
   public Path besidePackedRefs() {
     return journal == null
-        ? plainFileIn(paths.packedRefs().getParentFile().toPath())
+        ? plainFileIn(paths.packedRefs.getParentFile().toPath())
         : journal.beside("packed");
   }
 
@@ -378,10 +368,6 @@ public final class LockedRefs implements Closeable {
    */
   public boolean isPlain() {
     return isPlain;
-  }
-
-  public List<String> names() {
-    return names;
   }
 
   // ---- new values
@@ -506,7 +492,7 @@ public final class LockedRefs implements Closeable {
 
   /** The folders of the locks. A new folder comes with all folders above it up to {@code refs/}. */
   private Set<Path> folders() {
-    Path top = paths.refsFolder().toPath();
+    Path top = paths.refsFolder.toPath();
     Set<Path> folders = new LinkedHashSet<>();
     for (Lock lock : locks) {
       Path folder = lock.file.getParent();
@@ -576,7 +562,7 @@ public final class LockedRefs implements Closeable {
         refLocks.end(journal, isUnlocked);
       }
     } finally {
-      refLocks.held().giveBack(names);
+      refLocks.held.giveBack(names);
     }
   }
 }

@@ -122,15 +122,8 @@ public record Origin(String boot, String machine, boolean isLocal) {
   }
 
   String lines() {
-    return BOOT
-        + boot
-        + "\n"
-        + MACHINE
-        + machine
-        + "\n"
-        + FILE_SYSTEM
-        + (isLocal ? LOCAL : SHARED)
-        + "\n";
+    String kind = isLocal ? LOCAL : SHARED;
+    return String.join("\n", BOOT + boot, MACHINE + machine, FILE_SYSTEM + kind, "");
   }
 
   /** Parses what {@link #lines} wrote. Returns null if a line is missing. */

@@ -59,14 +59,11 @@ public class RefDisk {
   final void create(Path file) throws IOException {
     about("create", file);
     Files.createFile(file);
-    boolean done = false;
     try {
       mode.apply(file);
-      done = true;
-    } finally {
-      if (!done) {
-        Files.delete(file); // else others would take it for a lock
-      }
+    } catch (Throwable e) {
+      Files.delete(file); // else others would take it for a lock
+      throw e;
     }
   }
 
@@ -82,15 +79,12 @@ public class RefDisk {
 
   /** Sets the permissions of a file that was just opened. Closes the file if that fails. */
   private <T extends Closeable> T shared(T open, Path file) throws IOException {
-    boolean done = false;
     try {
       mode.apply(file);
-      done = true;
       return open;
-    } finally {
-      if (!done) {
-        open.close();
-      }
+    } catch (Throwable e) {
+      open.close();
+      throw e;
     }
   }
 
@@ -229,28 +223,26 @@ public class RefDisk {
 
   /** Syncs the contents of files. */
   public final void syncFiles(Collection<Path> files) throws IOException {
-    for (Path file : files) {
-      about("sync", file);
-    }
+    aboutToSync(files);
     Durable.files(files);
   }
 
   /** Does both at the same time: {@link #syncFiles} and {@link #syncFolders}. */
   final void sync(Collection<Path> files, Collection<Path> folders) throws IOException {
-    for (Path file : files) {
-      about("sync", file);
-    }
-    for (Path folder : folders) {
-      about("sync", folder);
-    }
+    aboutToSync(files);
+    aboutToSync(folders);
     Durable.all(files, folders);
   }
 
   /** Syncs the entries of folders. */
   public final void syncFolders(Collection<Path> folders) throws IOException {
-    for (Path folder : folders) {
-      about("sync", folder);
-    }
+    aboutToSync(folders);
     Durable.folders(folders);
+  }
+
+  private void aboutToSync(Collection<Path> paths) throws IOException {
+    for (Path path : paths) {
+      about("sync", path);
+    }
   }
 }

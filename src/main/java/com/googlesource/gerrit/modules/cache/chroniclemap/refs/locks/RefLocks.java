@@ -29,8 +29,8 @@ import org.eclipse.jgit.annotations.Nullable;
 public final class RefLocks implements Closeable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  private final RefDisk disk;
-  private final HeldNames held = new HeldNames();
+  final RefDisk disk;
+  final HeldNames held = new HeldNames();
 
   /**
    * Shows that this process lives while it has journals. Kept some seconds for the next journals.
@@ -47,14 +47,6 @@ public final class RefLocks implements Closeable {
   /** Makes the locks of a repository without touching the disk. */
   public RefLocks(RefDisk disk) {
     this.disk = disk;
-  }
-
-  RefDisk disk() {
-    return disk;
-  }
-
-  HeldNames held() {
-    return held;
   }
 
   /**
@@ -95,7 +87,9 @@ public final class RefLocks implements Closeable {
       journal = Journal.begin(disk, mine, entries);
       return journal;
     } catch (IOException e) {
-      warn(folder, e);
+      warn(
+          "cannot write in " + folder + ", which has to be writable for the user that runs Gerrit",
+          e);
       return null;
     } finally {
       if (mine != null && journal == null) {
@@ -123,18 +117,8 @@ public final class RefLocks implements Closeable {
     return owner;
   }
 
-  private void warn(Path folder, IOException e) {
-    warn(
-        "cannot write in " + folder + ", which has to be writable for the user that runs Gerrit",
-        e);
-  }
-
-  /** Warns, once, that a lock can't be a link to its journal. */
-  void warnOfPlainLock(Path lock, Exception why) {
-    warn("cannot make " + lock + " as a hard link to a file of its repository", why);
-  }
-
-  private synchronized void warn(String what, Exception e) {
+  /** Warns, once, that locks are weaker than they are meant to be. */
+  synchronized void warn(String what, Exception e) {
     if (!warned) {
       warned = true;
       logger.atWarning().withCause(e).log(
@@ -154,7 +138,7 @@ public final class RefLocks implements Closeable {
     if (isUnlocked) {
       close(journal);
     }
-    release(journal.owner());
+    release(journal.owner);
   }
 
   private synchronized void release(JournalOwner of) {

@@ -39,7 +39,7 @@ public final class LooseFile {
   /** Room for an id and its line end, which nearly all of these files contain. */
   private static final int USUAL = 64;
 
-  private static final String SYMBOLIC = "ref: ";
+  private static final byte[] SYMBOLIC = Constants.encodeASCII("ref: ");
 
   private LooseFile() {}
 
@@ -138,10 +138,10 @@ public final class LooseFile {
         return null; // the target may be incomplete
       }
       int end = trimmed(content);
-      if (end <= SYMBOLIC.length()) {
+      if (end <= SYMBOLIC.length) {
         throw notARef(name, content, end, null);
       }
-      String target = RawParseUtils.decode(content, SYMBOLIC.length(), end);
+      String target = RawParseUtils.decode(content, SYMBOLIC.length, end);
       return new SymbolicRef(name, new ObjectIdRef.Unpeeled(Ref.Storage.NEW, target, null));
     }
     if (length < Constants.OBJECT_ID_STRING_LENGTH) {
@@ -162,15 +162,7 @@ public final class LooseFile {
   }
 
   private static boolean isSymbolic(byte[] content) {
-    if (content.length <= SYMBOLIC.length()) {
-      return false;
-    }
-    for (int i = 0; i < SYMBOLIC.length(); i++) {
-      if (content[i] != SYMBOLIC.charAt(i)) {
-        return false;
-      }
-    }
-    return true;
+    return RawParseUtils.match(content, 0, SYMBOLIC) > 0 && content.length > SYMBOLIC.length;
   }
 
   private static int trimmed(byte[] content) {

@@ -70,32 +70,18 @@ public final class LooseMemory {
     this.most = most;
   }
 
-  /** A ref as it was read. Immutable. */
-  static final class Known {
-    private final Ref ref;
-
-    /** The file key, which another file does not have; null if the attributes can't be trusted. */
-    @Nullable private final Object key;
-
-    private final long modified;
-    private final long size;
-
-    private Known(Ref ref, @Nullable Object key, long modified, long size) {
-      this.ref = ref;
-      this.key = key;
-      this.modified = modified;
-      this.size = size;
-    }
-
-    Ref ref() {
-      return ref;
-    }
-
+  /**
+   * A ref as it was read.
+   *
+   * @param key the file key, which another file does not have; null if the attributes can't be
+   *     trusted
+   */
+  record Known(Ref ref, @Nullable Object key, long modified, long size) {
     /** Whether a file with these attributes is the one that was read. */
     boolean isOf(BasicFileAttributes now) {
       return key != null
           && size == now.size()
-          && modified == modified(now)
+          && modified == LooseMemory.modified(now)
           && key.equals(now.fileKey());
     }
   }

@@ -53,36 +53,13 @@ import org.eclipse.jgit.revwalk.RevWalk;
  *
  * <p>Peeled values are always remembered, as they depend on the id alone. Symbolic refs are not
  * resolved here. Any thread may call.
+ *
+ * @param memory shared by all instances of the repository
  */
-public final class LooseRefs {
+public record LooseRefs(
+    FileRepository repository, RefPaths paths, TrustStat trust, LooseMemory memory, Opener opener) {
   /** By name. The name of a folder ends with a slash, so it sorts where its refs belong. */
   private static final Comparator<Object> BY_NAME = Comparator.comparing(LooseRefs::nameOf);
-
-  private final FileRepository repository;
-  private final RefPaths paths;
-  private final boolean trustAttributes;
-  private final boolean refreshFolders;
-  private final LooseMemory memory;
-  private final Opener opener;
-
-  /**
-   * Makes the loose refs of a repository.
-   *
-   * @param memory shared by all instances of the repository
-   */
-  public LooseRefs(
-      FileRepository repository,
-      RefPaths paths,
-      TrustStat trust,
-      LooseMemory memory,
-      Opener opener) {
-    this.repository = repository;
-    this.opener = opener;
-    this.memory = memory;
-    this.paths = paths;
-    trustAttributes = trust != TrustStat.AFTER_OPEN;
-    refreshFolders = trust != TrustStat.ALWAYS;
-  }
 
   /** Returns the loose ref of a name, or null. */
   @Nullable
@@ -90,7 +67,7 @@ public final class LooseRefs {
     LooseMemory.Known known = isRemembered(name) ? memory.get(name) : null;
     File file = paths.loose(name);
     Ref ref = null;
-    if (!refreshFolders || refreshFolders(name, known != null)) {
+    if (trust == TrustStat.ALWAYS || refreshFolders(name, known != null)) {
       // A stat is cheaper than an exception.
       if (known != null || LooseFile.isThere(file)) {
         ref = isRemembered(name) ? read(name, file, known) : LooseFile.read(name, file);
@@ -108,7 +85,7 @@ public final class LooseRefs {
    */
   @Nullable
   public Ref readFile(String name) throws IOException {
-    if (refreshFolders && !refreshFolders(name, false)) {
+    if (trust != TrustStat.ALWAYS && !refreshFolders(name, false)) {
       return null;
     }
     File file = paths.loose(name);
@@ -117,7 +94,7 @@ public final class LooseRefs {
 
   @Nullable
   private Ref read(String name, File file, @Nullable LooseMemory.Known known) throws IOException {
-    if (!trustAttributes || name.equals(Constants.HEAD)) {
+    if (trust == TrustStat.AFTER_OPEN || name.equals(Constants.HEAD)) {
       Ref ref = LooseFile.read(name, file);
       return ref == null ? null : memory.read(ref, null, Instant.EPOCH);
     }
@@ -151,7 +128,7 @@ public final class LooseRefs {
       BasicFileAttributes attributes,
       Instant asked)
       throws IOException {
-    if (trustAttributes && known != null && known.isOf(attributes)) {
+    if (trust != TrustStat.AFTER_OPEN && known != null && known.isOf(attributes)) {
       return known.ref();
     }
     File file = path.toFile();
@@ -263,11 +240,11 @@ public final class LooseRefs {
    */
   private boolean refreshFolders(String name, boolean expected) {
     try {
-      Path folder = paths.commonFolder().toPath();
+      Path folder = paths.commonFolder.toPath();
       int start = 0;
       for (int slash = name.indexOf('/'); slash >= 0; slash = name.indexOf('/', start)) {
         boolean refs = start == 0 && name.startsWith(Constants.R_REFS);
-        folder = refs ? paths.refsFolder().toPath() : folder.resolve(name.substring(start, slash));
+        folder = refs ? paths.refsFolder.toPath() : folder.resolve(name.substring(start, slash));
         start = slash + 1;
         // The folder above was just opened, so this stat is current. All repositories have the
         // first folder.
@@ -311,7 +288,7 @@ public final class LooseRefs {
 
   private void scanAll(List<Ref> refs) {
     int before = refs.size();
-    scan(Constants.R_REFS, paths.refsFolder(), refs);
+    scan(Constants.R_REFS, paths.refsFolder, refs);
     int others = memory.get(Constants.HEAD) == null ? 0 : 1;
     if (memory.size() - others > refs.size() - before) {
       memory.sweep();

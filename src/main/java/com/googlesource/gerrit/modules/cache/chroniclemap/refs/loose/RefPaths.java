@@ -39,10 +39,12 @@ public final class RefPaths {
   private static final String TRANSACTIONS = "cache-chroniclemap";
 
   private final File gitFolder;
-  private final File commonFolder;
-  private final File refsFolder;
-  private final File packedRefs;
-  private final Path transactions;
+  final File commonFolder;
+  public final File refsFolder;
+  public final File packedRefs;
+
+  /** The folder of the journals and owner files of transactions. */
+  public final Path transactions;
 
   /**
    * Takes the folders from a repository.
@@ -55,23 +57,6 @@ public final class RefPaths {
     this.refsFolder = repository.getFS().resolve(commonFolder, Constants.R_REFS);
     this.packedRefs = packedRefs;
     this.transactions = commonFolder.toPath().resolve(TRANSACTIONS);
-  }
-
-  File commonFolder() {
-    return commonFolder;
-  }
-
-  public File refsFolder() {
-    return refsFolder;
-  }
-
-  public File packedRefs() {
-    return packedRefs;
-  }
-
-  /** The folder of the journals and owner files of transactions. */
-  public Path transactions() {
-    return transactions;
   }
 
   /**

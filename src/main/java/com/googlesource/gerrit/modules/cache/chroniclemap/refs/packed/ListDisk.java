@@ -52,7 +52,7 @@ public final class ListDisk {
    */
   private static final int FLUSH_BYTES = 4 << 20;
 
-  private final Store store;
+  public final Store store;
 
   /** Guarded by this. */
   private int unflushed;
@@ -61,10 +61,6 @@ public final class ListDisk {
 
   public ListDisk(Store store) {
     this.store = store;
-  }
-
-  public Store store() {
-    return store;
   }
 
   /** The number of lists that were loaded. */
@@ -90,7 +86,7 @@ public final class ListDisk {
     }
     try {
       Root root = root(value.bytes(), digest);
-      for (int i = 0; root != null && i < root.blocks(); i++) {
+      for (int i = 0; root != null && i < root.blocks; i++) {
         if (!draft.share(root.idHi(i), root.idLo(i))) {
           Value block = store.read(key(root.idHi(i), root.idLo(i)));
           if (block == null) {
@@ -125,12 +121,12 @@ public final class ListDisk {
 
   /** Writes those parts of a list that were not written yet. */
   synchronized void write(ParsedRefs list) {
-    HeldBlocks held = list.held();
+    HeldBlocks held = list.held;
     if (held.rootOnDisk) {
       return;
     }
     long now = System.currentTimeMillis();
-    for (Slab slab : held.slabs()) {
+    for (Slab slab : held.slabs) {
       if (!slab.onDisk) {
         for (int i = 0; i < slab.blocks(); i++) {
           putBlock(slab, i, now);
@@ -145,7 +141,7 @@ public final class ListDisk {
   /** The caller holds this object's lock. */
   private void putRoot(ParsedRefs list, long now) {
     ContentDigest digest = list.digest();
-    put(digest.hi(), digest.lo(), list.root().bytes(), now);
+    put(digest.hi(), digest.lo(), list.root.bytes(), now);
   }
 
   /** The caller holds this object's lock. */
@@ -170,13 +166,13 @@ public final class ListDisk {
 
   /** Keeps a list that is in use on disk, and restores its evicted parts. */
   public synchronized void keep(ParsedRefs list) {
-    HeldBlocks held = list.held();
+    HeldBlocks held = list.held;
     if (!held.rootOnDisk) {
       write(list);
       return;
     }
     long now = System.currentTimeMillis();
-    for (Slab slab : held.slabs()) {
+    for (Slab slab : held.slabs) {
       for (int i = 0; i < slab.blocks(); i++) {
         if (store.read(key(slab.idHi(i), slab.idLo(i))) == null) {
           putBlock(slab, i, now);

@@ -49,11 +49,11 @@ public final class ListTiers {
   /** The least size of that part in bytes. */
   private static final long LEAST_UNWRITTEN = 4 << 20;
 
-  private final LongSupplier nanoTime;
-  private final ListMemory memory;
-  @Nullable private final ListDisk disk;
-  private final ReaderPool readers;
-  private final SharedCheck check;
+  final LongSupplier nanoTime;
+  public final ListMemory memory;
+  @Nullable public final ListDisk disk;
+  final ReaderPool readers;
+  final SharedCheck check;
 
   /** The files with a new list since the last {@link #upkeep}. */
   private final Set<PackedRefsFile> changed = ConcurrentHashMap.newKeySet();
@@ -65,7 +65,7 @@ public final class ListTiers {
   private volatile boolean closed;
 
   /** The list of a missing file, which has no holder. */
-  private final ParsedRefs none;
+  final ParsedRefs none;
 
   /**
    * Makes the tiers.
@@ -93,36 +93,11 @@ public final class ListTiers {
     readers.giveBack(reader);
   }
 
-  LongSupplier nanoTime() {
-    return nanoTime;
-  }
-
-  public ListMemory memory() {
-    return memory;
-  }
-
-  @Nullable
-  public ListDisk disk() {
-    return disk;
-  }
-
-  ReaderPool readers() {
-    return readers;
-  }
-
   /** Stops all writing. */
   public void close() {
     closed = true;
     unwritten.clear();
     check.close();
-  }
-
-  SharedCheck check() {
-    return check;
-  }
-
-  ParsedRefs none() {
-    return none;
   }
 
   /** Whether a block is in memory or on disk. */
@@ -147,12 +122,12 @@ public final class ListTiers {
 
   /** Notes that a list was evicted from memory. */
   void left(ParsedRefs list) {
-    HeldBlocks held = list.held();
+    HeldBlocks held = list.held;
     if (disk == null || held.rootOnDisk || closed) {
       return;
     }
     long bytes = bytes(list);
-    long most = Math.max(LEAST_UNWRITTEN, memory.limit() / UNWRITTEN_SHARE);
+    long most = Math.max(LEAST_UNWRITTEN, memory.limit / UNWRITTEN_SHARE);
     long waiting = unwrittenBytes.addAndGet(bytes);
     // One list is accepted whatever its size, or it would never be written.
     if (waiting == bytes || waiting <= most) {
@@ -194,7 +169,7 @@ public final class ListTiers {
 
   /** Returns the list, or a copy in fewer slabs that has replaced the list. */
   ParsedRefs gather(ParsedRefs list) {
-    HeldBlocks held = list.held();
+    HeldBlocks held = list.held;
     Set<Slab> scattered = held.toGather();
     if (scattered.isEmpty()) {
       return list;
@@ -205,12 +180,12 @@ public final class ListTiers {
       if (scattered.contains(slab)) {
         int start = held.start(i);
         draft.put(
-            list.root().idHi(i),
-            list.root().idLo(i),
+            list.root.idHi(i),
+            list.root.idLo(i),
             slab.memory.duplicate().limit(start + slab.lengthAt(start)).position(start));
       }
     }
-    ParsedRefs copy = draft.finish(list.root(), list, held.rootOnDisk);
+    ParsedRefs copy = draft.finish(list.root, list, held.rootOnDisk);
     copy.inheritFrom(list);
     List<ListMemory.Holder> holders = memory.replace(list, copy);
     holders.forEach(holder -> holder.take(list, copy));

@@ -69,10 +69,10 @@ public final class PackedRefsFile implements ListMemory.Holder {
   /** The answer that leaves a single lookup to JGit. */
   private static final State LEFT_FOR_NOW = new State(null, null, null);
 
-  private final File file;
+  public final File file;
   private final ListTiers tiers;
   private final Consumer<PackedRefsFile> remember;
-  private final Opener opener;
+  public final Opener opener;
 
   /** The result of the last reading. Written under this object's lock. */
   private volatile State state;
@@ -88,8 +88,11 @@ public final class PackedRefsFile implements ListMemory.Holder {
   /** Incremented when a reading finds another content. */
   private volatile long version;
 
-  private final FileCounts counts = new FileCounts();
-  private final LooseMemory looseMemory;
+  public final FileCounts counts = new FileCounts();
+
+  /** The memory of the loose refs in the same repository. */
+  public final LooseMemory looseMemory;
+
   private final MemoryPause pause;
 
   /** The key of the file that was read last. Only for the thread that reads. */
@@ -132,11 +135,6 @@ public final class PackedRefsFile implements ListMemory.Holder {
     }
   }
 
-  /** Makes a file that is never forgotten. */
-  public PackedRefsFile(File file, ListTiers tiers) {
-    this(file, tiers, used -> {});
-  }
-
   /**
    * Makes a file that has not been read yet.
    *
@@ -158,25 +156,8 @@ public final class PackedRefsFile implements ListMemory.Holder {
     this.tiers = tiers;
     this.remember = remember;
     this.looseMemory = new LooseMemory(new File(file.getParentFile(), Constants.R_REFS));
-    this.pause = new MemoryPause(tiers.nanoTime());
+    this.pause = new MemoryPause(tiers.nanoTime);
     this.state = new State(null, null, null);
-  }
-
-  public File file() {
-    return file;
-  }
-
-  public FileCounts counts() {
-    return counts;
-  }
-
-  public Opener opener() {
-    return opener;
-  }
-
-  /** The memory of the loose refs in the same repository. */
-  public LooseMemory looseMemory() {
-    return looseMemory;
   }
 
   /** The list of the last reading if it is in memory. The file may have changed since. */
@@ -203,7 +184,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
   }
 
   private void used() {
-    long now = tiers.memory().now();
+    long now = tiers.memory.now();
     if (lastUse != now) {
       lastUse = now;
     }
@@ -243,7 +224,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
     forgotten = true;
     looseMemory.clear();
     ParsedRefs list = state.list;
-    tiers.memory().release(this);
+    tiers.memory.release(this);
     if (list != null) {
       leave(list);
     }
@@ -425,7 +406,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
   /** Takes another list. The caller holds this object's lock. */
   private void hold(State after, List<Runnable> tell) {
     if (after.list == null) {
-      tiers.memory().release(this);
+      tiers.memory.release(this);
       state = after;
       return;
     }
@@ -485,10 +466,10 @@ public final class PackedRefsFile implements ListMemory.Holder {
    */
   public ParsedRefs writeEdited(ParsedRefs list, PackedEdits edits, FileChannel out)
       throws IOException {
-    PackedRefsReader reader = tiers.readers().take();
+    PackedRefsReader reader = tiers.readers.take();
     try (ReadableByteChannel old = open(list)) {
       long begunAt = System.nanoTime();
-      Draft draft = tiers.memory().draft();
+      Draft draft = tiers.memory.draft();
       ParsedRefs made = reader.readEdited(list, edits, old, out, draft);
       if (made == null) {
         throw new IOException("what was written for " + file + " is not a packed-refs file");
@@ -498,7 +479,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
       }
       return made;
     } finally {
-      tiers.readers().giveBack(reader);
+      tiers.readers.giveBack(reader);
     }
   }
 
@@ -517,7 +498,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
 
   private State read(State before, boolean stamped) throws IOException {
     counts.readings.increment();
-    PackedRefsReader reader = tiers.readers().take();
+    PackedRefsReader reader = tiers.readers.take();
     try {
       State read = FileUtils.readWithRetries(file, f -> read(f, reader, before, stamped));
       if (read != null) {
@@ -526,14 +507,14 @@ public final class PackedRefsFile implements ListMemory.Holder {
       if (FileText.isThere(file)) {
         return read(before, stamped); // the file was just made
       }
-      ParsedRefs none = tiers.none();
+      ParsedRefs none = tiers.none;
       return new State(FileStamp.missing(file), none, none.digest());
     } catch (IOException e) {
       throw e;
     } catch (Exception e) {
       throw new IOException(MessageFormat.format(JGitText.get().cannotReadFile, file), e);
     } finally {
-      tiers.readers().giveBack(reader);
+      tiers.readers.giveBack(reader);
     }
   }
 
@@ -550,7 +531,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
     if (old != null && isUnchanged(text, old)) {
       return stamp == null ? before : new State(stamp, old, old.digest());
     }
-    Draft draft = tiers.memory().draft();
+    Draft draft = tiers.memory.draft();
     if (old == null || old.size() == 0) {
       // Another repository, another process or an earlier run may have parsed it.
       ContentDigest digest =
@@ -593,7 +574,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
 
   /** Checks the content of a large file in parallel, which is faster than reading it. */
   private boolean isUnchanged(FileText text, ParsedRefs list) throws IOException {
-    if (!text.hasParts() || !tiers.check().isWorthwhile(list)) {
+    if (!text.hasParts() || !tiers.check.isWorthwhile(list)) {
       return false;
     }
     // The key is only a hint: a new file most likely has a new content.
@@ -603,7 +584,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
     if (!sameFile) {
       return false;
     }
-    boolean same = tiers.check().matches(text, list);
+    boolean same = tiers.check.matches(text, list);
     if (!same) {
       text.rewind();
     }

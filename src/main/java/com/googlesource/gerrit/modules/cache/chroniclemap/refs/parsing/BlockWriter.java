@@ -43,7 +43,10 @@ final class BlockWriter {
   private final ByteBuffer result = ByteBuffer.wrap(block);
 
   private int flags;
-  private int count;
+
+  /** Number of refs in this block. */
+  int count;
+
   private int idsEnd;
   private int entriesEnd;
 
@@ -55,33 +58,13 @@ final class BlockWriter {
     entriesEnd = 0;
   }
 
-  /** Number of refs in this block. */
-  int count() {
-    return count;
-  }
-
-  /** The buffer into which the next ref's id has to be written, at {@link #idAt}. */
-  byte[] idBuffer() {
-    return ids;
-  }
-
-  /** The position in {@link #idBuffer}. */
-  int idAt() {
-    return idsEnd;
-  }
-
-  /** The buffer into which the last ref's peeled id has to be written, at {@link #peeledAt}. */
-  byte[] peeledBuffer() {
-    return entries;
-  }
-
-  /** The position in {@link #peeledBuffer}. {@link #addPeeled} then adds the peeled id. */
-  int peeledAt() {
-    return entriesEnd;
+  /** Reads the id of the next ref, in hex. Returns false if there is none. */
+  boolean readId(byte[] text, int at) {
+    return Lines.hex(text, at, ids, idsEnd);
   }
 
   /**
-   * Adds a ref whose id has been written.
+   * Adds a ref whose id has been read.
    *
    * @param text has at least 8 readable bytes after the name
    * @param shared how many bytes the name shares with the name before
@@ -126,10 +109,16 @@ final class BlockWriter {
 
   private int suffixLengthAt;
 
-  /** Marks the last ref as a tag whose peeled id has been written. */
-  void addPeeled() {
+  /**
+   * Marks the last ref as a tag, and reads its peeled id, in hex. Returns false if there is none.
+   */
+  boolean addPeeled(byte[] text, int at) {
+    if (!Lines.hex(text, at, entries, entriesEnd)) {
+      return false;
+    }
     entries[suffixLengthAt] |= (byte) BlockFormat.HAS_PEELED_ID;
     entriesEnd += BlockFormat.ID_BYTES;
+    return true;
   }
 
   /** Returns the block, which is valid until the next block is started. */

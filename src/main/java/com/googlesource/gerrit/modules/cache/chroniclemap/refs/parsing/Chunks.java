@@ -92,9 +92,9 @@ final class Chunks {
     if (p >= hard) {
       return hard;
     }
-    int next = lineStart(text, start, p);
+    int next = Lines.lineStart(text, start, p);
     int lineEnd = next - 1;
-    int line = text[next] == '^' && next > start ? lineStart(text, start, lineEnd) : next;
+    int line = text[next] == '^' && next > start ? Lines.lineStart(text, start, lineEnd) : next;
     while (p < hard) {
       long differ = (long) WORD.get(text, p) ^ LINE_FEEDS;
       // The lowest bit that is set marks the first line feed.
@@ -116,14 +116,5 @@ final class Chunks {
       next = p;
     }
     return hard;
-  }
-
-  /** The start of the line with a position. */
-  private static int lineStart(byte[] text, int start, int position) {
-    int p = position;
-    while (p > start && text[p - 1] != '\n') {
-      p--;
-    }
-    return p;
   }
 }

@@ -115,37 +115,20 @@ public final class EditedText implements TextSource {
     return count;
   }
 
-  @Override
-  public void rewind() {
-    throw new UnsupportedOperationException("the text is written while it is read");
-  }
-
   /** Makes and writes the next part of the text. Returns false at the end. */
   private boolean make() throws IOException {
-    if (!hasBegun) {
+    if (root.blocks == 0 && !hasBegun) {
       hasBegun = true;
-      if (root.blocks() == 0) {
-        ready = ByteBuffer.wrap(merge(HEADER, HEADER.length, edits.length));
-        write();
-        return true;
-      }
-    }
-    if (block == root.blocks()) {
+      ready = ByteBuffer.wrap(merge(HEADER, HEADER.length, edits.length));
+    } else if (block == root.blocks) {
       if (old.read(copied.clear()) >= 0) {
         throw new ChangedException(); // the file is longer
       }
       return false;
-    }
-    if (block == 0 && isWronglyCalledSorted()) {
-      ready = ByteBuffer.wrap(mergeBlock());
-      write();
-      return true;
-    }
-    int next = edit < edits.length ? root.blockToEdit(edits[edit].name()) : root.blocks();
-    if (next > block) {
-      ready = copy(next);
     } else {
-      ready = ByteBuffer.wrap(mergeBlock());
+      int next = edit < edits.length ? root.blockToEdit(edits[edit].name()) : root.blocks;
+      boolean merges = next <= block || (block == 0 && isWronglyCalledSorted());
+      ready = merges ? ByteBuffer.wrap(mergeBlock()) : copy(next);
     }
     write();
     return true;
@@ -153,7 +136,7 @@ public final class EditedText implements TextSource {
 
   /** Whether the header has a trait that is wrong for native git, as some of JGit's files have. */
   private boolean isWronglyCalledSorted() {
-    return root.traits().sorted() && !root.ascendsByBytes();
+    return (root.flags & Root.SORTED) != 0 && !root.ascendsByBytes();
   }
 
   private byte[] mergeBlock() throws IOException {
@@ -218,7 +201,8 @@ public final class EditedText implements TextSource {
     while (at < length && text[at] == '#') {
       int end = lineEnd(text, at, length);
       if (isWronglyCalledSorted() && PackedRefsTraits.isHeader(text, at, end)) {
-        merged.writeBytes(root.traits().unsorted().header().getBytes(US_ASCII));
+        String header = PackedRefsTraits.header(root.flags & ~Root.SORTED);
+        merged.writeBytes(header.getBytes(US_ASCII));
       } else {
         merged.write(text, at, end - at);
       }

@@ -124,59 +124,37 @@ public final class FileText implements TextSource, Closeable {
     return channel != null;
   }
 
-  /** Makes an empty part of the file. Several threads can read parts at the same time. */
-  Part part() {
-    return new Part(channel);
+  /**
+   * Returns a part of the file. Several threads can read parts at the same time.
+   *
+   * @param first position of its first byte
+   * @param end position after its last byte, which may be beyond the end of the file
+   */
+  TextSource part(long first, long end) {
+    return new TextSource() {
+      private long position = first;
+
+      @Override
+      public int read(ByteBuffer target) throws IOException {
+        if (position == end) {
+          return -1;
+        }
+        int limit = target.limit();
+        target.limit(
+            (int)
+                Math.min(limit, target.position() + Math.min(end - position, target.remaining())));
+        try {
+          int n = channel.read(target, position);
+          position += Math.max(0, n);
+          return n;
+        } finally {
+          target.limit(limit);
+        }
+      }
+    };
   }
 
-  /** A part of a file. For one thread. */
-  static final class Part implements TextSource {
-    private final FileChannel channel;
-    private long from;
-    private long to;
-    private long position;
-
-    private Part(FileChannel channel) {
-      this.channel = channel;
-    }
-
-    /**
-     * Selects another part of the file.
-     *
-     * @param first position of its first byte
-     * @param end position after its last byte, which may be beyond the end of the file
-     */
-    Part set(long first, long end) {
-      from = first;
-      to = end;
-      position = first;
-      return this;
-    }
-
-    @Override
-    public int read(ByteBuffer target) throws IOException {
-      if (position == to) {
-        return -1;
-      }
-      int limit = target.limit();
-      target.limit(
-          (int) Math.min(limit, target.position() + Math.min(to - position, target.remaining())));
-      try {
-        int n = channel.read(target, position);
-        position += Math.max(0, n);
-        return n;
-      } finally {
-        target.limit(limit);
-      }
-    }
-
-    @Override
-    public void rewind() {
-      position = from;
-    }
-  }
-
-  @Override
+  /** Returns to the start. */
   public void rewind() throws IOException {
     if (channel != null) {
       channel.position(0);

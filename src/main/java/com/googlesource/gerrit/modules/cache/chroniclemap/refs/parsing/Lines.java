@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing;
 
+import com.google.common.base.Utf8;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.BlockFormat;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.NamePairs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Names;
 import java.lang.invoke.MethodHandles;
@@ -29,6 +31,9 @@ final class Lines {
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
   private static final VarHandle BIG_INT =
       MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.BIG_ENDIAN);
+
+  /** The length of an id in hex. */
+  static final int HEX_LENGTH = 2 * BlockFormat.ID_BYTES;
 
   private static final long LOW_BITS = 0x0101010101010101L;
   private static final long HIGH_BITS = LOW_BITS << 7;
@@ -56,7 +61,9 @@ final class Lines {
       if (lineEnd >= limit || text[lineEnd] != '\n') {
         return -1;
       }
-      return (any & HIGH_BITS) == 0 || Names.isUtf8(text, nameAt, lineEnd) ? lineEnd : -1;
+      return (any & HIGH_BITS) == 0 || Utf8.isWellFormed(text, nameAt, lineEnd - nameAt)
+          ? lineEnd
+          : -1;
     }
     return -1;
   }
@@ -82,18 +89,18 @@ final class Lines {
         : NamePairs.NEITHER;
   }
 
-  /** Returns the start of the line with an end. */
-  static int lineStart(byte[] text, int lineEnd) {
-    int p = lineEnd;
-    while (p > 0 && text[p - 1] != '\n') {
+  /** Returns the start of the line with a position, in a text from a start on. */
+  static int lineStart(byte[] text, int start, int position) {
+    int p = position;
+    while (p > start && text[p - 1] != '\n') {
       p--;
     }
     return p;
   }
 
-  /** Decodes lower-case hex digits. Returns false if another character is found. */
-  static boolean hex(byte[] text, int from, int length, byte[] target, int at) {
-    for (int i = 0; i < length; i += Long.BYTES) {
+  /** Decodes an id in lower-case hex digits. Returns false if another character is found. */
+  static boolean hex(byte[] text, int from, byte[] target, int at) {
+    for (int i = 0; i < HEX_LENGTH; i += Long.BYTES) {
       long word = (long) WORD.get(text, from + i);
       // This is 1 in each byte with the bit that only letters have.
       long letters = (word >>> 6) & LOW_BITS;

@@ -65,8 +65,6 @@ public final class PackedRefsReader {
   /** All flags of a header. */
   private static final int HEADER_FLAGS = BlockFormat.FLAGS | Root.SORTED | Root.HEADER;
 
-  private static final int HEX_LENGTH = 2 * BlockFormat.ID_BYTES;
-
   private final SiteKey key;
   private final TextHash hash;
   private final BlockWriter writer = new BlockWriter();
@@ -102,22 +100,14 @@ public final class PackedRefsReader {
   /** Whether all names so far ascend in the same order. */
   private boolean orderly;
 
-  private int parsedBlocks;
-  private int reusedBlocks;
+  /** The number of blocks that the last {@link #read} made from text; below, that it reused. */
+  int parsedBlocks;
+
+  int reusedBlocks;
 
   PackedRefsReader(SiteKey key) {
     this.key = key;
     this.hash = new TextHash(key);
-  }
-
-  /** The number of blocks that the last {@link #read} made from text. */
-  int parsedBlocks() {
-    return parsedBlocks;
-  }
-
-  /** The number of blocks that the last {@link #read} reused. */
-  int reusedBlocks() {
-    return reusedBlocks;
   }
 
   // ---- whole files
@@ -157,7 +147,7 @@ public final class PackedRefsReader {
       copyToHeap();
       int chunkEnd = Chunks.end(key, window, position, end);
       hash.of(direct, position, chunkEnd - position, flags);
-      if (rootWriter.blocks() == 0 && !first.isKnown(hash.hi, hash.lo)) {
+      if (rootWriter.blocks == 0 && !first.isKnown(hash.hi, hash.lo)) {
         return null;
       }
       var unused = rootWriter.add(hash.hi, hash.lo, 0, 0, 0, 0);
@@ -165,15 +155,6 @@ public final class PackedRefsReader {
       fill();
     }
     return rootWriter.digest();
-  }
-
-  /**
-   * Returns whether a content is that of a list, without garbage.
-   *
-   * @param from at its start
-   */
-  boolean matches(TextSource from, ParsedRefs list) throws IOException {
-    return matches(from, list.root(), 0, list.root().blocks());
   }
 
   /**
@@ -219,7 +200,7 @@ public final class PackedRefsReader {
     if (copies == null) {
       copies = EditedText.buffer();
     }
-    Root root = list.root();
+    Root root = list.root;
     return read(new EditedText(root, key, from, edits.inOrderOf(root), to, copies), draft, list);
   }
 
@@ -235,18 +216,18 @@ public final class PackedRefsReader {
   @Nullable
   public ParsedRefs read(TextSource from, Draft draft, @Nullable ParsedRefs old)
       throws IOException {
-    int flags = readInto(from, draft, old == null ? null : old.root());
+    int flags = readInto(from, draft, old == null ? null : old.root);
     if (flags < 0) {
       return null;
     }
-    if (old != null && isSame(old.root())) {
+    if (old != null && isSame(old.root)) {
       return old;
     }
     return draft.finish(rootWriter.finish(flags), old, /* onDisk= */ false);
   }
 
   private boolean isSame(Root oldRoot) {
-    return parsedBlocks == 0 && reusedBlocks == oldRoot.blocks();
+    return parsedBlocks == 0 && reusedBlocks == oldRoot.blocks;
   }
 
   /** Makes the list of a file without refs, such as a missing file. */
@@ -329,16 +310,16 @@ public final class PackedRefsReader {
     Root old = oldRoot;
     int flags = -1;
     int candidate = 0;
-    int aligned = old != null && old.blocks() > 0 ? 0 : -1;
+    int aligned = old != null && old.blocks > 0 ? 0 : -1;
     boolean wasReused = false;
     for (fill(); position < end; fill()) {
       if (aligned >= 0 && reuse(old, aligned, wasReused)) {
         if (!orderly) {
           return -1;
         }
-        flags = flags < 0 ? old.flags() & HEADER_FLAGS : flags;
+        flags = flags < 0 ? old.flags & HEADER_FLAGS : flags;
         candidate = aligned + 1;
-        aligned = candidate < old.blocks() ? candidate : -1;
+        aligned = candidate < old.blocks ? candidate : -1;
         wasReused = true;
         continue;
       }
@@ -346,7 +327,7 @@ public final class PackedRefsReader {
       wasReused = false;
       copyToHeap();
       int refsAt = position;
-      if (rootWriter.blocks() == 0) {
+      if (rootWriter.blocks == 0) {
         refsAt = endOfComments();
         if (refsAt - position > MAX_COMMENTS) {
           return -1;
@@ -365,9 +346,9 @@ public final class PackedRefsReader {
         // If the older list has a block that starts here, that block is tried next.
         fill();
         copyToHeap();
-        int nameAt = position + HEX_LENGTH + 1;
+        int nameAt = position + Lines.HEX_LENGTH + 1;
         int nameLength = Lines.lineEnd(window, nameAt, end) - nameAt;
-        while (nameLength > 0 && candidate < old.blocks()) {
+        while (nameLength > 0 && candidate < old.blocks) {
           int order = old.compareFence(candidate, window, nameAt, nameLength);
           if (order == 0) {
             aligned = candidate;
@@ -390,17 +371,17 @@ public final class PackedRefsReader {
       return false;
     }
     // The last chunk ended with its file, and need not end there in a longer file.
-    if (chunkEnd < end && (block == old.blocks() - 1 || direct.get(chunkEnd) == '^')) {
+    if (chunkEnd < end && (block == old.blocks - 1 || direct.get(chunkEnd) == '^')) {
       return false;
     }
     int pairs = old.pairs(block);
     // The block may follow another block now, so its first name is compared again.
     if (!wasReused) {
       int toFirst = 0;
-      if (rootWriter.blocks() > 0) {
+      if (rootWriter.blocks > 0) {
         copyToHeap();
         int before = previousName();
-        int nameAt = position + HEX_LENGTH + 1;
+        int nameAt = position + Lines.HEX_LENGTH + 1;
         toFirst = before < 0 ? NamePairs.NEITHER : Lines.pair(window, before, nameAt, end);
       }
       if (toFirst == NamePairs.NEITHER) {
@@ -426,15 +407,15 @@ public final class PackedRefsReader {
     int length = position - start;
     hash.of(direct, start, length, flags);
     int fenceLength = 0;
-    if (writer.count() > 0) {
-      int nameAt = refsAt + HEX_LENGTH + 1;
+    if (writer.count > 0) {
+      int nameAt = refsAt + Lines.HEX_LENGTH + 1;
       fenceLength = Lines.lineEnd(window, nameAt, end) - nameAt;
       System.arraycopy(
           window, nameAt, rootWriter.fence(fenceLength), rootWriter.fenceAt(), fenceLength);
     }
     draft.put(hash.hi, hash.lo, writer.finish());
     parsedBlocks++;
-    return rootWriter.add(hash.hi, hash.lo, writer.count(), length, fenceLength, pairs);
+    return rootWriter.add(hash.hi, hash.lo, writer.count, length, fenceLength, pairs);
   }
 
   /** The end of the comments that start here, or a position a chunk away. */
@@ -480,13 +461,11 @@ public final class PackedRefsReader {
         return false;
       }
     }
-    int previous = rootWriter.blocks() == 0 ? -1 : previousName();
+    int previous = rootWriter.blocks == 0 ? -1 : previousName();
     int p = refsAt;
     while (p < end) {
-      int nameAt = p + HEX_LENGTH + 1;
-      if (nameAt >= end
-          || text[nameAt - 1] != ' '
-          || !Lines.hex(text, p, HEX_LENGTH, writer.idBuffer(), writer.idAt())) {
+      int nameAt = p + Lines.HEX_LENGTH + 1;
+      if (nameAt >= end || text[nameAt - 1] != ' ' || !writer.readId(text, p)) {
         return false;
       }
       int nameEnd = Lines.lineEnd(window, nameAt, end);
@@ -503,20 +482,17 @@ public final class PackedRefsReader {
         if (pair == NamePairs.NEITHER) {
           return false;
         }
-        pairs |= writer.count() == 0 ? NamePairs.flags(0, pair) : pair;
+        pairs |= writer.count == 0 ? NamePairs.flags(0, pair) : pair;
       }
       writer.add(text, nameAt, nameEnd - nameAt, shared);
       previous = nameAt;
       int line = p;
       p = nameEnd + 1;
       if (p < end && text[p] == '^') {
-        int peeledEnd = p + 1 + HEX_LENGTH;
-        if (peeledEnd > end
-            || text[peeledEnd] != '\n'
-            || !Lines.hex(text, p + 1, HEX_LENGTH, writer.peeledBuffer(), writer.peeledAt())) {
+        int peeledEnd = p + 1 + Lines.HEX_LENGTH;
+        if (peeledEnd > end || text[peeledEnd] != '\n' || !writer.addPeeled(text, p + 1)) {
           return false;
         }
-        writer.addPeeled();
         p = peeledEnd + 1;
       }
       if (p < end && Chunks.endsAt(key, text, start, line, nameEnd, p)) {
@@ -530,11 +506,11 @@ public final class PackedRefsReader {
   /** The start of the name of the ref before {@link #position}; -1 if it is not known. */
   private int previousName() {
     int lineEnd = position - 1;
-    int line = Lines.lineStart(window, lineEnd);
+    int line = Lines.lineStart(window, 0, lineEnd);
     if (line > 0 && window[line] == '^') {
-      line = Lines.lineStart(window, line - 1);
+      line = Lines.lineStart(window, 0, line - 1);
     }
-    int nameAt = line + HEX_LENGTH + 1;
+    int nameAt = line + Lines.HEX_LENGTH + 1;
     return window[line] == '#' || nameAt >= position ? -1 : nameAt;
   }
 }

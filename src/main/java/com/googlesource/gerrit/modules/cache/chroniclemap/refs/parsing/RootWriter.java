@@ -23,7 +23,7 @@ import java.util.Arrays;
 
 /** A writer of roots, which is reused. For one thread. */
 final class RootWriter {
-  private int blocks;
+  int blocks;
   private int refs;
   private long textBytes;
   private int namesEnd;
@@ -42,10 +42,6 @@ final class RootWriter {
     textBytes = 0;
     namesEnd = 0;
     anyPair = 0;
-  }
-
-  int blocks() {
-    return blocks;
   }
 
   /**

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Root;
 import java.io.IOException;
+import java.util.concurrent.Phaser;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -57,11 +58,7 @@ public final class SharedCheck implements AutoCloseable {
             KEEP_SECONDS,
             TimeUnit.SECONDS,
             new SynchronousQueue<>(),
-            task -> {
-              Thread thread = new Thread(task, "cache-chroniclemap-refs-check");
-              thread.setDaemon(true);
-              return thread;
-            });
+            Thread.ofPlatform().daemon().name("cache-chroniclemap-refs-check").factory());
   }
 
   /** Whether helpers would take part in the check of a list. */
@@ -75,9 +72,9 @@ public final class SharedCheck implements AutoCloseable {
    * @return false if the text differs, or if a helper failed
    */
   public boolean matches(FileText text, ParsedRefs list) throws IOException {
-    Run run = new Run(text, list.root());
+    Run run = new Run(text, list.root);
     try {
-      for (int i = 0; i < Math.min(mostHelpers, run.pieces() - 1); i++) {
+      for (int i = 0; i < Math.min(mostHelpers, run.pieces - 1); i++) {
         helpers.execute(run::help);
       }
     } catch (RejectedExecutionException | OutOfMemoryError e) {
@@ -88,7 +85,7 @@ public final class SharedCheck implements AutoCloseable {
     } finally {
       run.awaitHelpers();
     }
-    return run.isSame();
+    return !run.differs;
   }
 
   /** Stops all helpers. */
@@ -111,9 +108,8 @@ public final class SharedCheck implements AutoCloseable {
     private final AtomicInteger next = new AtomicInteger();
     private volatile boolean differs;
 
-    // Guarded by this.
-    private int helping;
-    private boolean over;
+    /** The caller and the helpers that have begun. When all have ended, no other one can begin. */
+    private final Phaser running = new Phaser(1);
 
     Run(FileText text, Root root) {
       this.text = text;
@@ -123,7 +119,7 @@ public final class SharedCheck implements AutoCloseable {
       starts = new long[most];
       int n = 0;
       long position = 0;
-      for (int block = 0; block < root.blocks(); block++) {
+      for (int block = 0; block < root.blocks; block++) {
         if (position >= (long) n * PIECE) {
           firsts[n] = block;
           starts[n++] = position;
@@ -131,27 +127,18 @@ public final class SharedCheck implements AutoCloseable {
         position += root.textLength(block);
       }
       pieces = n;
-      firsts[n] = root.blocks();
+      firsts[n] = root.blocks;
       // The last piece extends to the end of the file, so that additional text is found.
       starts[n] = Long.MAX_VALUE;
     }
 
-    int pieces() {
-      return pieces;
-    }
-
-    boolean isSame() {
-      return !differs;
-    }
-
     /** Checks pieces until none is left or one differs. */
     void checkPieces() throws IOException {
-      FileText.Part part = text.part();
       PackedRefsReader reader = readers.take();
       try {
         int piece = next.getAndIncrement();
         while (piece < pieces && !differs) {
-          part.set(starts[piece], starts[piece + 1]);
+          TextSource part = text.part(starts[piece], starts[piece + 1]);
           if (!reader.matches(part, root, firsts[piece], firsts[piece + 1])) {
             differs = true;
           }
@@ -163,7 +150,7 @@ public final class SharedCheck implements AutoCloseable {
     }
 
     void help() {
-      if (!enter()) {
+      if (running.register() < 0) {
         return;
       }
       try {
@@ -172,36 +159,14 @@ public final class SharedCheck implements AutoCloseable {
         // The caller then reads the whole file, and sees the failure if it persists.
         differs = true;
       } finally {
-        leave();
+        var unused = running.arriveAndDeregister();
       }
     }
 
-    private synchronized boolean enter() {
-      if (!over) {
-        helping++;
-      }
-      return !over;
-    }
-
-    private synchronized void leave() {
-      helping--;
-      notifyAll();
-    }
-
-    /** Waits for the helpers that have begun, and lets no other helper begin. */
-    synchronized void awaitHelpers() {
-      over = true;
-      boolean interrupted = false;
-      while (helping > 0) {
-        try {
-          wait();
-        } catch (InterruptedException e) {
-          interrupted = true; // each helper has at most one piece left
-        }
-      }
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
+    /** Waits for the helpers that have begun. Those that begin meanwhile find no piece. */
+    void awaitHelpers() {
+      next.set(pieces);
+      var unused = running.awaitAdvance(running.arriveAndDeregister());
     }
   }
 }

@@ -25,7 +25,4 @@ public interface TextSource {
    * @return the number of bytes, at least one, or -1 at the end
    */
   int read(ByteBuffer target) throws IOException;
-
-  /** Returns to the start. */
-  void rewind() throws IOException;
 }

@@ -19,6 +19,7 @@ import java.util.AbstractList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.Objects;
 import org.eclipse.jgit.lib.Ref;
 
 /**
@@ -30,7 +31,7 @@ import org.eclipse.jgit.lib.Ref;
  * for each ref. Immutable.
  */
 final class MergedRefs extends AbstractList<Ref> {
-  private final List<Ref> under;
+  final List<Ref> under;
   private final Ref[] over;
 
   /** Whether each of {@link #over} hides a packed ref. */
@@ -71,10 +72,6 @@ final class MergedRefs extends AbstractList<Ref> {
     }
   }
 
-  List<Ref> under() {
-    return under;
-  }
-
   private int shift() {
     return count == 0 ? 0 : shifts[count - 1];
   }
@@ -86,9 +83,7 @@ final class MergedRefs extends AbstractList<Ref> {
 
   @Override
   public Ref get(int index) {
-    if (index < 0 || index >= size()) {
-      throw new IndexOutOfBoundsException(index);
-    }
+    Objects.checkIndex(index, size());
     int low = 0;
     int high = count;
     while (low < high) {

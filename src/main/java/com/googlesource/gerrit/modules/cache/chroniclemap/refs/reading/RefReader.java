@@ -44,8 +44,13 @@ import org.eclipse.jgit.util.StringUtils;
  *
  * <p>Safe for any thread. All methods throw {@link LeftToJGit} if the content of {@code
  * packed-refs} is not parsed. Then only JGit can answer.
+ *
+ * @param loose the loose refs, which must be read before {@link #packed}
+ * @param transactions the transactions of this process
+ * @param counted gets the number of loose refs whenever all of them were listed
  */
-public final class RefReader {
+public record RefReader(
+    LooseRefs loose, CurrentList current, Transactions transactions, IntConsumer counted) {
   /** Thrown if JGit has to answer. */
   public static final class LeftToJGit extends IOException {
     private static final long serialVersionUID = 1;
@@ -69,33 +74,9 @@ public final class RefReader {
     ParsedRefs get() throws IOException;
   }
 
-  private final LooseRefs loose;
-  private final CurrentList current;
-  private final IntConsumer counted;
-  private final Transactions transactions;
-
-  /**
-   * Makes a reader.
-   *
-   * @param transactions the transactions of this process
-   * @param counted gets the number of loose refs whenever all of them were listed
-   */
-  public RefReader(
-      LooseRefs loose, CurrentList current, Transactions transactions, IntConsumer counted) {
-    this.counted = counted;
-    this.loose = loose;
-    this.current = current;
-    this.transactions = transactions;
-  }
-
   /** Returns the same reader with another source of lists. */
   public RefReader with(CurrentList other) {
     return new RefReader(loose, other, transactions, counted);
-  }
-
-  /** The loose refs, which must be read before {@link #packed}. */
-  public LooseRefs loose() {
-    return loose;
   }
 
   /** Returns the current list of packed refs. */

@@ -69,7 +69,7 @@ final class Cursor {
   Cursor(Table table, Table.Section section) {
     this.table = table;
     this.section = section;
-    this.file = table.file();
+    this.file = table.file;
   }
 
   // ---- blocks
@@ -105,10 +105,8 @@ final class Cursor {
     type = (byte) (typeAndLength >>> 24);
     records = place + header + TableFormat.BLOCK_HEADER_BYTES;
     int most =
-        type == TableFormat.REFS && table.blockSize() > 0 ? table.blockSize() : Integer.MAX_VALUE;
-    if (end - place > most
-        || end > table.end()
-        || end < records + TableFormat.RESTART_COUNT_BYTES) {
+        type == TableFormat.REFS && table.blockSize > 0 ? table.blockSize : Integer.MAX_VALUE;
+    if (end - place > most || end > table.end || end < records + TableFormat.RESTART_COUNT_BYTES) {
       throw table.broken("length of the block at " + place);
     }
     int count = end - TableFormat.RESTART_COUNT_BYTES;
@@ -118,7 +116,7 @@ final class Cursor {
       throw table.broken("restarts of the block at " + place);
     }
     // A block that is not padded is followed by the next one at once.
-    int padded = Math.max(place + table.blockSize(), end);
+    int padded = Math.max(place + table.blockSize, end);
     int last = place < section.end() ? section.end() : section.indexEnd();
     nextBlock = end < last && file.get(end) != 0 ? end : padded;
     next = records;
@@ -195,10 +193,10 @@ final class Cursor {
   /** Reads an update index. Those of a stack ascend from table to table. */
   private long updateIndex() throws IOException {
     long more = varint();
-    if (more < 0 || more > table.maxUpdateIndex() - table.minUpdateIndex()) {
+    if (more < 0 || more > table.maxUpdateIndex - table.minUpdateIndex) {
       throw table.broken("update index before " + at);
     }
-    return table.minUpdateIndex() + more;
+    return table.minUpdateIndex + more;
   }
 
   private int length() throws IOException {

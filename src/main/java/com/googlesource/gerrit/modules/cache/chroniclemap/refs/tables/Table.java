@@ -53,11 +53,14 @@ final class Table {
   record Section(byte type, int start, int end, int index, int indexEnd) {}
 
   private final String name;
-  private final ByteBuffer file;
-  private final int blockSize;
-  private final long minUpdateIndex;
-  private final long maxUpdateIndex;
-  private final int end;
+  final ByteBuffer file;
+  final int blockSize;
+  final long minUpdateIndex;
+  final long maxUpdateIndex;
+
+  /** Where blocks end and the footer begins. */
+  final int end;
+
   @Nullable private final Section refs;
   @Nullable private final Section ids;
   private final int idLength;
@@ -179,27 +182,6 @@ final class Table {
 
   IOException broken(String what) {
     return new IOException(name + ": invalid " + what);
-  }
-
-  ByteBuffer file() {
-    return file;
-  }
-
-  /** Where blocks end and the footer begins. */
-  int end() {
-    return end;
-  }
-
-  int blockSize() {
-    return blockSize;
-  }
-
-  long minUpdateIndex() {
-    return minUpdateIndex;
-  }
-
-  long maxUpdateIndex() {
-    return maxUpdateIndex;
   }
 
   /** A cursor of the refs; null if the table has none. */

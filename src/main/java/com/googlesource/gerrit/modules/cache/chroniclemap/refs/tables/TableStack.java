@@ -42,7 +42,7 @@ public final class TableStack {
   private static final int LIKELY_BYTES = 30;
 
   /** By file name, from the lowest to the highest. */
-  private final Map<String, Table> byName;
+  final Map<String, Table> byName;
 
   private final Table[] tables;
 
@@ -57,15 +57,10 @@ public final class TableStack {
     this.byName = byName;
     this.tables = byName.values().toArray(new Table[0]);
     for (int i = 1; i < tables.length; i++) {
-      if (tables[i].minUpdateIndex() < tables[i - 1].maxUpdateIndex()) {
+      if (tables[i].minUpdateIndex < tables[i - 1].maxUpdateIndex) {
         throw tables[i].broken("order of update indexes");
       }
     }
-  }
-
-  /** The tables by file name, from the lowest to the highest. */
-  Map<String, Table> byName() {
-    return byName;
   }
 
   /** Returns the ref of that name, or null. A dangling symbolic ref has no object. */
@@ -150,11 +145,7 @@ public final class TableStack {
 
   /** Estimates the number of all refs. */
   private int likelyCount() {
-    long bytes = 0;
-    for (Table table : tables) {
-      bytes += table.refBytes();
-    }
-    return (int) (bytes / LIKELY_BYTES);
+    return (int) (Arrays.stream(tables).mapToLong(Table::refBytes).sum() / LIKELY_BYTES);
   }
 
   /** Returns what is greater than all names with a prefix, as no UTF-8 has this byte. */

@@ -46,7 +46,7 @@ public final class TablesFile {
   private static final Duration FAILED_FOR = Duration.ofSeconds(10);
 
   private final Path folder;
-  private final Path list;
+  public final Path list;
   private final AtomicLong changes = new AtomicLong();
 
   /**
@@ -71,16 +71,12 @@ public final class TablesFile {
     this.list = folder.resolve("tables.list");
   }
 
-  public Path list() {
-    return list;
-  }
-
   /** The size of the tables in use, in bytes. */
   public long bytes() {
     TableStack stack = known.stack;
     return stack == null
         ? 0
-        : stack.byName().values().stream().mapToLong(table -> table.file().limit()).sum();
+        : stack.byName.values().stream().mapToLong(table -> table.file.limit()).sum();
   }
 
   /** Has the stack read again at its next use. */
@@ -94,7 +90,7 @@ public final class TablesFile {
    */
   public boolean isListChanged() throws IOException {
     TableStack stack = known.stack;
-    return stack != null && !readList().equals(List.copyOf(stack.byName().keySet()));
+    return stack != null && !readList().equals(List.copyOf(stack.byName.keySet()));
   }
 
   /** Whether the next {@link #stack} reads the list. */
@@ -163,7 +159,7 @@ public final class TablesFile {
   }
 
   private TableStack open(List<String> names) throws IOException {
-    Map<String, Table> before = known.stack == null ? Map.of() : known.stack.byName();
+    Map<String, Table> before = known.stack == null ? Map.of() : known.stack.byName;
     Map<String, Table> tables = new LinkedHashMap<>();
     for (String name : names) {
       Table table = before.get(name);

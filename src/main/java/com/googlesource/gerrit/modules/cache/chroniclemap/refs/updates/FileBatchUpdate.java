@@ -69,9 +69,9 @@ final class FileBatchUpdate extends BatchRefUpdate {
   private final UpdatableRefs refs;
 
   FileBatchUpdate(RefUpdater updater) {
-    super(updater.refs().database());
+    super(updater.refs.database());
     this.updater = updater;
-    this.refs = updater.refs();
+    this.refs = updater.refs;
   }
 
   @Override
@@ -116,7 +116,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
         logger.atSevere().withCause(e).log(
             "%s: a refused batch was not undone completely", refs.repository().getDirectory());
       }
-      lockFailure(e.command());
+      reject(e.command, LOCK_FAILURE, null);
       return true;
     } catch (RefReader.LeftToJGit e) {
       return false;
@@ -189,14 +189,14 @@ final class FileBatchUpdate extends BatchRefUpdate {
     try {
       apply(walk, sorted, names, config);
     } catch (LockedRefs.Refused e) {
-      lockFailure(command(sorted, e.name()));
+      reject(command(sorted, e.name), LOCK_FAILURE, null);
       return;
     } catch (LockFailedException e) {
-      lockFailure(pending.get(0));
+      reject(pending.get(0), LOCK_FAILURE, null);
       return;
     } finally {
       // Deleted and packed refs and locks leave empty folders. Those of loose refs are not empty.
-      updater.paths().deleteEmptyParents(names);
+      updater.paths.deleteEmptyParents(names);
     }
     refs.wrote();
     pending.forEach(command -> command.setResult(OK));
@@ -239,10 +239,6 @@ final class FileBatchUpdate extends BatchRefUpdate {
   }
 
   // ---- results
-
-  private void lockFailure(ReceiveCommand command) {
-    reject(command, LOCK_FAILURE, null);
-  }
 
   /** Rejects one command, and with it the whole batch. */
   private void reject(

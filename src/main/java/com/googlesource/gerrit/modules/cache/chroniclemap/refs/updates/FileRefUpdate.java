@@ -59,7 +59,7 @@ final class FileRefUpdate extends RefUpdate {
   FileRefUpdate(RefUpdater updater, Ref ref) {
     super(ref);
     this.updater = updater;
-    this.refs = updater.refs();
+    this.refs = updater.refs;
   }
 
   @Override
@@ -103,7 +103,7 @@ final class FileRefUpdate extends RefUpdate {
   }
 
   private void findConflicts() throws IOException {
-    String name = locks.names().get(0);
+    String name = locks.names.get(0);
     conflicts = updater.conflicts(List.of(ReceiveCommand.link(ObjectId.zeroId(), name, name)));
   }
 
@@ -125,7 +125,7 @@ final class FileRefUpdate extends RefUpdate {
         conflicts.refuse();
       }
       if (packed == null) {
-        return refs.jgit().isNameConflicting(locks.names().get(0));
+        return refs.jgit().isNameConflicting(locks.names.get(0));
       }
       conflicts.refuse(packed);
       return false;
@@ -203,7 +203,7 @@ final class FileRefUpdate extends RefUpdate {
       locks.syncFolders();
     } catch (IOException e) {
       throw new IOException(
-          locks.names().get(0)
+          locks.names.get(0)
               + " has changed, but its folder can't be synced: a loss of power may undo the change",
           e);
     }
@@ -227,7 +227,7 @@ final class FileRefUpdate extends RefUpdate {
     if (found == null) {
       return status;
     }
-    String name = locks.names().get(0);
+    String name = locks.names.get(0);
     boolean durable = updater.isDurable();
     try {
       updater.write(new Deletion(name, durable), new PackedRefsQueue.Terms(locks, true, durable));
@@ -239,7 +239,7 @@ final class FileRefUpdate extends RefUpdate {
       syncFolders(durable);
     } finally {
       unlock(); // else the lock file would keep the folder
-      RefPaths.deleteEmptyParents(updater.paths().loose(name), name);
+      RefPaths.deleteEmptyParents(updater.paths.loose(name), name);
       refs.wrote();
     }
     return status;

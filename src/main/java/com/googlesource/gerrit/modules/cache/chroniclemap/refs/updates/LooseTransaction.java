@@ -102,7 +102,7 @@ final class LooseTransaction implements PackedRefsQueue.Request {
       change();
     } finally {
       if (link != null) {
-        updater.writes().transactions().end(link);
+        updater.writes.transactions.end(link);
       }
     }
     updater.madeLoose((int) commands.stream().filter(this::makesLoose).count());
@@ -110,12 +110,12 @@ final class LooseTransaction implements PackedRefsQueue.Request {
 
   private boolean makesLoose(ReceiveCommand command) {
     Ref old = oldValues.get(command.getRefName());
-    return !deletes(command) && (old == null || !old.getStorage().isLoose());
+    return !NameConflicts.deletes(command) && (old == null || !old.getStorage().isLoose());
   }
 
   private void change() throws IOException {
     try {
-      if (commands.stream().anyMatch(LooseTransaction::deletes)) {
+      if (commands.stream().anyMatch(NameConflicts::deletes)) {
         updater.write(this, new PackedRefsQueue.Terms(locks, true, durable));
       } else {
         decide();
@@ -131,10 +131,6 @@ final class LooseTransaction implements PackedRefsQueue.Request {
     }
   }
 
-  private static boolean deletes(ReceiveCommand command) {
-    return command.getType() == ReceiveCommand.Type.DELETE;
-  }
-
   // ---- prepare
 
   private void readOldValues() throws IOException {
@@ -142,9 +138,9 @@ final class LooseTransaction implements PackedRefsQueue.Request {
     conflicts = updater.conflicts(commands);
     for (ReceiveCommand command : commands) {
       oldValues.put(
-          command.getRefName(), updater.refs().reader().loose().readFile(command.getRefName()));
+          command.getRefName(), updater.refs.reader().loose().readFile(command.getRefName()));
     }
-    ParsedRefs packed = updater.refs().reader().packed();
+    ParsedRefs packed = updater.refs.reader().packed();
     for (ReceiveCommand command : commands) {
       String name = command.getRefName();
       Ref old = oldValues.get(name);
@@ -153,7 +149,7 @@ final class LooseTransaction implements PackedRefsQueue.Request {
         oldValues.put(name, old);
       }
       if (old != null) {
-        updater.refs().sawRefs();
+        updater.refs.sawRefs();
       }
       if (!isAsExpected(command, old)) {
         throw new NameConflicts.RefusedException(command);
@@ -162,7 +158,7 @@ final class LooseTransaction implements PackedRefsQueue.Request {
     conflicts.refuse(packed);
   }
 
-  private static boolean isAsExpected(ReceiveCommand command, @Nullable Ref old) {
+  static boolean isAsExpected(ReceiveCommand command, @Nullable Ref old) {
     if (old == null) {
       return command.getType() == ReceiveCommand.Type.CREATE;
     }
@@ -171,7 +167,7 @@ final class LooseTransaction implements PackedRefsQueue.Request {
 
   private void writeNewValues() throws IOException {
     for (int i = 0; i < commands.size(); i++) {
-      if (!deletes(commands.get(i))) {
+      if (!NameConflicts.deletes(commands.get(i))) {
         locks.write(i, commands.get(i).getNewId());
       }
     }
@@ -184,7 +180,7 @@ final class LooseTransaction implements PackedRefsQueue.Request {
     conflicts.refuse(packed);
     removed.clear();
     for (ReceiveCommand command : commands) {
-      if (!deletes(command)) {
+      if (!NameConflicts.deletes(command)) {
         continue;
       }
       edits.remove(command.getRefName(), packed);
@@ -201,19 +197,19 @@ final class LooseTransaction implements PackedRefsQueue.Request {
   public void decide() throws IOException {
     if (link == null) {
       locks.decide(durable);
-      link = updater.writes().transactions().begin(oldValues);
+      link = updater.writes.transactions.begin(oldValues);
     }
   }
 
   @Override
   public void finish() throws IOException {
     for (int i = 0; i < commands.size(); i++) {
-      if (!deletes(commands.get(i))) {
+      if (!NameConflicts.deletes(commands.get(i))) {
         locks.publish(i);
       }
     }
     for (int i = 0; i < commands.size(); i++) {
-      if (deletes(commands.get(i))) {
+      if (NameConflicts.deletes(commands.get(i))) {
         locks.deleteLoose(i);
       }
     }
@@ -224,12 +220,8 @@ final class LooseTransaction implements PackedRefsQueue.Request {
 
   // ---- undo, under the locks
 
-  private interface Step {
-    void run() throws IOException;
-  }
-
   /** Tries one step of the undo. If that fails, the other steps still run. */
-  private static void attempt(String what, Throwable why, Step step) {
+  private static void attempt(String what, Throwable why, PackedRefsQueue.Step step) {
     try {
       step.run();
     } catch (IOException | RuntimeException | Error e) {

@@ -19,6 +19,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import java.io.File;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -64,15 +65,11 @@ final class NameConflicts {
   static final class RefusedException extends IOException {
     private static final long serialVersionUID = 1;
 
-    private final transient ReceiveCommand command;
+    final transient ReceiveCommand command;
 
     RefusedException(ReceiveCommand command) {
       super(command.getRefName() + " is not as it was, or in conflict");
       this.command = command;
-    }
-
-    ReceiveCommand command() {
-      return command;
     }
   }
 
@@ -95,29 +92,21 @@ final class NameConflicts {
         deleted.add(name);
       } else {
         made.add(name);
-        madeFolders.addAll(parents(name));
+        madeFolders.addAll(RefReader.parents(name));
       }
     }
   }
 
-  private static boolean deletes(ReceiveCommand command) {
+  static boolean deletes(ReceiveCommand command) {
     return command.getType() == ReceiveCommand.Type.DELETE;
-  }
-
-  /** All names of folders above a ref. */
-  private static List<String> parents(String name) {
-    List<String> parents = new ArrayList<>();
-    for (int slash = name.indexOf('/'); slash > 0; slash = name.indexOf('/', slash + 1)) {
-      parents.add(name.substring(0, slash));
-    }
-    return parents;
   }
 
   /** Whether one name of a batch is below another one. Deletions count too. */
   static boolean areNested(List<ReceiveCommand> commands) {
     Set<String> names = new HashSet<>();
     commands.forEach(command -> names.add(command.getRefName()));
-    return names.stream().anyMatch(name -> parents(name).stream().anyMatch(names::contains));
+    return names.stream()
+        .anyMatch(name -> RefReader.parents(name).stream().anyMatch(names::contains));
   }
 
   // ---- files are read before the list, in which refs that are packed meanwhile are found
@@ -192,7 +181,7 @@ final class NameConflicts {
     }
 
     boolean isLocked(String name) throws IOException {
-      for (String parent : parents(name)) {
+      for (String parent : RefReader.parents(name)) {
         Boolean locked = asked.get(parent);
         if (locked == null) {
           locked = isLocked(lock(paths, parent), name);
@@ -234,7 +223,7 @@ final class NameConflicts {
     Map<String, Boolean> refs = new HashMap<>();
     for (ReceiveCommand command : sorted) {
       String name = command.getRefName();
-      if (parents(name).stream().anyMatch(p -> refs.computeIfAbsent(p, isRef::test))
+      if (RefReader.parents(name).stream().anyMatch(p -> refs.computeIfAbsent(p, isRef::test))
           || (!deletes(command) && isFolder.test(name))) {
         bad.add(command);
       }

@@ -183,19 +183,13 @@ final class PackedRefsQueue {
 
   /** Starts the writing thread. Called with this object's lock. */
   private void begin(Waiting first, LockedList list) throws IOException {
-    boolean begun = false;
     try {
       writing = true;
       writer.execute(() -> writeAll(list));
-      begun = true;
     } catch (RuntimeException | Error e) {
-      // No thread could be started.
-      throw new IOException("packed-refs can't be written", e);
-    } finally {
-      if (!begun) {
-        writing = false;
-        waiting.remove(first);
-      }
+      writing = false;
+      waiting.remove(first);
+      throw new IOException("packed-refs can't be written: no thread could be started", e);
     }
   }
 
@@ -364,7 +358,7 @@ final class PackedRefsQueue {
       }
     }
     return new Written(
-        made, made == packed ? null : FileStamp.ofWritten(target.toFile(), file.file()));
+        made, made == packed ? null : FileStamp.ofWritten(target.toFile(), file.file));
   }
 
   /** Renames a new file into place. */
@@ -373,7 +367,7 @@ final class PackedRefsQueue {
       return;
     }
     try {
-      disk.rename(target, file.file().toPath());
+      disk.rename(target, file.file.toPath());
     } catch (NoSuchFileException e) {
       // A network file system may have renamed the file and lost its answer.
       if (Files.exists(target) || written.stamp.isModified()) {
@@ -383,7 +377,7 @@ final class PackedRefsQueue {
     file.published(
         written.list, written.stamp, requests.stream().anyMatch(each -> each.terms.changesRefs()));
     if (requests.stream().anyMatch(each -> each.terms.durable())) {
-      disk.syncFolders(List.of(file.file().getParentFile().toPath()));
+      disk.syncFolders(List.of(file.file.getParentFile().toPath()));
     }
   }
 
@@ -398,7 +392,7 @@ final class PackedRefsQueue {
     }
   }
 
-  private interface Step {
+  interface Step {
     void run() throws IOException;
   }
 
@@ -418,7 +412,7 @@ final class PackedRefsQueue {
         !leader.lockPackedRefs();
         pause = Math.min(2 * pause, LONGEST_PAUSE_MILLIS)) {
       if (System.nanoTime() - end >= 0) {
-        throw new LockFailedException(file.file());
+        throw new LockFailedException(file.file);
       }
       try {
         Thread.sleep(pause);

@@ -68,7 +68,7 @@ final class PackedTransaction implements PackedRefsQueue.Request {
    */
   void run() throws IOException {
     for (ReceiveCommand command : commands) {
-      if (command.getType() != ReceiveCommand.Type.DELETE) {
+      if (!NameConflicts.deletes(command)) {
         RevObject object = walk.parseAny(command.getNewId());
         peeled.put(command, object instanceof RevTag ? walk.peel(object).copy() : null);
       }
@@ -81,7 +81,7 @@ final class PackedTransaction implements PackedRefsQueue.Request {
       updater.write(this, new PackedRefsQueue.Terms(locks, true, durable));
     } finally {
       if (link != null) {
-        updater.writes().transactions().end(link);
+        updater.writes.transactions.end(link);
       }
     }
   }
@@ -93,17 +93,13 @@ final class PackedTransaction implements PackedRefsQueue.Request {
       ReceiveCommand command = commands.get(i);
       Ref old = packed.exactRef(command.getRefName());
       oldValues.put(command.getRefName(), old);
-      boolean expected =
-          old == null
-              ? command.getType() == ReceiveCommand.Type.CREATE
-              : command.getOldId().equals(old.getObjectId());
-      if (!expected) {
+      if (!LooseTransaction.isAsExpected(command, old)) {
         throw new NameConflicts.RefusedException(command);
       }
     }
-    NameConflicts.underLocks(updater.paths(), commands).refuse(packed);
+    NameConflicts.underLocks(updater.paths, commands).refuse(packed);
     for (ReceiveCommand command : commands) {
-      if (command.getType() == ReceiveCommand.Type.DELETE) {
+      if (NameConflicts.deletes(command)) {
         edits.remove(command.getRefName(), packed);
       } else {
         edits.set(command.getRefName(), command.getNewId().copy(), peeled.get(command));
@@ -119,7 +115,7 @@ final class PackedTransaction implements PackedRefsQueue.Request {
   @Override
   public void decide() {
     if (link == null) {
-      link = updater.writes().transactions().begin(new TreeMap<>(oldValues));
+      link = updater.writes.transactions.begin(new TreeMap<>(oldValues));
     }
   }
 
@@ -130,7 +126,7 @@ final class PackedTransaction implements PackedRefsQueue.Request {
    */
   @Override
   public void finish() throws IOException {
-    NameConflicts.underLocks(updater.paths(), commands).refuse();
+    NameConflicts.underLocks(updater.paths, commands).refuse();
   }
 
   /**

@@ -20,7 +20,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.JournalOwner;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Origin;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedEdits;
@@ -60,20 +59,8 @@ import org.eclipse.jgit.lib.ObjectId;
  * <p>All writes are synced, whatever {@code core.fsyncRefFiles} says: recovery is rare, and a
  * second crash is likelier after a first one. Without dead processes, one folder is listed.
  */
-final class Recovery {
+record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
-
-  private final UpdatableRefs refs;
-  private final RefPaths paths;
-  private final SharedWrites writes;
-  private final RefDisk disk;
-
-  Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
-    this.refs = refs;
-    this.paths = paths;
-    this.writes = writes;
-    this.disk = writes.disk();
-  }
 
   /**
    * Recovers all dead processes' transactions.
@@ -87,14 +74,14 @@ final class Recovery {
       // This comes first, as the completion of any transaction may have to write packed-refs.
       for (Dead each : dead) {
         for (Journal.Found journal : each.journals) {
-          deleteIfOwn(RefPaths.lockOf(paths.packedRefs()), journal);
+          deleteIfOwn(RefPaths.lockOf(paths.packedRefs), journal);
         }
       }
       for (Dead each : dead) {
         finish(each);
       }
     } catch (IOException | RuntimeException e) {
-      failed(paths.transactions(), e);
+      failed(paths.transactions, e);
     } finally {
       dead.forEach(Dead::close);
     }
@@ -119,7 +106,7 @@ final class Recovery {
 
   private void takeDead(List<Dead> dead) throws IOException {
     Set<Path> owners = new TreeSet<>();
-    try (DirectoryStream<Path> files = Files.newDirectoryStream(paths.transactions())) {
+    try (DirectoryStream<Path> files = Files.newDirectoryStream(paths.transactions)) {
       for (Path file : files) {
         Optional<Path> owner = JournalOwner.ofOthers(file);
         owner.ifPresent(owners::add);
@@ -149,15 +136,14 @@ final class Recovery {
           journals.add(Journal.read(each));
         }
       }
-      isDead =
-          !JournalOwner.isLiving(file) && Origin.isDead(origin(journals), paths.transactions());
+      isDead = !JournalOwner.isLiving(file) && Origin.isDead(origin(journals), paths.transactions);
       if (isDead) {
         dead.add(new Dead(owner, journals));
       } else if (!journals.isEmpty()) {
         logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
             "%s: nobody here can know whether the process lives that may hold locks of refs by %s;"
                 + " if it does not: refs-safety, By hand, in the documentation",
-            paths.packedRefs().getParent(), file);
+            paths.packedRefs.getParent(), file);
       }
     } finally {
       if (!isDead) {
@@ -191,9 +177,9 @@ final class Recovery {
     }
     try {
       for (Path left : dead.owner.files()) {
-        disk.delete(left);
+        writes.disk.delete(left);
       }
-      disk.delete(dead.owner.file());
+      writes.disk.delete(dead.owner.file());
     } catch (IOException | RuntimeException e) {
       failed(dead.owner.file(), e);
     }
@@ -211,7 +197,7 @@ final class Recovery {
     if (hasMoreNames(journal.file())) {
       logger.atInfo().log(
           "%s: a killed process left locks of %s refs, which are deleted; %s",
-          paths.packedRefs().getParent(),
+          paths.packedRefs.getParent(),
           journal.entries().isEmpty() ? "some" : journal.entries().size(),
           journal.isToComplete()
               ? "its transaction was decided and is completed"
@@ -233,14 +219,14 @@ final class Recovery {
     if (!deletions.isEmpty()) {
       delete(deletions, journal);
     }
-    disk.syncFolders(folders.stream().distinct().toList());
+    writes.disk.syncFolders(folders.stream().distinct().toList());
     for (Journal.Entry entry : journal.entries()) {
       deleteIfOwn(RefPaths.lockOf(paths.loose(entry.name())), journal);
     }
     if (hasMoreNames(journal.file())) {
       deleteUnknownLocks(journal);
     }
-    disk.delete(journal.file());
+    writes.disk.delete(journal.file());
   }
 
   /** Checks that all refs can be set, before any of them is: half of a batch must not be seen. */
@@ -272,7 +258,7 @@ final class Recovery {
   /** Looks at all loose refs, but only after a crash of the machine. */
   private void deleteUnknownLocks(Journal.Found journal) throws IOException {
     List<Path> found = new ArrayList<>();
-    try (Stream<Path> files = Files.walk(paths.refsFolder().toPath())) {
+    try (Stream<Path> files = Files.walk(paths.refsFolder.toPath())) {
       files.forEach(found::add);
     }
     // Pseudorefs such as HEAD may be locked too.
@@ -308,7 +294,7 @@ final class Recovery {
 
   private void deleteIfOwn(Path lock, Journal.Found found) throws IOException {
     if (isOwn(lock, found)) {
-      disk.delete(lock);
+      writes.disk.delete(lock);
     }
   }
 
@@ -316,40 +302,38 @@ final class Recovery {
   private void write(Journal.Found journal, int number, Path lock) throws IOException {
     Journal.Entry entry = journal.entries().get(number);
     Path value = journal.beside("again-" + number);
-    disk.write(value, Constants.encodeASCII(entry.newId().name() + "\n"));
-    disk.syncFiles(List.of(value));
+    writes.disk.write(value, Constants.encodeASCII(entry.newId().name() + "\n"));
+    writes.disk.syncFiles(List.of(value));
     if (isOwn(lock, journal)) {
-      disk.renameOverEmptyFolders(value, paths.loose(entry.name()));
+      writes.disk.renameOverEmptyFolders(value, paths.loose(entry.name()));
     }
   }
 
   /** Deletes refs that the dead process still has locked when the queue gets to them. */
   private void delete(List<String> names, Journal.Found journal) throws IOException {
-    try (LockedRefs none = writes.locks().lockNothing(paths)) {
-      writes
-          .queue()
-          .run(
-              new PackedRefsQueue.Request() {
-                @Override
-                public void collect(ParsedRefs packed, PackedEdits edits) throws IOException {
-                  for (String name : names) {
-                    if (isOwn(RefPaths.lockOf(paths.loose(name)), journal)) {
-                      edits.remove(name, packed);
-                    }
-                  }
+    try (LockedRefs none = writes.locks.lockNothing(paths)) {
+      writes.queue.run(
+          new PackedRefsQueue.Request() {
+            @Override
+            public void collect(ParsedRefs packed, PackedEdits edits) throws IOException {
+              for (String name : names) {
+                if (isOwn(RefPaths.lockOf(paths.loose(name)), journal)) {
+                  edits.remove(name, packed);
                 }
+              }
+            }
 
-                @Override
-                public void finish() throws IOException {
-                  for (String name : names) {
-                    if (isOwn(RefPaths.lockOf(paths.loose(name)), journal)) {
-                      disk.deleteLoose(paths.loose(name));
-                    }
-                  }
+            @Override
+            public void finish() throws IOException {
+              for (String name : names) {
+                if (isOwn(RefPaths.lockOf(paths.loose(name)), journal)) {
+                  writes.disk.deleteLoose(paths.loose(name));
                 }
-              },
-              new PackedRefsQueue.Terms(none, true, true),
-              refs::lockedList);
+              }
+            }
+          },
+          new PackedRefsQueue.Terms(none, true, true),
+          refs::lockedList);
     }
   }
 }

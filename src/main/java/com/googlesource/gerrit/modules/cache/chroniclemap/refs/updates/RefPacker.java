@@ -76,7 +76,7 @@ final class RefPacker {
 
   RefPacker(RefUpdater updater) {
     this.updater = updater;
-    this.refs = updater.refs();
+    this.refs = updater.refs;
   }
 
   /** A value to be packed. */
@@ -105,11 +105,11 @@ final class RefPacker {
           most += loose;
         }
       }
-      EmptyRefFolders.delete(updater.paths().refsFolder());
+      EmptyRefFolders.delete(updater.paths.refsFolder);
     } catch (IOException | RuntimeException e) {
       logger.atWarning().withCause(e).log("cannot pack the refs of %s", refs.repository());
     } finally {
-      updater.writes().packed(loose, most);
+      updater.writes.packed(loose, most);
       refs.repository().close();
     }
   }
@@ -183,7 +183,7 @@ final class RefPacker {
     if (values.isEmpty()) {
       return;
     }
-    try (LockedRefs none = updater.writes().locks().lockNothing(updater.paths())) {
+    try (LockedRefs none = updater.writes.locks.lockNothing(updater.paths)) {
       write(none, false, values);
     }
     List<String> names = new ArrayList<>(values.keySet());
@@ -242,7 +242,7 @@ final class RefPacker {
       if (!locked) {
         // An NFS client caches that a file is missing, and would miss another machine's new lock.
         refs.reader().loose().refreshFolder(name);
-        if (Files.exists(RefPaths.lockOf(updater.paths().loose(name)))) {
+        if (Files.exists(RefPaths.lockOf(updater.paths.loose(name)))) {
           // The lock holder may be deleting the ref, and have seen that it is not packed.
           continue;
         }
@@ -279,16 +279,16 @@ final class RefPacker {
         pruneOrSkip(names.subList(middle, names.size()), values);
       }
     }
-    updater.paths().deleteEmptyParents(names);
+    updater.paths.deleteEmptyParents(names);
   }
 
   /** Deletes the files of packed refs, under their locks. */
   private void prune(Map<String, Peeled> values, LockedRefs held) throws IOException {
     // The list is read under the locks, so it lacks a ref that was deleted and made again.
     ParsedRefs packed = refs.reader().packed();
-    NameConflicts.LocksAbove above = NameConflicts.LocksAbove.of(updater.paths(), held.names());
-    for (int i = 0; i < held.names().size(); i++) {
-      String name = held.names().get(i);
+    NameConflicts.LocksAbove above = NameConflicts.LocksAbove.of(updater.paths, held.names);
+    for (int i = 0; i < held.names.size(); i++) {
+      String name = held.names.get(i);
       Peeled value = values.get(name);
       if (value == null) {
         continue;

@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.SharedMode;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
@@ -48,9 +47,9 @@ public final class RefUpdater {
   private static final Config.SectionParser<Boolean> IS_DURABLE =
       config -> config.getBoolean("core", null, "fsyncRefFiles", false);
 
-  private final UpdatableRefs refs;
-  private final RefPaths paths;
-  private final SharedWrites writes;
+  final UpdatableRefs refs;
+  final RefPaths paths;
+  final SharedWrites writes;
   private final UpdateSettings settings;
   private final Recovery recovery;
 
@@ -75,23 +74,6 @@ public final class RefUpdater {
 
   boolean isAtomicByRewrite() {
     return settings.atomic() == UpdateSettings.Atomic.REWRITE;
-  }
-
-  UpdatableRefs refs() {
-    return refs;
-  }
-
-  SharedWrites writes() {
-    return writes;
-  }
-
-  RefPaths paths() {
-    return paths;
-  }
-
-  /** The disk on which files are changed. */
-  RefDisk disk() {
-    return writes.disk();
   }
 
   RefPacker packer() {
@@ -148,11 +130,11 @@ public final class RefUpdater {
   LockedRefs lock(List<Journal.Entry> entries, long waitMillis)
       throws IOException, LockedRefs.Refused {
     try {
-      return writes.locks().lock(paths, entries, waitMillis);
+      return writes.locks.lock(paths, entries, waitMillis);
     } catch (LockedRefs.Refused e) {
       // Another server on the same folder may have been killed while this one ran.
       if (recovery.run()) {
-        return writes.locks().lock(paths, entries, waitMillis);
+        return writes.locks.lock(paths, entries, waitMillis);
       }
       throw e;
     }
@@ -174,12 +156,12 @@ public final class RefUpdater {
   /** Writes {@code packed-refs}, if need be after a recovery. */
   void write(PackedRefsQueue.Request request, PackedRefsQueue.Terms terms) throws IOException {
     try {
-      writes.queue().run(request, terms, refs::lockedList);
+      writes.queue.run(request, terms, refs::lockedList);
     } catch (LockFailedException e) {
       if (!recovery.run()) {
         throw e;
       }
-      writes.queue().run(request, terms, refs::lockedList);
+      writes.queue.run(request, terms, refs::lockedList);
     }
   }
 
@@ -188,7 +170,7 @@ public final class RefUpdater {
     if (isOwn()) {
       writes.beforeFirstUse(
           () -> {
-            disk().share(SharedMode.of(refs.repository().getConfig()));
+            writes.disk.share(SharedMode.of(refs.repository().getConfig()));
             boolean unused = recovery.run();
           });
     }
@@ -256,7 +238,7 @@ public final class RefUpdater {
     File log = refs.jgit().logFor(name);
     try {
       if (log.isFile()) {
-        disk().delete(log.toPath());
+        writes.disk.delete(log.toPath());
       }
     } catch (IOException e) {
       logger.atWarning().withCause(e).log("the log of %s stays, which is deleted", name);

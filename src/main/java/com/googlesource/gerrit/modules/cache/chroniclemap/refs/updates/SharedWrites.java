@@ -31,10 +31,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class SharedWrites {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  private final RefLocks locks;
-  private final Transactions transactions = new Transactions();
-  private final RefDisk disk;
-  private final PackedRefsQueue queue;
+  public final RefLocks locks;
+  public final Transactions transactions = new Transactions();
+  final RefDisk disk;
+  final PackedRefsQueue queue;
   private final Executor background;
 
   /** About how many loose refs there are: those counted last, and those made since. */
@@ -67,22 +67,6 @@ public final class SharedWrites {
       used = true;
       recovery.run();
     }
-  }
-
-  public RefLocks locks() {
-    return locks;
-  }
-
-  RefDisk disk() {
-    return disk;
-  }
-
-  public Transactions transactions() {
-    return transactions;
-  }
-
-  PackedRefsQueue queue() {
-    return queue;
   }
 
   /**

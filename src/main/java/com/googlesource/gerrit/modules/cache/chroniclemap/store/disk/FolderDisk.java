@@ -15,18 +15,23 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.disk;
 
 import java.io.IOException;
+import java.nio.MappedByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.OpenOption;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
 import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
  * The disk as the stores of one folder use it, until the folder is given back. From then on no file
  * is deleted or renamed, and none but markers created: a thread that is still making a large file
- * would otherwise interfere with the folder's next user.
+ * would otherwise interfere with the folder's next user. All calls are forwarded to another disk.
  *
  * <p>Safe for any thread.
  */
-public final class FolderDisk extends ForwardingDisk {
+public class FolderDisk implements Disk {
   /** Part of the name of each file that is a marker. */
   public static final String MARKER = ".discard";
 
@@ -36,8 +41,10 @@ public final class FolderDisk extends ForwardingDisk {
   /** Guarded by {@link #lock}. */
   private boolean given;
 
+  private final Disk disk;
+
   public FolderDisk(Disk disk) {
-    super(disk);
+    this.disk = disk;
   }
 
   /** Gives the folder back. Another process may use it from now on. */
@@ -66,13 +73,43 @@ public final class FolderDisk extends ForwardingDisk {
     }
   }
 
+  /** Called just before or after each call that may change what is on disk. */
+  protected void called() {}
+
+  @Override
+  public boolean exists(Path file) {
+    return disk.exists(file);
+  }
+
+  @Override
+  public boolean surelyExists(Path file) {
+    return disk.surelyExists(file);
+  }
+
+  @Override
+  public long size(Path file) throws IOException {
+    return disk.size(file);
+  }
+
+  /** Creates a file; a marker even if the folder was given back. */
+  @Override
+  public void create(Path file) throws IOException {
+    if (file.getFileName().toString().contains(MARKER)) {
+      disk.create(file);
+    } else {
+      unlessGiven(file, () -> disk.create(file));
+    }
+    called();
+  }
+
   /** Does nothing once the folder was given back, since its next user deletes such files. */
   @Override
   public void delete(Path file) throws IOException {
+    called();
     lock.readLock().lock();
     try {
       if (!given) {
-        super.delete(file);
+        disk.delete(file);
       }
     } finally {
       lock.readLock().unlock();
@@ -81,21 +118,83 @@ public final class FolderDisk extends ForwardingDisk {
 
   @Override
   public void move(Path from, Path to) throws IOException {
-    unlessGiven(from, () -> super.move(from, to));
+    unlessGiven(from, () -> disk.move(from, to));
+    called();
   }
 
-  /** Creates a file; a marker even if the folder was given back. */
   @Override
-  public void create(Path file) throws IOException {
-    if (file.getFileName().toString().contains(MARKER)) {
-      super.create(file);
-    } else {
-      unlessGiven(file, () -> super.create(file));
-    }
+  public void sync(Path folder) throws IOException {
+    disk.sync(folder);
+  }
+
+  @Override
+  public List<Path> list(Path folder) throws IOException {
+    return disk.list(folder);
+  }
+
+  @Override
+  public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
+    // By now Chronicle-Map has created the file, allocated its disk and mapped it.
+    called();
+    return disk.open(file, options);
   }
 
   @Override
   public void write(Path file, byte[] bytes) throws IOException {
-    unlessGiven(file, () -> super.write(file, bytes));
+    unlessGiven(file, () -> disk.write(file, bytes));
+    called();
+  }
+
+  @Override
+  public MappedByteBuffer map(Path file) throws IOException {
+    return disk.map(file);
+  }
+
+  @Override
+  public void unmap(MappedByteBuffer mapped) {
+    disk.unmap(mapped);
+  }
+
+  @Override
+  public void force(Path file) throws IOException {
+    disk.force(file);
+    called();
+  }
+
+  @Override
+  public String fileKey(Path file) throws IOException {
+    return disk.fileKey(file);
+  }
+
+  @Override
+  public boolean hasKey(Path file, String key) throws IOException {
+    return disk.hasKey(file, key);
+  }
+
+  @Override
+  public long modified(Path file) throws IOException {
+    return disk.modified(file);
+  }
+
+  @Override
+  public void touch(Path file, long millis) throws IOException {
+    called();
+    disk.touch(file, millis);
+  }
+
+  @Override
+  public String boot(Path file) throws IOException {
+    return disk.boot(file);
+  }
+
+  @Override
+  public void allocating(Path file) throws IOException {
+    disk.allocating(file);
+    called();
+  }
+
+  @Override
+  public void mapping(Path file) throws IOException {
+    disk.mapping(file);
   }
 }

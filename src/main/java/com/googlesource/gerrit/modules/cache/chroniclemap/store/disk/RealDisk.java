@@ -20,13 +20,12 @@ import com.google.common.util.concurrent.Uninterruptibles;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.io.UncheckedIOException;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.file.DirectoryIteratorException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -36,13 +35,13 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /** The disk of this machine. */
 final class RealDisk implements Disk {
@@ -126,10 +125,8 @@ final class RealDisk implements Disk {
               }
               return null;
             });
-    Thread thread = new Thread(syncing, "cache-chroniclemap-sync");
-    thread.setDaemon(true);
     try {
-      thread.start();
+      var unused = Thread.ofPlatform().daemon().name("cache-chroniclemap-sync").start(syncing);
     } catch (OutOfMemoryError e) {
       throw (IOException)
           new FileSystemException(folder.toString(), null, "no thread can be started to force it")
@@ -165,13 +162,11 @@ final class RealDisk implements Disk {
 
   @Override
   public List<Path> list(Path folder) throws IOException {
-    List<Path> found = new ArrayList<>();
-    try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
-      files.forEach(found::add);
-    } catch (DirectoryIteratorException e) {
+    try (Stream<Path> files = Files.list(folder)) {
+      return files.toList();
+    } catch (UncheckedIOException e) {
       throw e.getCause();
     }
-    return found;
   }
 
   @Override

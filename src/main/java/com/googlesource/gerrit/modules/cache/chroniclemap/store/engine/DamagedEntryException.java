@@ -18,11 +18,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 public final class DamagedEntryException extends Exception {
   private static final long serialVersionUID = 1L;
 
-  private final boolean certain;
-
-  public DamagedEntryException(String message) {
-    this(message, true);
-  }
+  /** False if the value may only have been replaced during the read. */
+  public final boolean certain;
 
   /**
    * For readers.
@@ -32,10 +29,5 @@ public final class DamagedEntryException extends Exception {
   public DamagedEntryException(String message, boolean certain) {
     super(message, null, false, false);
     this.certain = certain;
-  }
-
-  /** False if the value may only have been replaced during the read. */
-  public boolean isCertain() {
-    return certain;
   }
 }

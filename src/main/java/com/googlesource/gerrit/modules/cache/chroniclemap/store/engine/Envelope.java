@@ -92,11 +92,6 @@ public final class Envelope {
     return storedKind & ~INVALIDATED_BIT;
   }
 
-  /** Whether a record is invalidated. */
-  public static boolean isInvalidated(byte[] record) {
-    return isInvalidated((int) INT.get(record, KIND_OFFSET));
-  }
-
   /** The kind of a record; -1 if the bytes are too few for a record. */
   static int kindOf(byte[] record) {
     return record.length < HEADER_LENGTH ? -1 : kind((int) INT.get(record, KIND_OFFSET));

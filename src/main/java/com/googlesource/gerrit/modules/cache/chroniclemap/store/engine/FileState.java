@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
+import com.google.common.primitives.Bytes;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
 import java.lang.invoke.MethodHandles;
@@ -129,7 +130,7 @@ public final class FileState {
   /** Null once released. Used under this object's lock, or while the store's file is in use. */
   private ByteBuffer buffer;
 
-  private final int segments;
+  public final int segments;
   private final AtomicLong records = new AtomicLong();
   private final AtomicLong values = new AtomicLong();
   private final AtomicLong bytes = new AtomicLong();
@@ -606,10 +607,6 @@ public final class FileState {
     return flags != EMPTY && (flags == 0 || isTooOld.test((flags >>> 1) * MINUTE_MILLIS));
   }
 
-  public int segments() {
-    return segments;
-  }
-
   /** The number of records in a segment. */
   public int records(int segment) {
     return get(segment, RECORDS);
@@ -648,11 +645,8 @@ public final class FileState {
   private String text(int at) {
     byte[] text = new byte[TEXT_BYTES];
     buffer.get(at, text);
-    int end = 0;
-    while (end < text.length && text[end] != 0) {
-      end++;
-    }
-    return new String(text, 0, end, US_ASCII);
+    int end = Bytes.indexOf(text, (byte) 0);
+    return new String(text, 0, end < 0 ? text.length : end, US_ASCII);
   }
 
   private void putText(int at, String text) {

@@ -55,10 +55,8 @@ public final class Holes {
         disk.open(path, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE))) {
       long position = 0;
       while (channel.read(buffer.clear(), position) > 0) {
-        buffer.flip();
-        while (buffer.hasRemaining()) {
-          position += channel.write(buffer, position);
-        }
+        SegmentReader.writeFully(channel, position, buffer.flip());
+        position += buffer.limit();
       }
     }
   }

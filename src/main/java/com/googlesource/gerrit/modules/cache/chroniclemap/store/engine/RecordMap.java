@@ -56,7 +56,7 @@ import net.openhft.chronicle.map.MapSegmentContext;
  * <p>Any number of threads may read while one thread writes. The caller ensures that no method is
  * called after {@link #close}. Access to records may throw {@link StoreBusyException}.
  */
-public final class RecordMap {
+public final class RecordMap implements BorrowedPages.Mapped {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** Fewer bytes are not worth a system call. */
@@ -74,14 +74,19 @@ public final class RecordMap {
 
   private final long mappedBytes;
 
-  private final FileState state;
+  /** The state of the file, with the counts of its content. */
+  public final FileState state;
+
   private final SegmentHeaders headers;
 
   /** Null if the file is in memory only. */
   private final SegmentMender mender;
 
-  /** Made while the file is surely mapped, as Chronicle-Map reads a part of it from the file. */
-  private final FileLayout layout;
+  /**
+   * The layout of this file, and of any other of the same geometry. Made while the file is surely
+   * mapped, as Chronicle-Map reads a part of it from the file.
+   */
+  final FileLayout layout;
 
   private final FullPages full;
 
@@ -89,7 +94,10 @@ public final class RecordMap {
   private long insertedEnd;
 
   private final Geometry geometry;
-  private final long fileBytes;
+
+  /** Bytes of the file, all allocated on disk. */
+  public final long fileBytes;
+
   private final Disk disk;
   private final Path path;
 
@@ -164,18 +172,8 @@ public final class RecordMap {
     return geometry.segments() * geometry.entriesPerSegment();
   }
 
-  /** Bytes of the file, all allocated on disk. */
-  public long fileBytes() {
-    return fileBytes;
-  }
-
   public int segments() {
     return layout.segments();
-  }
-
-  /** The state of the file, with the counts of its content. */
-  public FileState state() {
-    return state;
   }
 
   // ---- reading
@@ -210,7 +208,7 @@ public final class RecordMap {
       in.read(offset + Envelope.HEADER_LENGTH, payload, 0, payload.length);
     }
     if (crc != Envelope.checksum(storedKey, kind, created, payload, 0, payload.length)) {
-      throw new DamagedEntryException("checksum differs");
+      throw new DamagedEntryException("checksum differs", /* certain= */ true);
     }
     return new StoredValue(kind, created, payload);
   }
@@ -233,7 +231,7 @@ public final class RecordMap {
   private int payloadLength(long size) throws DamagedEntryException {
     long length = size - Envelope.HEADER_LENGTH;
     if (length < 0 || length > maxPayload()) {
-      throw new DamagedEntryException("length of " + size + " bytes");
+      throw new DamagedEntryException("length of " + size + " bytes", /* certain= */ true);
     }
     return (int) length;
   }
@@ -513,11 +511,6 @@ public final class RecordMap {
     return size;
   }
 
-  /** The layout of this file, and of any other of the same geometry. */
-  FileLayout layout() {
-    return layout;
-  }
-
   /**
    * Returns a reader that goes past Chronicle-Map, to be used while nothing is written.
    *
@@ -529,8 +522,7 @@ public final class RecordMap {
 
   /** The same with a channel of the caller's own, which an interrupt may close. */
   public SegmentReader reader(FileChannel own, Path now) {
-    return new SegmentReader(
-        own, layout, new BorrowedPages(now, new Mapping(), address, mappedBytes));
+    return new SegmentReader(own, layout, new BorrowedPages(now, this, address, mappedBytes));
   }
 
   /**
@@ -546,11 +538,8 @@ public final class RecordMap {
     try (FileChannel own =
         disk.open(path, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE))) {
       long free = layout.startOf(endOfUsed(own, start));
-      long at = start + free;
       ByteBuffer zeros = ByteBuffer.allocate((int) Math.min(bytes, layout.segmentBytes() - free));
-      while (zeros.hasRemaining()) {
-        at += own.write(zeros, at);
-      }
+      SegmentReader.writeFully(own, start + free, zeros);
     }
   }
 
@@ -578,20 +567,18 @@ public final class RecordMap {
     }
   }
 
-  private final class Mapping implements BorrowedPages.Mapped {
-    @Override
-    public void whileMapped(Runnable action) {
-      synchronized (unmapping) {
-        if (!unmapped) {
-          action.run();
-        }
+  @Override
+  public void whileMapped(Runnable action) {
+    synchronized (unmapping) {
+      if (!unmapped) {
+        action.run();
       }
     }
+  }
 
-    @Override
-    public boolean isEnding() {
-      return unmapped;
-    }
+  @Override
+  public boolean isEnding() {
+    return unmapped;
   }
 
   /** Unmaps the file. */

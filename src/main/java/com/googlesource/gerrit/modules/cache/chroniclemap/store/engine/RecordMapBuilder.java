@@ -54,7 +54,7 @@ public final class RecordMapBuilder {
       if (!allocated) {
         Holes.rewrite(disk, path);
       }
-      state.describe(path, file.fileBytes(), Math.toIntExact(file.layout().headersOffset()));
+      state.describe(path, file.fileBytes, Math.toIntExact(file.layout.headersOffset()));
       return file;
     } catch (IOException | RuntimeException | Error e) {
       if (file != null) {
@@ -82,11 +82,7 @@ public final class RecordMapBuilder {
     long first = disk.size(path) - (long) geometry.segments() * one.segmentBytes();
     try (FileChannel channel = disk.open(path, Set.of(StandardOpenOption.WRITE))) {
       for (int i = 0; i < geometry.segments(); i++) {
-        long at = first + (long) i * one.segmentBytes();
-        zeros.clear();
-        while (zeros.hasRemaining()) {
-          at += channel.write(zeros, at);
-        }
+        SegmentReader.writeFully(channel, first + (long) i * one.segmentBytes(), zeros.clear());
       }
     }
   }

@@ -25,9 +25,9 @@ import java.util.Arrays;
 public final class RecordView {
   private static final int MAX_STOP_BIT_BYTES = 5;
 
-  private byte[] bytes;
-  private int keyAt;
-  private int keyLength;
+  byte[] bytes;
+  int keyAt;
+  int keyLength;
   private int recordAt;
   private int recordLength;
 
@@ -75,18 +75,6 @@ public final class RecordView {
   /** The bytes of key and record. */
   public int length() {
     return keyLength + recordLength;
-  }
-
-  byte[] bytes() {
-    return bytes;
-  }
-
-  int keyAt() {
-    return keyAt;
-  }
-
-  int keyLength() {
-    return keyLength;
   }
 
   /** Returns a copy of the stored key. */

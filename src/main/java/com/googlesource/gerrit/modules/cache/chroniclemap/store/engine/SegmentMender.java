@@ -34,8 +34,17 @@ import java.util.stream.Stream;
  * the segment still counts as unchecked.
  *
  * <p>Safe for any thread; threads that need the same segment wait for each other.
+ *
+ * @param damaged counts slots that led to no valid record
  */
-final class SegmentMender {
+record SegmentMender(
+    Disk disk,
+    Path path,
+    FileLayout layout,
+    KeyPlaces places,
+    FileState state,
+    SegmentHeaders headers,
+    LongAdder damaged) {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** This many segments are repaired at a time in the whole process. */
@@ -47,36 +56,6 @@ final class SegmentMender {
 
     /** Memory for the copy of a segment; kept until all segments of a file are checked. */
     volatile byte[] room = NONE;
-  }
-
-  private final Disk disk;
-  private final Path path;
-  private final FileLayout layout;
-  private final KeyPlaces places;
-  private final FileState state;
-  private final SegmentHeaders headers;
-  private final LongAdder damaged;
-
-  /**
-   * Begins without repairing anything.
-   *
-   * @param damaged counts slots that led to no valid record
-   */
-  SegmentMender(
-      Disk disk,
-      Path path,
-      FileLayout layout,
-      KeyPlaces places,
-      FileState state,
-      SegmentHeaders headers,
-      LongAdder damaged) {
-    this.disk = disk;
-    this.path = path;
-    this.layout = layout;
-    this.places = places;
-    this.state = state;
-    this.headers = headers;
-    this.damaged = damaged;
   }
 
   /**
@@ -131,9 +110,9 @@ final class SegmentMender {
 
   private void mend(int segment, FileChannel channel, SegmentRepair repair) throws IOException {
     repair.mend(segment, channel, state, headers);
-    if (repair.damaged() > 0) {
-      damaged.add(repair.damaged());
-      logger.atFine().log("%s: %d damaged records in segment %d", path, repair.damaged(), segment);
+    if (repair.damaged > 0) {
+      damaged.add(repair.damaged);
+      logger.atFine().log("%s: %d damaged records in segment %d", path, repair.damaged, segment);
     }
   }
 }

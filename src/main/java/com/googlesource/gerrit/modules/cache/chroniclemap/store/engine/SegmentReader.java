@@ -146,6 +146,15 @@ public final class SegmentReader implements AutoCloseable {
     return true;
   }
 
+  /** Writes all of a buffer. */
+  public static void writeFully(FileChannel channel, long offset, ByteBuffer buffer)
+      throws IOException {
+    long at = offset;
+    while (buffer.hasRemaining()) {
+      at += channel.write(buffer, at);
+    }
+  }
+
   private long readSlots(Sink sink) {
     long damaged = 0;
     for (int i = 0; i < layout.slots(); i++) {

@@ -45,7 +45,10 @@ final class SegmentRepair {
   private int entries;
   private int values;
   private int recordBytes;
-  private int damaged;
+
+  /** The number of slots that led to no valid record. */
+  int damaged;
+
   private boolean slotsChange;
 
   /**
@@ -78,18 +81,10 @@ final class SegmentRepair {
       state.beforeWrite();
       // The chunks have not changed.
       segment.clear().limit(layout.freeListOffset() + layout.freeListBytes());
-      long at = offset;
-      while (segment.hasRemaining()) {
-        at += channel.write(segment, at);
-      }
+      SegmentReader.writeFully(channel, offset, segment);
     }
     headers.setEntries(index, entries);
     state.checked(index, entries, values, recordBytes);
-  }
-
-  /** The number of slots that led to no valid record. */
-  int damaged() {
-    return damaged;
   }
 
   /** Repairs the copy of the segment; returns whether anything but the chunks was changed. */
@@ -186,8 +181,8 @@ final class SegmentRepair {
   }
 
   private boolean isPlace(long slot, int index) {
-    int at = record.keyAt();
-    int length = record.keyLength();
+    int at = record.keyAt;
+    int length = record.keyLength;
     return places.segment(bytes, at, length) == index
         && layout.keyOfHash(places.segmentHash(bytes, at, length)) == layout.keyOf(slot);
   }
@@ -197,11 +192,11 @@ final class SegmentRepair {
             bytes, layout.startOf(layout.chunkOf(slot)), segment.capacity(), layout.maxRecord())
         && Arrays.equals(
             bytes,
-            record.keyAt(),
-            record.keyAt() + record.keyLength(),
+            record.keyAt,
+            record.keyAt + record.keyLength,
             bytes,
-            other.keyAt(),
-            other.keyAt() + other.keyLength());
+            other.keyAt,
+            other.keyAt + other.keyLength);
   }
 
   /** Marks the chunks of an entry as used; returns false if that is impossible. */

@@ -75,7 +75,7 @@ public final class FileInUse {
   /** Counts uses from the last size on: a file that cannot grow will be full at some time. */
   private void countUses() {
     if (bytes() > maker.maxBytes() / 2) {
-      current.values().expectEviction();
+      current.values.expectEviction();
     }
   }
 
@@ -100,12 +100,12 @@ public final class FileInUse {
   /** Whether the newest file is so full that a larger one should be created. */
   public boolean isFilling() {
     Generation after = next;
-    return (after == null ? current : after).values().isFilling();
+    return (after == null ? current : after).values.isFilling();
   }
 
   /** The values of the current file. */
   public ValueTable values() {
-    return current.values();
+    return current.values;
   }
 
   // ---- values
@@ -170,7 +170,7 @@ public final class FileInUse {
    */
   public boolean put(byte[] key, byte[] value, long created, boolean evict) {
     return rebuild == null
-        ? current.values().put(key, value, created, evict)
+        ? current.values.put(key, value, created, evict)
         : rebuild.put(key, value, created, evict);
   }
 
@@ -197,7 +197,7 @@ public final class FileInUse {
   /** Removes a useless value, which does no harm if a crash brings it back. */
   public void drop(byte[] key) {
     if (rebuild == null) {
-      current.values().remove(key);
+      current.values.remove(key);
     } else {
       rebuild.drop(key);
     }
@@ -207,7 +207,7 @@ public final class FileInUse {
 
   /** The number of segments of the current file. */
   public int segments() {
-    return current.values().map().segments();
+    return current.values.map.segments();
   }
 
   /** The number of segments of the current file that may be damaged. */
@@ -221,7 +221,7 @@ public final class FileInUse {
    */
   public boolean check(int segment) {
     Generation checked = current;
-    if (segment >= checked.state().segments()) {
+    if (segment >= checked.state().segments) {
       return false;
     }
     try {
@@ -260,7 +260,7 @@ public final class FileInUse {
     return maker
         .files()
         .generation(
-            ++lastNumber, bytes, Geometry.bytesPerSlot(current.values().averageRecordBytes()));
+            ++lastNumber, bytes, Geometry.bytesPerSlot(current.values.averageRecordBytes()));
   }
 
   /** Creates the file of the next generation, which takes a while if it is large. Needs no lock. */
@@ -270,7 +270,7 @@ public final class FileInUse {
 
   /** Begins a rebuild: from here on each write goes to both files. */
   public Rebuild beginRebuild(Generation made) {
-    rebuild = new Rebuild(current.values(), current.name().path(), made.values(), maker.damaged());
+    rebuild = new Rebuild(current.values, current.name.path(), made.values, maker.damaged());
     next = made;
     return rebuild;
   }
@@ -287,15 +287,13 @@ public final class FileInUse {
     current = made;
     endRebuild();
     countUses();
-    Disk disk = maker.files().disk();
+    Disk disk = maker.files().disk;
     try {
-      disk.delete(old.name().path());
-      disk.delete(old.name().statePath());
+      disk.delete(old.name.path());
+      disk.delete(old.name.statePath());
     } catch (IOException e) {
       // The newer file counts, and the next start deletes this one.
-      maker
-          .faults()
-          .warn(e, "cannot delete a file that is not needed any more:", old.name().path());
+      maker.faults().warn(e, "cannot delete a file that is not needed any more:", old.name.path());
     }
     logger.atInfo().log(
         "Cache %s went from %d to %d bytes", maker.cache(), old.bytes(), made.bytes());
@@ -342,13 +340,13 @@ public final class FileInUse {
 
   /** Unmaps and deletes a generation that never came into use. Needs no lock. */
   public void discard(Generation made) {
-    Disk disk = maker.files().disk();
+    Disk disk = maker.files().disk;
     try {
-      disk.delete(made.name().growingPath());
-      disk.delete(made.name().statePath());
+      disk.delete(made.name.growingPath());
+      disk.delete(made.name.statePath());
     } catch (IOException e) {
       // A file of a temporary name is never used, and the next start deletes it.
-      maker.faults().warn(e, "cannot delete", made.name().growingPath());
+      maker.faults().warn(e, "cannot delete", made.name.growingPath());
     }
     // Last: only now the system frees the disk, and the names need not wait for that.
     made.unmap();
@@ -451,7 +449,6 @@ public final class FileInUse {
   /** Bytes on disk, of both files during a rebuild. */
   public long diskBytes() {
     Generation after = next;
-    return current.values().map().fileBytes()
-        + (after == null ? 0 : after.values().map().fileBytes());
+    return current.values.map.fileBytes + (after == null ? 0 : after.values.map.fileBytes);
   }
 }

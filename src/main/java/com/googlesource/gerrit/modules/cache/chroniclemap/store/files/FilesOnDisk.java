@@ -86,7 +86,7 @@ public final class FilesOnDisk {
 
   private static final AtomicInteger MADE = new AtomicInteger();
 
-  private final Disk disk;
+  public final Disk disk;
   private final Path directory;
   private final LastResort lastResort;
   private final String prefix;
@@ -197,15 +197,6 @@ public final class FilesOnDisk {
       }
     }
     return out.toString();
-  }
-
-  public Disk disk() {
-    return disk;
-  }
-
-  /** The folder of all stores. */
-  public Path directory() {
-    return directory;
   }
 
   /**
@@ -399,10 +390,6 @@ public final class FilesOnDisk {
     return matcher.matches() ? Optional.of(matcher) : Optional.empty();
   }
 
-  private static String cacheOf(Matcher names) {
-    return names.group(2);
-  }
-
   private static String storeOf(Path file) {
     return names(file).orElseThrow().group(1);
   }
@@ -411,7 +398,7 @@ public final class FilesOnDisk {
   private static List<Path> list(Disk disk, Path directory, Predicate<String> cache)
       throws IOException {
     return disk.list(directory).stream()
-        .filter(file -> names(file).filter(names -> cache.test(cacheOf(names))).isPresent())
+        .filter(file -> names(file).filter(names -> cache.test(names.group(2))).isPresent())
         .sorted(MARKERS_LAST)
         .toList();
   }

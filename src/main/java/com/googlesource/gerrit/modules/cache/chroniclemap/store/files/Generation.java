@@ -39,8 +39,11 @@ import java.util.concurrent.atomic.AtomicBoolean;
  */
 public final class Generation {
   private final Disk disk;
-  private final GenerationName name;
-  private final ValueTable values;
+  public final GenerationName name;
+
+  /** The values, for the writer. */
+  final ValueTable values;
+
   private final Gate gate = new Gate();
 
   /** Held while the file is forced to disk. */
@@ -68,10 +71,6 @@ public final class Generation {
     this.installed = installed;
   }
 
-  public GenerationName name() {
-    return name;
-  }
-
   /** Increases with each generation of a store. */
   public int number() {
     return name.number();
@@ -80,11 +79,6 @@ public final class Generation {
   /** The most bytes that the file may take. */
   long bytes() {
     return name.bytes();
-  }
-
-  /** The values, for the writer. */
-  ValueTable values() {
-    return values;
   }
 
   /**
@@ -122,7 +116,7 @@ public final class Generation {
   /** Waits for the readers inside the gate, then unmaps the file and its state file. */
   public synchronized void unmap() {
     gate.shut();
-    values.map().close();
+    values.map.close();
     release();
   }
 
@@ -156,22 +150,22 @@ public final class Generation {
 
   /** A reader of the file that bypasses the mapping, with a channel of the caller's own. */
   public SegmentReader reader(FileChannel channel) {
-    return values.map().reader(channel, name.path());
+    return values.map.reader(channel, name.path());
   }
 
   /** Repairs a segment if needed, unless the file was unmapped. */
   void check(int segment) {
-    whileMapped(() -> values.map().check(segment));
+    whileMapped(() -> values.map.check(segment));
   }
 
   /** See {@link RecordMap#expectRandomAccess}. */
   void expectRandomAccess() {
-    whileMapped(values.map()::expectRandomAccess);
+    whileMapped(values.map::expectRandomAccess);
   }
 
   /** The state of the file. */
   FileState state() {
-    return values.map().state();
+    return values.map.state;
   }
 
   /**
@@ -245,7 +239,7 @@ public final class Generation {
       }
     } finally {
       // Last, as this takes the longer the more of the file was touched.
-      values.map().close();
+      values.map.close();
     }
   }
 

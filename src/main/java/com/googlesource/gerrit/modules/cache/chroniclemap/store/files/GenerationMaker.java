@@ -61,7 +61,7 @@ public record GenerationMaker(
   public Generation open(GenerationName name, FileState state) throws IOException {
     return generation(
         name,
-        RecordMapBuilder.open(files.disk(), name.path(), name.geometry(), state, damaged),
+        RecordMapBuilder.open(files.disk, name.path(), name.geometry(), state, damaged),
         /* installed= */ true);
   }
 
@@ -69,20 +69,20 @@ public record GenerationMaker(
   Generation next(GenerationName name) throws IOException {
     // A smaller file keeps the values used most.
     usage.load();
-    files.disk().delete(name.growingPath());
+    files.disk.delete(name.growingPath());
     return create(name, name.growingPath());
   }
 
   private Generation create(GenerationName name, Path path) throws IOException {
     return generation(
         name,
-        RecordMapBuilder.create(files.disk(), path, name.statePath(), name.geometry()),
+        RecordMapBuilder.create(files.disk, path, name.statePath(), name.geometry()),
         path.equals(name.path()));
   }
 
   private Generation generation(GenerationName name, RecordMap map, boolean installed) {
     return new Generation(
-        files.disk(),
+        files.disk,
         name,
         new ValueTable(map, maxValue, oldValuesStayValid, usage, evictions),
         installed);

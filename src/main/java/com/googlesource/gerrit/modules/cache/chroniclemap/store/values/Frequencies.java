@@ -74,7 +74,8 @@ final class Frequencies {
 
   private final int[] requests;
 
-  private final long entries;
+  /** The number of values that these frequencies were made for. */
+  final long entries;
 
   private Frequencies(int slices, long entries) {
     this.entries = entries;
@@ -183,11 +184,6 @@ final class Frequencies {
     loaded.countRequests();
     return Optional.of(
         forEntries(entries).requests.length == slices ? loaded : loaded.resized(entries));
-  }
-
-  /** The number of values that these frequencies were made for. */
-  long entries() {
-    return entries;
   }
 
   /** The frequency of a key, from 0 to {@link #MOST}. */

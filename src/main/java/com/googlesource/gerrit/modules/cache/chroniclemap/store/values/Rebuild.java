@@ -51,7 +51,7 @@ public final class Rebuild implements AutoCloseable {
   public Rebuild(ValueTable source, Path sourcePath, ValueTable target, LongAdder damaged) {
     this.source = source;
     this.target = target;
-    this.reader = source.map().reader(sourcePath);
+    this.reader = source.map.reader(sourcePath);
     this.damaged = damaged;
     this.bytesToCopy = source.liveBytes();
   }
@@ -78,8 +78,8 @@ public final class Rebuild implements AutoCloseable {
 
   /** Calls {@link FileState#noteChange} for both files. */
   public void noteChange() throws IOException {
-    source.map().state().noteChange();
-    target.map().state().noteChange();
+    source.map.state.noteChange();
+    target.map.state.noteChange();
   }
 
   /** Removes a value from both files. */
@@ -97,10 +97,10 @@ public final class Rebuild implements AutoCloseable {
    * @return how many values could not be copied
    */
   public long copySegment(int segment, LongPredicate isTooOld) throws IOException {
-    source.map().check(segment);
-    int segments = source.map().segments();
+    source.map.check(segment);
+    int segments = source.map.segments();
     bytesToCopy = source.liveBytes() * (segments - segment - 1) / segments;
-    if (source.map().state().records(segment) == 0) {
+    if (source.map.state.records(segment) == 0) {
       return 0;
     }
     makeRoom(segment);
@@ -121,7 +121,7 @@ public final class Rebuild implements AutoCloseable {
             });
     damaged.add(unreadable);
     for (byte[] head : heads) {
-      if (!target.map().contains(head) && !copySplit(head)) {
+      if (!target.map.contains(head) && !copySplit(head)) {
         lost[0]++;
       }
     }
@@ -147,19 +147,17 @@ public final class Rebuild implements AutoCloseable {
    * go to a few known segments.
    */
   private void makeRoom(int segment) throws IOException {
-    int before = source.map().segments();
-    int after = target.map().segments();
+    int before = source.map.segments();
+    int after = target.map.segments();
     int parts = Math.max(1, after / before);
     for (int i = 0; i < parts; i++) {
-      target
-          .map()
-          .makePages(
-              (segment + i * before) & (after - 1), source.map().state().bytes(segment) / parts);
+      target.map.makePages(
+          (segment + i * before) & (after - 1), source.map.state.bytes(segment) / parts);
     }
   }
 
   private boolean copyRecord(byte[] storedKey, byte[] record) {
-    if (target.map().contains(storedKey)) {
+    if (target.map.contains(storedKey)) {
       return true;
     }
     boolean fitted = target.putCopy(storedKey, record);
@@ -189,7 +187,7 @@ public final class Rebuild implements AutoCloseable {
    * first. If it came before the copy could be found, only the old file shows it.
    */
   private void dropIfInvalidated(byte[] storedKey) {
-    if (source.map().isInvalidated(storedKey)) {
+    if (source.map.isInvalidated(storedKey)) {
       target.remove(StoredKey.keyOf(storedKey));
     }
   }

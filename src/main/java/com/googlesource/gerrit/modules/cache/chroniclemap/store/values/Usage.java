@@ -55,8 +55,8 @@ public final class Usage {
   /** Held briefly, while the saved file is renamed. */
   private final Object naming = new Object();
 
-  /** Whether the files may have another user by now. Guarded by {@link #naming}. */
-  private boolean closed;
+  /** Whether the files may have another user by now. Set under {@link #naming}. */
+  private volatile boolean closed;
 
   /** Whether memory for {@link #frequencies} is being allocated, or could not be. */
   private final AtomicBoolean making = new AtomicBoolean();
@@ -111,7 +111,7 @@ public final class Usage {
    */
   void count(long records) {
     Frequencies counts = frequencies;
-    if ((counts == null || records > 2 * counts.entries()) && making.compareAndSet(false, true)) {
+    if ((counts == null || records > 2 * counts.entries) && making.compareAndSet(false, true)) {
       if (records <= FEW) {
         make(records);
       } else {
@@ -126,7 +126,7 @@ public final class Usage {
       Frequencies counts = frequencies;
       if (counts == null) {
         frequencies = Frequencies.forEntries(records);
-      } else if (records > 2 * counts.entries()) {
+      } else if (records > 2 * counts.entries) {
         frequencies = counts.resized(records);
       }
       making.set(false);
@@ -186,9 +186,7 @@ public final class Usage {
       disk.delete(next);
       disk.create(next);
       try (FileChannel channel = disk.open(next, Set.of(StandardOpenOption.WRITE))) {
-        while (bytes.hasRemaining()) {
-          int unused = channel.write(bytes, bytes.position());
-        }
+        SegmentReader.writeFully(channel, 0, bytes);
       }
       synchronized (naming) {
         if (closed) {
@@ -199,15 +197,9 @@ public final class Usage {
       }
     } catch (IOException | OutOfMemoryError e) {
       // Once the store was closed, a failure only means that this came too late.
-      if (!isClosed()) {
+      if (!closed) {
         faults.warn(e, "the next start knows less of the use of its values: cannot write", saved);
       }
-    }
-  }
-
-  private boolean isClosed() {
-    synchronized (naming) {
-      return closed;
     }
   }
 }

@@ -60,7 +60,7 @@ public final class ValueTable {
   /** Share of a segment that is evicted at a time, doubled for each further attempt. */
   private static final double EVICTED_SHARE = 0.125;
 
-  private final RecordMap map;
+  public final RecordMap map;
   private final long maxValue;
   private final boolean oldValuesStayValid;
   private final Usage usage;
@@ -92,11 +92,7 @@ public final class ValueTable {
     this.usage = usage;
     this.evictions = evictions;
     this.eviction = new Eviction(map, usage);
-    this.state = map.state();
-  }
-
-  public RecordMap map() {
-    return map;
+    this.state = map.state;
   }
 
   /** Whether an older value of a key must not be found any more once a newer one was put. */
@@ -157,10 +153,11 @@ public final class ValueTable {
   }
 
   private byte[] join(byte[] key, StoredValue head) throws DamagedEntryException {
-    PartList list = partList(head);
+    PartList list = PartList.decode(head.payload());
     // The limit is not maxValue, which may have been higher when the value was put.
     if (list == null || list.length() > map.dataBytes()) {
-      throw new DamagedEntryException("the head of a split value makes no sense");
+      throw new DamagedEntryException(
+          "the head of a split value makes no sense", /* certain= */ true);
     }
     byte[] out = new byte[list.length()];
     int position = 0;
@@ -171,7 +168,8 @@ public final class ValueTable {
       }
       int length = list.lengthOf(i);
       if (part.payload().length != length) {
-        throw new DamagedEntryException("a part of the value has the wrong length");
+        throw new DamagedEntryException(
+            "a part of the value has the wrong length", /* certain= */ true);
       }
       System.arraycopy(part.payload(), 0, out, position, length);
       position += length;
@@ -456,9 +454,5 @@ public final class ValueTable {
     return Envelope.isValid(storedKey, head)
         ? PartList.decode(Arrays.copyOfRange(head, Envelope.HEADER_LENGTH, head.length))
         : null;
-  }
-
-  private static PartList partList(StoredValue head) {
-    return PartList.decode(head.payload());
   }
 }

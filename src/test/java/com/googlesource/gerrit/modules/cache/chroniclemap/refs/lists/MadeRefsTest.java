@@ -99,10 +99,10 @@ class MadeRefsTest {
     for (int i = 0; i < 599; i++) {
       memory.tick();
     }
-    assertThat(list.made().isEmpty()).isFalse();
+    assertThat(list.made.isEmpty()).isFalse();
     memory.tick();
     memory.tick();
-    assertThat(list.made().isEmpty()).isTrue();
+    assertThat(list.made.isEmpty()).isTrue();
     assertThat(memory.madeBytes()).isEqualTo(0);
     assertThat(objects(list.refs())).hasSize(list.size());
   }
@@ -121,7 +121,7 @@ class MadeRefsTest {
     assertThat(objects(list.refs())).hasSize(list.size());
     memory.tick();
     // Both fit into half of the room, so none had to go.
-    assertThat(unused.made().isEmpty()).isFalse();
-    assertThat(list.made().isEmpty()).isFalse();
+    assertThat(unused.made.isEmpty()).isFalse();
+    assertThat(list.made.isEmpty()).isFalse();
   }
 }

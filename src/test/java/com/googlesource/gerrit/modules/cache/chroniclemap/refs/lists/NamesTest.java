@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.google.common.base.Utf8;
 import com.google.common.collect.Range;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedRefsText;
 import java.util.Arrays;
@@ -97,7 +98,7 @@ class NamesTest {
             byte[] all = Arrays.copyOf(start, start.length + 4);
             System.arraycopy(bytes, 0, all, start.length, 4);
             boolean expected = Arrays.equals(new String(all, UTF_8).getBytes(UTF_8), all);
-            if (Names.isUtf8(all, 0, all.length) != expected) {
+            if (Utf8.isWellFormed(all) != expected) {
               assertWithMessage(Arrays.toString(all)).fail();
             }
           }

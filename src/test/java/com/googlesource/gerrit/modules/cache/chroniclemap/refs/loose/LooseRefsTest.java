@@ -405,7 +405,8 @@ class LooseRefsTest {
     PackedRefsFile packed =
         new PackedRefsFile(
             file("packed-refs").toFile(),
-            new ListTiers(Differential.KEY, new ListMemory(1 << 20), null));
+            new ListTiers(Differential.KEY, new ListMemory(1 << 20), null),
+            used -> {});
     for (RefDatabase refs : List.of(newDatabase(packed), testRefs.peer())) {
       assertThat(refs.getTipsWithSha1(one)).hasSize(1);
       assertPeeled(refs.peel(refs.exactRef("HEAD")), one);
@@ -432,7 +433,8 @@ class LooseRefsTest {
     PackedRefsFile packed =
         new PackedRefsFile(
             file("packed-refs").toFile(),
-            new ListTiers(Differential.KEY, new ListMemory(1 << 20), null));
+            new ListTiers(Differential.KEY, new ListMemory(1 << 20), null),
+            used -> {});
     RefDirectory jgit = testRefs.peer();
     RefDatabase first = newDatabase(packed);
     RefDatabase second = newDatabase(packed);

@@ -61,7 +61,7 @@ class ListDiskTest {
   }
 
   private static byte[] blockKey(ParsedRefs list, int block) {
-    return key(list.root().idHi(block), list.root().idLo(block));
+    return key(list.root.idHi(block), list.root.idLo(block));
   }
 
   @Test
@@ -132,7 +132,7 @@ class ListDiskTest {
   void aRootThatIsNoneIsTakenForMissing() {
     ParsedRefs list = lists.parse(memory, Lists.text(1, 100), null);
     ContentDigest digest = list.digest();
-    byte[] root = list.root().bytes();
+    byte[] root = list.root.bytes();
     byte[] key = key(digest.hi(), digest.lo());
     disk.write(list);
     store.put(key, new byte[3], 1);

@@ -98,7 +98,7 @@ class ListMemoryTest {
   private static long bytes(ParsedRefs... of) {
     Set<Slab> slabs = Collections.newSetFromMap(new IdentityHashMap<>());
     for (ParsedRefs list : of) {
-      slabs.addAll(Arrays.asList(list.held().slabs()));
+      slabs.addAll(Arrays.asList(list.held.slabs));
     }
     return slabs.stream().mapToLong(Slab::bytes).sum();
   }
@@ -115,13 +115,13 @@ class ListMemoryTest {
     Repo b = new Repo().read(text);
     assertThat(b.list).isSameInstanceAs(a.list);
     assertThat(memory.bytes()).isEqualTo(bytes);
-    assertThat(memory.size()).isEqualTo(1);
+    assertThat(memory.lists()).hasSize(1);
     memory.release(a);
     assertThat(memory.find(b.list.digest())).isSameInstanceAs(b.list);
     memory.release(b);
     memory.release(b);
     assertThat(memory.find(a.list.digest())).isNull();
-    assertThat(memory.size()).isEqualTo(0);
+    assertThat(memory.lists()).hasSize(0);
     assertThat(memory.blocks()).isEqualTo(0);
     assertThat(memory.bytes()).isEqualTo(emptyBytes());
   }
@@ -150,7 +150,7 @@ class ListMemoryTest {
     lists.assertIs(before, Lists.text(1, REFS));
     long own = bytes(a.list);
     assertThat(own).isLessThan(bytes(before) + (40 << 10));
-    assertThat(memory.size()).isEqualTo(1);
+    assertThat(memory.lists()).hasSize(1);
   }
 
   @Test
@@ -267,7 +267,7 @@ class ListMemoryTest {
     }
     assertThat(memory.evictions()).isEqualTo(0);
     assertThat(large.toldBeside).isEqualTo(4);
-    assertThat(large.enough).isAtLeast(memory.limit() + bytes(large.list));
+    assertThat(large.enough).isAtLeast(memory.limit + bytes(large.list));
     // A bound as it is told would do.
     memory = new ListMemory(large.enough);
     Repo again = new Repo().read(Lists.text(9, 20 * REFS));
@@ -306,7 +306,7 @@ class ListMemoryTest {
   @Test
   void smallListsLieInOnePiece() {
     Repo a = new Repo().read(Lists.text(1, 20));
-    assertThat(a.list.held().slabs()).hasLength(1);
+    assertThat(a.list.held.slabs).hasLength(1);
     // 20 refs of 28 bytes.
     assertThat(bytes(a.list)).isLessThan(800L);
     lists.assertIs(a.list, Lists.text(1, 20));
@@ -318,10 +318,10 @@ class ListMemoryTest {
     Draft draft = memory.draft();
     ParsedRefs list = a.list;
     for (int i = 0; i < list.blocks(); i++) {
-      assertThat(draft.share(list.root().idHi(i), list.root().idLo(i))).isTrue();
+      assertThat(draft.share(list.root.idHi(i), list.root.idLo(i))).isTrue();
     }
     memory.release(a);
-    ParsedRefs again = draft.finish(list.root(), null, false);
+    ParsedRefs again = draft.finish(list.root, null, false);
     Repo b = new Repo();
     assertThat(memory.hold(b, again, new ArrayList<>())).isSameInstanceAs(again);
     assertThat(memory.bytes() - emptyBytes()).isEqualTo(bytes(again));
@@ -376,7 +376,7 @@ class ListMemoryTest {
     } finally {
       threads.shutdownNow();
     }
-    assertThat(memory.size()).isEqualTo(0);
+    assertThat(memory.lists()).hasSize(0);
     assertThat(memory.blocks()).isEqualTo(0);
     assertThat(memory.bytes()).isEqualTo(emptyBytes());
   }

@@ -64,7 +64,7 @@ class PackedRefsFileTest {
   @BeforeEach
   void open() {
     path = folder.resolve("packed-refs");
-    file = new PackedRefsFile(path.toFile(), tiers);
+    file = new PackedRefsFile(path.toFile(), tiers, used -> {});
   }
 
   /** As git does: a new file in the place of the old one. */
@@ -158,8 +158,8 @@ class PackedRefsFileTest {
     for (int i = 0; i < 5; i++) {
       assertThat(file.current(trust)).isSameInstanceAs(list);
     }
-    assertThat(file.counts().readings.sum()).isEqualTo(1);
-    assertThat(file.counts().parses.sum()).isEqualTo(1);
+    assertThat(file.counts.readings.sum()).isEqualTo(1);
+    assertThat(file.counts.parses.sum()).isEqualTo(1);
   }
 
   @Test
@@ -174,8 +174,8 @@ class PackedRefsFileTest {
     age();
     assertThat(Files.getAttribute(path, "unix:ino")).isEqualTo(key);
     assertThat(names(TrustStat.NEVER)).containsExactly("refs/heads/b");
-    assertThat(file.counts().readings.sum()).isEqualTo(3);
-    assertThat(file.counts().parses.sum()).isEqualTo(2);
+    assertThat(file.counts.readings.sum()).isEqualTo(3);
+    assertThat(file.counts.parses.sum()).isEqualTo(2);
   }
 
   @Test
@@ -190,7 +190,7 @@ class PackedRefsFileTest {
     ParsedRefs other = file.current(TrustStat.NEVER);
     assertThat(other.digest()).isNotEqualTo(list.digest());
     assertThat(file.current(TrustStat.NEVER)).isSameInstanceAs(other);
-    assertThat(file.counts().parses.sum()).isEqualTo(2);
+    assertThat(file.counts.parses.sum()).isEqualTo(2);
   }
 
   @Test
@@ -199,10 +199,10 @@ class PackedRefsFileTest {
     for (int i = 0; i < 5; i++) {
       assertThat(file.current(TrustStat.NEVER)).isNull();
     }
-    assertThat(file.counts().notParsable.sum()).isEqualTo(1);
+    assertThat(file.counts.notParsable.sum()).isEqualTo(1);
     write(ID + " refs/heads/a\n");
     assertThat(names(TrustStat.NEVER)).containsExactly("refs/heads/a");
-    assertThat(file.counts().parses.sum()).isEqualTo(1);
+    assertThat(file.counts.parses.sum()).isEqualTo(1);
   }
 
   @Test
@@ -226,7 +226,8 @@ class PackedRefsFileTest {
         new PackedRefsFile(
             path.toFile(),
             new ListTiers(
-                Differential.KEY, new ListMemory(1 << 30, this::allocate), null, now::get));
+                Differential.KEY, new ListMemory(1 << 30, this::allocate), null, now::get),
+            used -> {});
 
     private ByteBuffer allocate(int size) {
       tries.incrementAndGet();
@@ -258,7 +259,7 @@ class PackedRefsFileTest {
       pause = Math.min(MemoryPause.MOST_NANOS, 2 * pause);
     }
     assertThat(pause).isEqualTo(MemoryPause.MOST_NANOS);
-    assertThat(memory.file.counts().noMemory.sum()).isEqualTo(10);
+    assertThat(memory.file.counts.noMemory.sum()).isEqualTo(10);
     memory.exhausted.set(false);
     assertThat(memory.file.current(trust).size()).isEqualTo(1);
     // From the start again.
@@ -297,9 +298,9 @@ class PackedRefsFileTest {
     write(PackedRefsText.text(PackedRefsText.gerrit(new Random(1), 1000)));
     ParsedRefs list = file.current(TrustStat.ALWAYS);
     Path fork = Files.copy(path, folder.resolve("fork"));
-    PackedRefsFile other = new PackedRefsFile(fork.toFile(), tiers);
+    PackedRefsFile other = new PackedRefsFile(fork.toFile(), tiers, used -> {});
     assertThat(other.current(TrustStat.ALWAYS).digest()).isEqualTo(list.digest());
-    assertThat(other.counts().parses.sum()).isEqualTo(0);
+    assertThat(other.counts.parses.sum()).isEqualTo(0);
   }
 
   @Test
@@ -367,7 +368,7 @@ class PackedRefsFileTest {
     } finally {
       executor.shutdownNow();
     }
-    assertThat(file.counts().parses.sum()).isEqualTo(1);
+    assertThat(file.counts.parses.sum()).isEqualTo(1);
   }
 
   @ParameterizedTest
@@ -483,6 +484,6 @@ class PackedRefsFileTest {
       Uninterruptibles.joinUninterruptibly(interrupter);
       var unused = Thread.interrupted();
     }
-    assertThat(file.counts().parses.sum()).isEqualTo(1);
+    assertThat(file.counts.parses.sum()).isEqualTo(1);
   }
 }

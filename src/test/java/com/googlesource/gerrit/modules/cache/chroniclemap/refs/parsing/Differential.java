@@ -81,7 +81,7 @@ public final class Differential implements Closeable {
     assertSame(list.refs(), expected);
     assertThat(list.digest()).isEqualTo(reader.digest(new MemoryText(text)));
     assertThat(list.textBytes()).isEqualTo(text.length);
-    assertThat(reader.matches(new MemoryText(text), list)).isTrue();
+    assertThat(reader.matches(new MemoryText(text), list.root, 0, list.blocks())).isTrue();
     return list;
   }
 

@@ -35,9 +35,4 @@ public final class MemoryText implements TextSource {
     position += n;
     return n;
   }
-
-  @Override
-  public void rewind() {
-    position = 0;
-  }
 }

@@ -97,14 +97,14 @@ class NameOrderTest {
     String a = PackedRefsText.line(random, "refs/heads/\uff5e");
     String b = PackedRefsText.line(random, "refs/heads/\ud83d\ude00");
     ParsedRefs bytes = regular((PackedRefsText.HEADER + a + b).getBytes(UTF_8), null);
-    assertThat(bytes.root().utf16()).isFalse();
-    assertThat(bytes.root().ascendsByBytes()).isTrue();
+    assertThat(bytes.root.utf16).isFalse();
+    assertThat(bytes.root.ascendsByBytes()).isTrue();
     ParsedRefs utf16 = regular((PackedRefsText.HEADER + b + a).getBytes(UTF_8), bytes);
-    assertThat(utf16.root().utf16()).isTrue();
-    assertThat(utf16.root().ascendsByBytes()).isFalse();
+    assertThat(utf16.root.utf16).isTrue();
+    assertThat(utf16.root.ascendsByBytes()).isFalse();
     ParsedRefs one = regular((PackedRefsText.HEADER + b).getBytes(UTF_8), utf16);
-    assertThat(one.root().utf16()).isTrue();
-    assertThat(one.root().ascendsByBytes()).isTrue();
+    assertThat(one.root.utf16).isTrue();
+    assertThat(one.root.ascendsByBytes()).isTrue();
   }
 
   @Test
@@ -243,7 +243,7 @@ class NameOrderTest {
           }
         }
         list = regular(text(lines), list);
-        assertThat(list.root().bytes()).isEqualTo(regular(text(lines), null).root().bytes());
+        assertThat(list.root.bytes()).isEqualTo(regular(text(lines), null).root.bytes());
       }
     }
   }
@@ -264,28 +264,28 @@ class NameOrderTest {
         TreeMap<String, String> ordered = new TreeMap<>(BY_BYTES);
         ordered.putAll(half);
         ParsedRefs next = regular(text(ordered), list);
-        assertThat(next.root().utf16()).isFalse();
+        assertThat(next.root.utf16).isFalse();
         assertThat(next.get(0).getName()).isEqualTo("refs/heads/\ud83d\ude002000");
       }
     }
     ParsedRefs plain = regular(text(half), list);
-    assertThat(plain.root().utf16()).isTrue();
-    assertThat(differential.reader().reusedBlocks()).isGreaterThan(1);
+    assertThat(plain.root.utf16).isTrue();
+    assertThat(differential.reader().reusedBlocks).isGreaterThan(1);
   }
 
   @Test
   void listsWithoutSuchNamesHaveNothingOfIt() throws Exception {
     TreeMap<String, String> lines = new TreeMap<>(PackedRefsText.gerrit(random, 3000));
     lines.put("refs/heads/\ud83d\ude00", PackedRefsText.line(random, "refs/heads/\ud83d\ude00"));
-    Root root = regular(text(lines), null).root();
-    assertThat(root.flags() & (Root.BYTES_ONLY | Root.UTF16_ONLY)).isEqualTo(0);
+    Root root = regular(text(lines), null).root;
+    assertThat(root.flags & (Root.BYTES_ONLY | Root.UTF16_ONLY)).isEqualTo(0);
   }
 
   @Test
   void theyComeBackFromOtherMemory() throws Exception {
     ParsedRefs list = regular(text(lines(BY_BYTES, 2000, 6)), null);
     ParsedRefs copy =
-        new ParsedRefs(new Root(list.root().bytes().clone()), list.held(), new ListMemory(0));
+        new ParsedRefs(new Root(list.root.bytes().clone()), list.held, new ListMemory(0));
     Differential.assertSame(copy.refs(), new ArrayList<>(list.refs()));
   }
 
@@ -320,7 +320,7 @@ class NameOrderTest {
     byte[] text = Files.readAllBytes(git.resolve("packed-refs"));
     assertThat(new String(text, UTF_8)).contains(" sorted");
     ParsedRefs list = regular(text, null);
-    assertThat(list.root().utf16()).isFalse();
+    assertThat(list.root.utf16).isFalse();
     List<String> listed =
         Splitter.on('\n')
             .omitEmptyStrings()

@@ -24,6 +24,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ContentDige
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsTraits;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Root;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -151,17 +152,17 @@ class PackedRefsReaderTest {
   @Test
   void traitsAreKeptAsWritten() throws Exception {
     String line = A + " refs/heads/a\n";
-    assertThat(accepted(line).root().traits())
-        .isEqualTo(new PackedRefsTraits(false, false, false, false));
-    assertThat(accepted("# pack-refs with: \n" + line).root().traits())
-        .isEqualTo(new PackedRefsTraits(true, false, false, false));
-    assertThat(accepted("# pack-refs with: peeled \n" + line).root().traits())
-        .isEqualTo(new PackedRefsTraits(true, true, false, false));
-    assertThat(accepted("# pack-refs with: fully-peeled \n" + line).root().traits())
-        .isEqualTo(new PackedRefsTraits(true, false, true, false));
-    PackedRefsTraits all = accepted(PackedRefsText.HEADER + line).root().traits();
-    assertThat(all).isEqualTo(new PackedRefsTraits(true, true, true, true));
-    assertThat(all.header()).isEqualTo(PackedRefsText.HEADER);
+    assertThat(accepted(line).root.flags & Root.HEADER).isEqualTo(0);
+    for (String header :
+        List.of(
+            "# pack-refs with: \n",
+            "# pack-refs with: peeled \n",
+            "# pack-refs with: fully-peeled \n",
+            PackedRefsText.HEADER)) {
+      int flags = accepted(header + line).root.flags;
+      assertThat(flags & Root.HEADER).isEqualTo(Root.HEADER);
+      assertThat(PackedRefsTraits.header(flags)).isEqualTo(header);
+    }
   }
 
   /** A block that is used again behind another header says what that one says. */
@@ -200,7 +201,7 @@ class PackedRefsReaderTest {
       String name = "refs/heads/" + (100_000 + random.nextInt(10_000)) + "/a-new-one";
       lines.put(name, A + " " + name + "\n");
       list = differential.check(PackedRefsText.text(lines), list);
-      assertThat(differential.reader().parsedBlocks()).isAtMost(5);
+      assertThat(differential.reader().parsedBlocks).isAtMost(5);
     }
   }
 
@@ -403,8 +404,8 @@ class PackedRefsReaderTest {
       String name = names.get(random.nextInt(names.size()));
       lines.put(name, PackedRefsText.line(random, name));
       list = differential.check(PackedRefsText.text(lines), list);
-      assertThat(differential.reader().parsedBlocks()).isAtMost(4);
-      assertThat(differential.reader().reusedBlocks()).isAtLeast(list.blocks() - 4);
+      assertThat(differential.reader().parsedBlocks).isAtMost(4);
+      assertThat(differential.reader().reusedBlocks).isAtLeast(list.blocks() - 4);
     }
   }
 
@@ -433,7 +434,7 @@ class PackedRefsReaderTest {
       ParsedRefs anew =
           new PackedRefsReader(Differential.KEY)
               .read(new MemoryText(text), Differential.draft(), null);
-      assertThat(list.root().bytes()).isEqualTo(anew.root().bytes());
+      assertThat(list.root.bytes()).isEqualTo(anew.root.bytes());
     }
   }
 
@@ -475,7 +476,7 @@ class PackedRefsReaderTest {
   private static Set<ContentDigest> blocks(ParsedRefs list) {
     Set<ContentDigest> ids = new HashSet<>();
     for (int i = 0; i < list.blocks(); i++) {
-      ids.add(new ContentDigest(list.root().idHi(i), list.root().idLo(i)));
+      ids.add(new ContentDigest(list.root.idHi(i), list.root.idLo(i)));
     }
     return ids;
   }
@@ -488,12 +489,16 @@ class PackedRefsReaderTest {
     for (int i = 0; i < text.length; i += 1 + random.nextInt(40)) {
       byte[] changed = text.clone();
       changed[i] ^= (byte) (1 << random.nextInt(8));
-      assertThat(reader.matches(new MemoryText(changed), list)).isFalse();
+      assertThat(reader.matches(new MemoryText(changed), list.root, 0, list.blocks())).isFalse();
       assertThat(reader.digest(new MemoryText(changed))).isNotEqualTo(list.digest());
     }
-    assertThat(reader.matches(new MemoryText(Arrays.copyOf(text, text.length - 1)), list))
+    assertThat(
+            reader.matches(
+                new MemoryText(Arrays.copyOf(text, text.length - 1)), list.root, 0, list.blocks()))
         .isFalse();
-    assertThat(reader.matches(new MemoryText(Arrays.copyOf(text, text.length + 1)), list))
+    assertThat(
+            reader.matches(
+                new MemoryText(Arrays.copyOf(text, text.length + 1)), list.root, 0, list.blocks()))
         .isFalse();
   }
 
@@ -526,8 +531,7 @@ class PackedRefsReaderTest {
     byte[] text = Lists.text(1, 3000);
     PackedRefsReader reader = new PackedRefsReader(Differential.KEY);
     ParsedRefs list = new Lists().parse(new ListMemory(1 << 30), text, null);
-    PackedRefsReader.Known first =
-        (hi, lo) -> hi == list.root().idHi(0) && lo == list.root().idLo(0);
+    PackedRefsReader.Known first = (hi, lo) -> hi == list.root.idHi(0) && lo == list.root.idLo(0);
     assertThat(reader.digestIfKnown(new MemoryText(text), first)).isEqualTo(list.digest());
     assertThat(reader.digestIfKnown(new MemoryText(text), (hi, lo) -> false)).isNull();
     assertThat(reader.digestIfKnown(new MemoryText(new byte[0]), (hi, lo) -> false))

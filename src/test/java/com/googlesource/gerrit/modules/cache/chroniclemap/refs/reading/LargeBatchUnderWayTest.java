@@ -152,7 +152,7 @@ class LargeBatchUnderWayTest {
     List<Ref> refs = reader.refs("refs/changes/");
     // Each layer would be one more step to each ref.
     assertThat(refs).isInstanceOf(MergedRefs.class);
-    assertThat(((MergedRefs) refs).under()).isNotInstanceOf(MergedRefs.class);
+    assertThat(((MergedRefs) refs).under).isNotInstanceOf(MergedRefs.class);
     assertThat(refs).hasSize(MANY);
     all.keySet().removeAll(made.keySet());
     assertThat(ids(refs)).isEqualTo(all);

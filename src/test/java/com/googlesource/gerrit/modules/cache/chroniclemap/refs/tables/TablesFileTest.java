@@ -102,7 +102,7 @@ class TablesFileTest {
   @Test
   void anOldTableIsUnmappedWhenItsLastReaderHasGone() throws Exception {
     TableStack old = file.stack();
-    String table = old.byName().keySet().iterator().next();
+    String table = old.byName.keySet().iterator().next();
     List<Ref> before = old.refs("refs/");
     assertThat(isMapped(table)).isTrue();
     update("refs/heads/new", 1);
@@ -122,17 +122,17 @@ class TablesFileTest {
 
   @Test
   void tablesThatAreStillNamedAreKept() throws Exception {
-    String table = file.stack().byName().keySet().iterator().next();
-    Table before = file.stack().byName().get(table);
+    String table = file.stack().byName.keySet().iterator().next();
+    Table before = file.stack().byName.get(table);
     update("refs/heads/new", 1);
     file.changed();
-    assertThat(file.stack().byName().get(table)).isSameInstanceAs(before);
-    assertThat(file.stack().byName()).hasSize(2);
+    assertThat(file.stack().byName.get(table)).isSameInstanceAs(before);
+    assertThat(file.stack().byName).hasSize(2);
   }
 
   @Test
   void aMissingTableIsAnErrorUntilTheListChanges() throws Exception {
-    Path list = file.list();
+    Path list = file.list;
     String names = Files.readString(list);
     Files.writeString(list, names + "0x000000000001-0x000000000002-00000000.ref\n");
     IOException failure = assertThrows(IOException.class, () -> file.stack());

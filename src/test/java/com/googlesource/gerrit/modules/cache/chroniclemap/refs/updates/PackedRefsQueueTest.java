@@ -212,7 +212,7 @@ class PackedRefsQueueTest {
   }
 
   private OneLine line(String name, @Nullable Stage failing) throws Exception {
-    RefPaths paths = new RefPaths(test.repository(), file.file());
+    RefPaths paths = new RefPaths(test.repository(), file.file);
     return new OneLine(
         new RefLocks(disk).lock(paths, List.of(), 0), name, test.commits().get(1), failing);
   }
@@ -241,7 +241,7 @@ class PackedRefsQueueTest {
   }
 
   private List<String> packed() throws IOException {
-    return Files.readAllLines(file.file().toPath()).stream()
+    return Files.readAllLines(file.file.toPath()).stream()
         .filter(line -> !line.startsWith("#"))
         .map(line -> line.substring(line.indexOf(' ') + 1))
         .toList();

@@ -116,7 +116,7 @@ class PageCacheTest {
       int segment = 3;
       List<byte[]> keys = new ArrayList<>();
       file.scanSegment(segment, (key, created, bytes) -> keys.add(key.clone()));
-      FileLayout layout = file.layout();
+      FileLayout layout = file.layout;
       long chunks = layout.offsetOf(segment) + layout.chunksOffset();
       // The pages of records; behind them is room that was never used.
       int from = Math.toIntExact(chunks / PAGE_BYTES) + 1;
@@ -158,7 +158,7 @@ class PageCacheTest {
       List<byte[]> keys = new ArrayList<>();
       file.scanSegment(3, (key, created, bytes) -> keys.add(key.clone()));
       for (byte[] key : List.of(keys.get(0), keys.get(keys.size() / 2))) {
-        keyAt.put(offsetOf(file.read(key).payload(), file.layout().offsetOf(3)), key);
+        keyAt.put(offsetOf(file.read(key).payload(), file.layout.offsetOf(3)), key);
         file.remove(key);
       }
     } finally {

@@ -75,7 +75,7 @@ class SegmentMenderTest {
   private void make(int bytes, Random random) throws Exception {
     geometry = Geometry.forFileOf(bytes, Geometry.DEFAULT_BYTES_PER_SLOT);
     RecordMap file = TestStores.file(path, geometry);
-    layout = file.layout();
+    layout = file.layout;
     work(file, random, 6000);
     file.close();
   }
@@ -122,7 +122,7 @@ class SegmentMenderTest {
         for (int segment = 0; segment < 6; segment++) {
           file.check(segment);
         }
-        assertThat(file.state().unchecked()).isEqualTo(2);
+        assertThat(file.state.unchecked()).isEqualTo(2);
       }
       assertThat(usedHeap() - before).isLessThan(12L << 20);
     } finally {
@@ -145,13 +145,13 @@ class SegmentMenderTest {
   private long mend() throws IOException {
     RecordMap file = open();
     try {
-      assertThat(file.state().unchecked()).isEqualTo(file.segments());
+      assertThat(file.state.unchecked()).isEqualTo(file.segments());
       damaged.reset();
       for (int i = 0; i < file.segments(); i++) {
         file.check(i);
       }
-      assertThat(file.state().unchecked()).isEqualTo(0);
-      values = file.state().values();
+      assertThat(file.state.unchecked()).isEqualTo(0);
+      values = file.state.values();
       return damaged.sum();
     } finally {
       file.close();
@@ -179,9 +179,9 @@ class SegmentMenderTest {
           .that(stored == null ? null : stored.payload())
           .isEqualTo(model.get(number));
     }
-    assertThat(file.state().unchecked()).isEqualTo(0);
-    assertThat(file.state().records()).isEqualTo(model.size());
-    assertThat(file.state().values()).isEqualTo(model.size());
+    assertThat(file.state.unchecked()).isEqualTo(0);
+    assertThat(file.state.records()).isEqualTo(model.size());
+    assertThat(file.state.values()).isEqualTo(model.size());
     Set<Integer> visited = new HashSet<>();
     SegmentReader reader = file.reader(path);
     for (int i = 0; i < file.segments(); i++) {

@@ -17,7 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
 import static com.google.common.truth.Truth.assertThat;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.ForwardingDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.OpenOption;
@@ -35,7 +35,7 @@ class FilesOnDiskTest {
   @TempDir Path temp;
 
   /** Notes what changes the folder, and when that was made sure of. */
-  private static class NotingDisk extends ForwardingDisk {
+  private static class NotingDisk extends FolderDisk {
     final List<String> calls = new ArrayList<>();
 
     NotingDisk() {
