@@ -26,6 +26,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.logging.Level;
+import java.util.logging.Logger;
 import org.openqa.selenium.By;
 import org.openqa.selenium.Dimension;
 import org.openqa.selenium.OutputType;
@@ -44,9 +45,13 @@ final class Browser implements AutoCloseable {
 
   private static final String AXE = resource("axe.min.js");
 
+  /** It warns that it has no DevTools protocol of this version, which is not used. Kept, as else it is forgotten. */
+  private static final Logger SELENIUM = Logger.getLogger("org.openqa.selenium");
+
   private final ChromeDriver driver;
 
   Browser() {
+    SELENIUM.setLevel(Level.SEVERE);
     ChromeOptions options = new ChromeOptions();
     options.setBinary(PROGRAM);
     // Chromium's sandbox refuses to run as root, and the shared memory of a container is small.

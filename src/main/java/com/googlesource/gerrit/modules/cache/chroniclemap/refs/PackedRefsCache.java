@@ -45,7 +45,6 @@ import java.lang.management.ManagementFactory;
 import java.lang.ref.Cleaner;
 import java.nio.file.Path;
 import java.util.Collections;
-import java.util.Comparator;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
@@ -430,12 +429,9 @@ public final class PackedRefsCache implements AutoCloseable {
 
   // ---- figures
 
-  /** Returns the figures of all repositories whose refs were read recently, sorted by folder. */
+  /** Returns the figures of all repositories whose refs were read recently, in any order. */
   public List<RefsReport> reports() {
-    return files.values().stream()
-        .map(PackedRefsCache::report)
-        .sorted(Comparator.comparing(RefsReport::folder))
-        .toList();
+    return files.values().stream().map(PackedRefsCache::report).toList();
   }
 
   private static RefsReport report(PackedRefsFile file) {
