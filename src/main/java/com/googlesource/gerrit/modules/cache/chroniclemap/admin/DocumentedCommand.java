@@ -22,7 +22,7 @@ import org.kohsuke.args4j.Option;
 
 /** A command that prints a table or JSON, and whose help names its page of the documentation. */
 abstract class DocumentedCommand extends SshCommand {
-  @Option(name = "--json", usage = "print JSON, all figures in bytes, counts and milliseconds")
+  @Option(name = "--json", usage = "print JSON")
   private boolean json;
 
   @Inject @PluginCanonicalWebUrl private String url;

@@ -202,7 +202,7 @@ final class ChronicleMapCacheFactory
               log::tell);
       Optional<String> stale = made.whyStoresAreStale();
       if (stale.isPresent()) {
-        log.warn("All caches start empty, except those that cannot be stale: " + stale.get());
+        log.warn("The files of caches that can be stale are deleted: " + stale.get());
         H2Imports.forget(settings.h2Directory().orElseThrow());
         opened.deleteAllBut(PureCaches.NAMES);
       }

@@ -25,15 +25,15 @@ import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.ExecutionException;
 
 /**
- * A load that is under way. The thread that makes a flight loads the value and then ends the flight
- * with {@link #land} or {@link #fail}; all others that ask for the key meanwhile wait for it.
+ * A load in progress. The thread that creates a flight loads the value, and then completes the
+ * flight with {@link #land} or {@link #fail}. Threads that ask for the key meanwhile wait for it.
  *
  * <p>A thread may join a flight as long as the flight's ticket is current. If the key is changed
  * afterwards, the value may still be given to those who have joined, as they asked before the
  * change ended; but it is not kept.
  *
- * <p>Threads that wait for each other are found by the threads that load. A loader that waits for a
- * helper thread, which asks for a key that the loader has begun to load, waits for ever.
+ * <p>Deadlocks are detected only among loading threads. A loader waits forever if it waits for a
+ * helper thread that asks for a key which this loader is loading.
  */
 final class Flight<V> {
   /** What each waiting thread waits for, in all caches, to find circles. */

@@ -24,8 +24,8 @@ import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
  * unconfirmed at first, and has the ticket that was taken before it was read or computed. Its first
  * user checks whether the ticket is still current, and then either confirms or removes the value.
  * An invalidation ends the ticket before it removes the key from the heap, so no order of the two
- * leaves a stale value. This holds only if a value comes to the heap once, before anybody could
- * confirm it.
+ * leaves a stale value. This requires that a value is put on the heap only once, before it can be
+ * confirmed.
  */
 final class Held<V> {
   private static final int NEW = 0;

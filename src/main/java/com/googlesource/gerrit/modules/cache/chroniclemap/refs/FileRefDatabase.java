@@ -59,9 +59,9 @@ import org.eclipse.jgit.util.RefMap;
  * The ref database, by JGit's interface, of one repository that keeps its refs in files.
  *
  * <p>A {@link RefReader} answers lookups, and a {@link RefUpdater} makes updates. JGit's own
- * RefDirectory does both where the content of {@code packed-refs} is not parsed or this package
- * fails. So nothing fails that would not fail with JGit alone. This class decides who answers, and
- * fires JGit's events.
+ * RefDirectory does both if the content of {@code packed-refs} is not parsed or this package fails.
+ * So this package makes no operation fail that would succeed with JGit alone. This class decides
+ * who answers, and fires JGit's events.
  *
  * <p>There are three kinds of instances, which differ only in how they read {@code packed-refs}:
  *

@@ -35,7 +35,7 @@ import org.eclipse.jgit.lib.RefDatabase;
  *
  * <p>So a request does not see a single state of the file. It sees at least as much as with JGit's
  * own database of a request, which keeps a single state. It sees writes of this process at once,
- * and a retried update sees the change that had it refused.
+ * and a retried update sees the change because of which it was refused.
  *
  * <p>No update starts from this view. Any thread may call.
  */

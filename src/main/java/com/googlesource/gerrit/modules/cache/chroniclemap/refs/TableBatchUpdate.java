@@ -39,10 +39,10 @@ import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
- * JGit's batch of updates in reftables, without its errors after an update that it has made. It
- * compacts tables then, and that fails if another process, such as {@code git pack-refs}, changes
- * them meanwhile. JGit 7.4 reports the update as failed, and goes on to answer from tables that it
- * has closed: it refuses all further updates of the repository.
+ * JGit's batch of updates in reftables, without JGit's errors after a successful update. JGit then
+ * compacts tables, which fails if another process, such as {@code git pack-refs}, changes them
+ * meanwhile. JGit 7.4 reports the update as failed and keeps using tables that it has closed, so it
+ * refuses all further updates of the repository.
  *
  * <p>Whether an update was made is known from JGit's event. JGit fires it in the thread of the
  * update, when it has added a table and read the list again, and before it compacts the tables. It

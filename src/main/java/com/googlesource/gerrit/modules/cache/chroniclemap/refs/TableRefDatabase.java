@@ -56,9 +56,9 @@ import org.eclipse.jgit.lib.ReflogReader;
  * <p>Lookups are answered from mapped tables, without JGit's lock. JGit's own database makes all
  * updates and compactions, and answers where this package fails. It fires an event when it has seen
  * a change, also one of its own, and the tables are read again then. With {@code
- * reftable.autoRefresh} the list of tables is also looked at before each read, as far as {@code
- * core.trustTablesListStat} says: the event comes a moment after JGit has newer tables, and a read
- * in between would miss what another process was told is there.
+ * reftable.autoRefresh} the list of tables is also checked before each read, as {@code
+ * core.trustTablesListStat} says: JGit fires the event a moment after it has read newer tables, and
+ * a read in between would miss what another process has already seen.
  *
  * <p>Renames are JGit's, which makes them without its lock.
  *

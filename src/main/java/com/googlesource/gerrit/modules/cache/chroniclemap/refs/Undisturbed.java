@@ -25,9 +25,9 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Threads that nobody interrupts, for what JGit does with reftables. JGit opens each table once, by
- * a channel that an interrupt closes, as when an SSH client goes away: from then on, it could not
- * update any ref of the repository until a compaction by others or a restart.
+ * Threads without interrupts, in which JGit reads and writes reftables. JGit opens each table once,
+ * by a channel that an interrupt closes, for example when an SSH client disconnects. It could then
+ * not update any ref of the repository until a compaction by others or a restart.
  */
 final class Undisturbed {
   private static final ExecutorService THREADS =

@@ -35,8 +35,8 @@ import org.eclipse.jgit.lib.RepositoryCache;
 import org.eclipse.jgit.util.FS;
 
 /**
- * A repository that answers for its refs from parsed lists if it keeps its refs in files, from
- * mapped tables if it keeps them in reftables, and otherwise as JGit does.
+ * A repository that reads its refs from parsed lists if they are in files, from mapped tables if
+ * they are in reftables, and otherwise as JGit does.
  *
  * <p>Like Gerrit's own repositories, this class is a {@code FileRepository} with Gerrit's hook.
  * Every method asks the ref database that the hook returns.

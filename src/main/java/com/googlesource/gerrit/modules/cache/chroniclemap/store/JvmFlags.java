@@ -58,6 +58,7 @@ public final class JvmFlags {
         : Optional.of(
             "cache-chroniclemap needs flags that this Java virtual machine was started without."
                 + " Add these lines to etc/gerrit.config and start Gerrit again:\n\n[container]\n"
-                + missing);
+                + missing
+                + "\nOnly gerrit.sh reads them. Put the flags on any other command line of Java.\n");
   }
 }

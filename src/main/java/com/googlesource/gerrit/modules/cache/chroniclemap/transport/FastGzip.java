@@ -36,8 +36,8 @@ import org.eclipse.jgit.util.HttpSupport;
  * a list is object ids.
  *
  * <p>JGit compresses a long list only at the start of a push, and of a fetch by protocol 0 or 1, if
- * the client accepts that. So JGit is told that the client does not, and its output is compressed
- * here.
+ * the client accepts that. So this class hides from JGit that the client accepts it, and compresses
+ * JGit's output itself.
  *
  * <p>For the thread of the request.
  */

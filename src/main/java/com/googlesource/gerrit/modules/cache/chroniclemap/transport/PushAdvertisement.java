@@ -45,8 +45,7 @@ import org.eclipse.jgit.transport.UploadPack;
  *
  * <p>The cost grows with the advertised refs, not with the changes. The second request of a push
  * over HTTP looks up refs by name when they are needed. If a branch was rewound while the pack
- * arrived, what it pointed to before does not count any more, while JGit's own list would still
- * have it.
+ * arrived, its earlier target is no longer advertised; in JGit's own list it would be.
  *
  * <p>For the thread of the push.
  */

@@ -37,12 +37,12 @@ import org.eclipse.jgit.lib.Constants;
  * The answers of one run of Gerrit's filter to the question whether the user may read a branch.
  * Gerrit is asked once for all branches that are subject to the same access sections.
  *
- * <p>A branch is visible by the sections whose pattern matches its name, and by nothing else of the
- * name. A pattern that ends in {@code /*} matches all names below a folder. So the names that match
- * no other pattern and have the same longest such folder match the same sections. Gerrit sorts
- * these by the distance of the pattern from the name, which puts the longer folder first whatever
- * the rest of the name is. Names that equal a section's, match a regular expression or may match a
- * pattern with a parameter are each put to Gerrit.
+ * <p>The name of a branch decides only which sections apply: those whose pattern matches it. A
+ * pattern that ends in {@code /*} matches all names below a folder. So the names that match no
+ * other pattern and have the same longest such folder match the same sections. Gerrit sorts these
+ * by the distance of the pattern from the name, which puts the longer folder first whatever the
+ * rest of the name is. For a name that equals a section's, matches a regular expression or may
+ * match a pattern with a parameter, Gerrit is always asked.
  *
  * <p>The sections are those that the {@link ProjectControl} in question has read for itself, not
  * the current ones: a change of the rules meanwhile never mixes old and new ones.

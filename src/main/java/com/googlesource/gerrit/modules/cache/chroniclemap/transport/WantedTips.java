@@ -48,14 +48,13 @@ import org.eclipse.jgit.transport.UploadPack.RequestPolicy;
 import org.eclipse.jgit.transport.UploadPack.RequestValidator;
 
 /**
- * The check of a fetch whether the client may have the refs and the object ids that it wants: of
- * each fetch over HTTP, and of one over SSH by git's protocol version 2.
+ * The check whether a client may fetch the refs and object ids that it wants. It applies to fetches
+ * over HTTP, and to those over SSH by git's protocol version 2.
  *
  * <p>JGit allows an id that a visible ref points to, and a commit reachable from visible refs, and
- * reads all visible refs to find out. Here, the refs with such an id are looked up first. If the
- * user may see one of them, by Gerrit's filter, the id is allowed. If any id is not allowed so,
- * JGit checks that and the other remaining ids as it always does. Many names or ids cost no more
- * than all visible refs, which are then read once.
+ * reads all visible refs to find out. Here, the refs with such an id are looked up first. If
+ * Gerrit's filter lets the user see one of them, the id is allowed. JGit checks all other ids as it
+ * always does. Many names or ids cost no more than all visible refs, which are then read once.
  *
  * <p>How: JGit calls an {@link AdvertiseRefsHook} before it reads all refs. When it does so, this
  * hook sets itself as the validator, and sets a map of advertised refs that finds refs by name but

@@ -13,12 +13,11 @@
 // limitations under the License.
 
 /**
- * Git over the wire: what Gerrit's pushes and fetches ask of the refs, so that their cost follows
- * what they carry and not the number of refs.
+ * The ref lookups of Gerrit's pushes and fetches. With this package, the cost of a push or fetch
+ * depends on what it transfers, not on the number of refs.
  *
- * <p>Nothing here decides who may see what: each ref is asked for through the repository that
- * Gerrit has given to JGit, which filters by Gerrit's rules. Whatever is unclear is left to Gerrit
- * and JGit.
+ * <p>Nothing here decides who may see what: each ref is looked up in the repository that Gerrit has
+ * given to JGit, which filters by Gerrit's rules. Gerrit and JGit handle all cases in doubt.
  *
  * <p>Start reading at {@link
  * com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportModule}.

@@ -38,13 +38,13 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * A ledger that lasts from one start to the next: which H2 files existed when this module was first
- * in use, and whether a Gerrit with H2 has run since.
+ * A persistent ledger: which H2 files existed when this module was first in use, and whether a
+ * Gerrit with H2 has run since.
  *
  * <p>H2's file of the web sessions, which only a daemon opens, tells whether H2 has run. Its size
  * and its bytes are compared; of a very large file, only the first and the last bytes. File times
- * are not compared, since a copy of a site has other times. Only for files of other modules, times
- * have to do.
+ * are not compared, since a copy of a site has other times. Only the files of other modules are
+ * judged by their times.
  *
  * <p>The ledger is a file beside those of H2, so that nobody brings H2's old values back by
  * deleting the folder of the stores. It consists of lines of text: the format and the fingerprint

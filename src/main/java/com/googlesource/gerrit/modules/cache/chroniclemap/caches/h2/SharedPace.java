@@ -21,7 +21,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A limit of the load that an import puts on the machine. It bounds the share of one processor,
+ * A limit on the load that an import puts on the machine. It bounds the share of one processor,
  * measured by the CPU time of the thread so that busy processors hardly slow the import down; the
  * share of the disk's time, which is half; and the bytes read per second.
  *

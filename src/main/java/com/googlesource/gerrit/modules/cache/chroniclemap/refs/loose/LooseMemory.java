@@ -36,8 +36,8 @@ import org.eclipse.jgit.util.FS.FileStoreAttributes;
  * attributes are not kept and the file is read again.
  *
  * <p>The memory holds the refs that are loose and about as many that are gone (see {@link #sweep}),
- * but never more than {@value #MOST}. Further refs are not remembered. Any thread may call, and
- * none waits for another.
+ * but never more than {@value #MOST}. Further refs are not kept. Any thread may call, and none
+ * waits for another.
  */
 public final class LooseMemory {
   /** Each ref takes 244 bytes of heap with its name (measured), 24 MB for a repository at most. */
