@@ -45,7 +45,10 @@ final class Browser implements AutoCloseable {
 
   private static final String AXE = resource("axe.min.js");
 
-  /** It warns that it has no DevTools protocol of this version, which is not used. Kept, as else it is forgotten. */
+  /**
+   * It warns that it has no DevTools protocol of this version, which is not used. Kept, as else it
+   * is forgotten.
+   */
   private static final Logger SELENIUM = Logger.getLogger("org.openqa.selenium");
 
   private final ChromeDriver driver;

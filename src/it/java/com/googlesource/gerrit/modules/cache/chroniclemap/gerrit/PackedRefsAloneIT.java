@@ -54,6 +54,9 @@ class PackedRefsAloneIT extends RefsFixture {
     site.editJavaOptions(options -> options.removeAll(GerritSite.MODULE_FLAGS));
     restart();
     assertThat(gerrit.ssh().run("cache-chroniclemap refs")).contains("All-Projects");
+    String page = gerrit.rest().get("/plugins/cache-chroniclemap/").body();
+    assertThat(page).contains("Parsed ref lists");
+    assertThat(page).doesNotContain("id=\"caches\"");
     assertThat(gerrit.ssh().tryRun("cache-chroniclemap show").isOk()).isFalse();
     assertThat(gerrit.ssh().run("gerrit show-caches -w 120")).contains("D accounts");
     gerrit.createProject("flags");

@@ -172,9 +172,11 @@ public final class Rebuild implements AutoCloseable {
       if (value == null || value.isInvalidated()) {
         return true;
       }
+      // First into segments that have room: the parts go to other ones with each attempt.
       boolean fitted =
           !target.isTooLarge(value.payload())
-              && target.put(key, value.payload(), value.created(), /* evict= */ true);
+              && (target.put(key, value.payload(), value.created(), /* evict= */ false)
+                  || target.put(key, value.payload(), value.created(), /* evict= */ true));
       dropIfInvalidated(head);
       return fitted;
     } catch (DamagedEntryException e) {
