@@ -26,8 +26,8 @@ import org.eclipse.jgit.lib.AnyObjectId;
 
 /**
  * An index from ids to the blocks of a list that may have them, in direct memory. All object ids
- * and peeled ids are in it as hashes, of which a bucket and 16 more bits are compared. Whoever asks
- * compares the ids in the blocks, so a collision only costs time.
+ * and peeled ids are in it as hashes, of which a bucket and 16 more bits are compared. Callers
+ * compare the ids in the blocks, so a collision only costs time.
  *
  * <p>The layout is the start of each bucket, as an int, and then the entries: 16 bits of the hash
  * and 32 bits for the number of the block. An id that several refs of a block have is entered about

@@ -40,8 +40,8 @@ import org.eclipse.jgit.annotations.Nullable;
  *   <li>One list that is larger than the bound is held in addition to it, as long as a holder has
  *       the list. That list evicts no other list and is never evicted. A second such list is
  *       refused. All lists together thus take at most the bound and one list.
- *   <li>An evicted list is only removed from this class. Its users can go on with it, and its
- *       memory is freed when nobody uses the list any more.
+ *   <li>An evicted list is only removed from this class. Its users can keep using it; its memory is
+ *       freed afterwards.
  * </ul>
  *
  * <p>Safe for any thread. Readers of lists never call this class.

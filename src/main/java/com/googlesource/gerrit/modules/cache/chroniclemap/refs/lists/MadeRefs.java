@@ -22,9 +22,8 @@ import org.eclipse.jgit.lib.Ref;
  * The Ref objects of the blocks of one list that were read as a whole, so that a list that is read
  * again and again is made once. A list that replaces this one takes over those of equal blocks.
  *
- * <p>A ref takes some 140 bytes of heap. {@link ListMemory} bounds the bytes of all lists, and has
- * them forgotten if they are not used for some minutes. Without room, refs are made for each
- * reader.
+ * <p>A ref takes some 140 bytes of heap. {@link ListMemory} bounds the bytes of all lists, and
+ * discards refs that were not used for some minutes. Without room, refs are made for each reader.
  *
  * <p>Safe for any thread.
  */

@@ -35,7 +35,7 @@ import org.eclipse.jgit.annotations.Nullable;
  *   <li>{@link #load} returns a complete list or none. If a block is missing, the blocks that were
  *       loaded before are in the draft and can be reused.
  *   <li>{@link #write} puts all blocks before the root. Values for which the store has no room are
- *       missing later, without further harm.
+ *       missing later, which is harmless.
  *   <li>The store evicts the values that were not read for the longest time. {@link #keep} reads a
  *       list so that it stays, and writes evicted parts again.
  * </ul>

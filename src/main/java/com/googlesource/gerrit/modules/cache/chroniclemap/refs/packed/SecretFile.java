@@ -30,7 +30,7 @@ import java.util.Set;
 
 /**
  * The file with the site's secret, which only its owner can read. If the secret is lost, all lists
- * are parsed again, without further harm.
+ * are only parsed again.
  */
 public final class SecretFile {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();

@@ -27,7 +27,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * A parallel check whether a large file still has the content of a list. The caller checks the file
  * piece by piece, and idle helper threads take over some pieces. Reading and hashing a file of tens
- * of megabytes takes milliseconds, for which each lookup waits under trust {@code never}.
+ * of megabytes takes milliseconds; under trust {@code never}, each lookup waits for that.
  *
  * <p>All repositories share at most half as many helpers as there are processors, so under load
  * each caller does more work alone. Safe for any thread.

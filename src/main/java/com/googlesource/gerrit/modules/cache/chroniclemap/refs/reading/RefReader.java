@@ -40,7 +40,7 @@ import org.eclipse.jgit.util.StringUtils;
  * <p>Each lookup reads loose files first and {@code packed-refs} second. The order matters: packing
  * writes {@code packed-refs} before it deletes loose files, so a ref that is no longer loose is
  * found in {@code packed-refs}. Finally, changes by concurrent transactions of this process are
- * undone ({@link Transactions}), so that an answer contains all of a transaction or nothing.
+ * undone in the answer ({@link Transactions}), which thus has all of a transaction or nothing.
  *
  * <p>Safe for any thread. All methods throw {@link LeftToJGit} if the content of {@code
  * packed-refs} is not parsed. Then only JGit can answer.

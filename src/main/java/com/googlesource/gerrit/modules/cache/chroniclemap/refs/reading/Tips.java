@@ -25,8 +25,8 @@ import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 
 /**
- * The refs of one moment, to be looked up by object id. To make them costs a scan of the loose
- * refs, and a lookup about a microsecond, whatever the number of packed refs is.
+ * The refs of one moment, to be looked up by object id. Construction costs a scan of the loose
+ * refs. A lookup costs about a microsecond for any number of packed refs.
  *
  * <p>Immutable. Any thread may read.
  */

@@ -34,7 +34,7 @@ import org.eclipse.jgit.annotations.Nullable;
  * <p>The stack is read again after {@link #changed}. Tables that are still named are kept. A table
  * that is gone was replaced by a compaction since the list was read, so the list is read again.
  *
- * <p>Any thread may call. Only those wait that meet a change, until the new tables are open.
+ * <p>Any thread may call. A thread that finds a change waits until the new tables are open.
  */
 public final class TablesFile {
   /** For so long, a list is read again that names a missing table; as long as JGit does. */

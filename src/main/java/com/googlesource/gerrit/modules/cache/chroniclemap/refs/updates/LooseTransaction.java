@@ -38,7 +38,7 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  *
  * <ol>
  *   <li>Prepare: the old values are read and checked, and the new values are written to files
- *       beside. If this fails, no ref has changed.
+ *       beside the journal. If this fails, no ref has changed.
  *   <li>Decide: the {@link Journal} records the decision. It is synced with the new values if the
  *       repository's config says so. From here on, readers of this process see the old values.
  *   <li>Finish: a new {@code packed-refs} is renamed into place if lines had to be removed. The new

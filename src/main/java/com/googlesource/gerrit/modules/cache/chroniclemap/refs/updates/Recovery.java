@@ -52,8 +52,8 @@ import org.eclipse.jgit.lib.ObjectId;
  * is killed too. Only the thread that holds the lock of the {@link JournalOwner} file recovers its
  * journals.
  *
- * <p>A crash of the machine may bring back a deleted lock of a ref that has changed since, as
- * neither was synced. So only a durable decision counts then, before which the locks were synced.
+ * <p>After a crash of the machine, a deleted lock may reappear although its ref has changed since,
+ * as neither was synced. So only durable decisions count then, before which the locks were synced.
  * For all other transactions, the locks are deleted and no ref is changed.
  *
  * <p>All writes are synced, whatever {@code core.fsyncRefFiles} says: recovery is rare, and a
