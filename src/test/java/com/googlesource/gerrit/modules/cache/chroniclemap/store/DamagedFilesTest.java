@@ -183,6 +183,7 @@ class DamagedFilesTest {
         StoreDirectory.open(
             folder, sameBoot ? Disk.REAL : TestStores.anotherBoot(), System::currentTimeMillis);
     Store store = TestStores.open(open, settings(1));
+    used = store;
     assertThat(start()).isEqualTo(StartReport.Kind.CLEAN);
     assertThat(store.read(key(50))).isNull();
     assertThat(store.read(key(51)).bytes()).isEqualTo(value(51));
