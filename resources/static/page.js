@@ -3,6 +3,7 @@
 
 (() => {
   const REFRESH_MILLIS = 5000;
+  const OUT_OF_DATE = 'The figures are out of date';
   const SERVER = '../../config/server/';
   const API = `${SERVER}cache-chroniclemap~`;
   const POWERS_OF_TWO = Array.from({length: 50}, (_, i) => 2 ** i);
@@ -337,8 +338,11 @@
     if (!document.hidden) {
       try {
         wait = (await work()) || millis;
+        if (status.textContent.startsWith(OUT_OF_DATE)) {
+          say('');
+        }
       } catch (error) {
-        say(`The figures are out of date: ${error.message}`);
+        say(`${OUT_OF_DATE}: ${error.message}`);
       }
     }
     setTimeout(() => forever(work, millis), wait);
