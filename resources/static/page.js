@@ -174,12 +174,22 @@
     olds.slice(freshes.length).forEach((node) => node.remove());
   }
 
+  // The server writes times in its own zone; the axes of the charts are in the browser's.
+  function localTimes(root) {
+    for (const time of root.querySelectorAll('time')) {
+      time.textContent = new Date(time.dateTime).toLocaleString();
+    }
+  }
+
   async function refresh() {
     const response = await fetch(location.href);
-    if (!response.ok) {
-      throw new Error(`status ${response.status}`);
-    }
     const fresh = new DOMParser().parseFromString(await response.text(), 'text/html');
+    const token = fresh.getElementById('main')?.dataset.token;
+    if (!response.ok || token === undefined) {
+      throw new Error(response.status >= 500 ? `status ${response.status}` : 'reload the page, and sign in again');
+    }
+    main.dataset.token = token;
+    localTimes(fresh);
     for (const section of document.querySelectorAll('[data-refresh]')) {
       const same = fresh.getElementById(section.id);
       if (same) {
@@ -201,7 +211,8 @@
       if (value === null || before === null || value < before) {
         return null;
       }
-      return ((value - before) * 1000) / (history.times[i] - history.times[i - 1]);
+      const millis = history.times[i] - history.times[i - 1];
+      return millis > 0 ? ((value - before) * 1000) / millis : null;
     });
   }
 
@@ -224,7 +235,7 @@
 
   function draw(chart, data) {
     const value = (plot, raw) => (raw === null || raw === undefined ? '–' : chart.format(raw));
-    chart.place.querySelector('.plot').replaceChildren();
+    chart.plot?.destroy();
     chart.plot = new uPlot(
       {
         width: widthOf(chart.place),
@@ -269,6 +280,7 @@
         continue;
       }
       if (!chart.place) {
+        parent.querySelector('.waiting')?.remove();
         chart.place = document.createElement('figure');
         const caption = document.createElement('figcaption');
         caption.textContent = chart.title;
@@ -306,18 +318,23 @@
   }
 
   async function act(button) {
-    const action = button.dataset.action;
+    // Taken now, as a refresh may change the button.
+    const {action, cancel} = button.dataset;
+    const label = button.textContent;
     if (!(await confirmed(button))) {
       return;
     }
-    if (action === 'flush') {
+    if (cancel) {
+      await send('DELETE', `${API}tasks/${encodeURIComponent(cancel)}`);
+      say('The task is cancelled.');
+    } else if (action === 'flush') {
       // Gerrit writes the cache of a plugin with a dash, this module with a dot.
-      const name = encodeURIComponent(cache.replace('.', '-'));
+      const name = encodeURIComponent(cache.replace(/\.(?=[^.]*$)/, '-'));
       await send('POST', `${SERVER}caches/${name}/flush`);
       say(`${cache} is flushed.`);
     } else {
       await send('POST', `${API}caches/${encodeURIComponent(cache)}/${action}`, '{}');
-      say(`${button.textContent} of ${cache} is started.`);
+      say(`${label} of ${cache} is started.`);
     }
     await refresh();
   }
@@ -327,10 +344,7 @@
     if (!button) {
       return;
     }
-    const work = button.dataset.cancel
-      ? send('DELETE', `${API}tasks/${encodeURIComponent(button.dataset.cancel)}`).then(refresh)
-      : act(button);
-    work.catch((error) => say(`Not done: ${error.message}`));
+    act(button).catch((error) => say(`Not done: ${error.message}`));
   });
 
   async function forever(work, millis) {
@@ -348,10 +362,8 @@
     setTimeout(() => forever(work, millis), wait);
   }
 
-  const actions = document.getElementById('actions');
-  if (actions) {
-    actions.hidden = false;
-  }
+  document.documentElement.classList.add('script');
+  localTimes(document);
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
     CHARTS.filter((chart) => chart.plot).forEach((chart) => draw(chart, chart.plot.data));
   });

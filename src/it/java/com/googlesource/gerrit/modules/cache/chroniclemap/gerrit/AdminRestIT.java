@@ -124,7 +124,15 @@ class AdminRestIT {
   void rightsAreThoseOfSsh() throws Exception {
     RestClient nobody = user("nobody");
     RestClient viewer = user("viewer", "viewCaches");
-    for (String path : List.of("caches", "caches/change_notes", "refs", "refs/shown", "tasks")) {
+    for (String path :
+        List.of(
+            "caches",
+            "caches/change_notes",
+            "caches/change_notes/history",
+            "history",
+            "refs",
+            "refs/shown",
+            "tasks")) {
       assertWithMessage(path).that(nobody.tryGet(BASE + path).status()).isEqualTo(403);
       assertWithMessage(path)
           .that(RestClient.anonymous(site.url()).tryGet(BASE + path).status())

@@ -65,6 +65,7 @@ final class Browser implements AutoCloseable {
     driver =
         new ChromeDriver(
             new ChromeDriverService.Builder().usingDriverExecutable(DRIVER).build(), options);
+    AtExit.add(this);
     resize(1400, 1000);
   }
 
@@ -179,6 +180,7 @@ final class Browser implements AutoCloseable {
 
   @Override
   public void close() {
+    AtExit.remove(this);
     driver.quit();
   }
 }

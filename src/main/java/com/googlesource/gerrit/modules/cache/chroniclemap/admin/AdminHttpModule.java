@@ -20,6 +20,6 @@ import com.google.inject.servlet.ServletModule;
 final class AdminHttpModule extends ServletModule {
   @Override
   protected void configureServlets() {
-    serve("/").with(PageServlet.class);
+    serveRegex("^/?$").with(PageServlet.class);
   }
 }

@@ -40,11 +40,6 @@ import java.nio.file.Path;
 final class AdminPlugin extends ServerPlugin {
   static final String NAME = "cache-chroniclemap";
 
-  /**
-   * The jar in {@code lib/}, from which Gerrit serves {@code Documentation/} and {@code static/}.
-   */
-  private static final Path JAR = jar();
-
   @Inject
   AdminPlugin(
       @CanonicalWebUrl Provider<String> webUrl,
@@ -56,7 +51,7 @@ final class AdminPlugin extends ServerPlugin {
         NAME,
         webUrl.get() + "plugins/" + NAME + "/",
         users.create(NAME),
-        JAR,
+        jar(),
         /* snapshot= */ null,
         scanner(),
         site.data_dir.resolve(NAME),
@@ -68,19 +63,22 @@ final class AdminPlugin extends ServerPlugin {
     httpModule = AdminHttpModule.class;
   }
 
-  private static Path jar() {
+  /**
+   * The jar in {@code lib/}, from which Gerrit serves {@code Documentation/} and {@code static/}.
+   */
+  private static Path jar() throws InvalidPluginException {
     try {
       return Path.of(AdminPlugin.class.getProtectionDomain().getCodeSource().getLocation().toURI());
-    } catch (URISyntaxException e) {
-      throw new IllegalStateException(e);
+    } catch (URISyntaxException | RuntimeException e) {
+      throw new InvalidPluginException("Cannot find the jar of " + NAME, e);
     }
   }
 
   private static JarScanner scanner() throws InvalidPluginException {
     try {
-      return new JarScanner(JAR);
+      return new JarScanner(jar());
     } catch (IOException e) {
-      throw new InvalidPluginException("Cannot read " + JAR, e);
+      throw new InvalidPluginException("Cannot read " + jar(), e);
     }
   }
 

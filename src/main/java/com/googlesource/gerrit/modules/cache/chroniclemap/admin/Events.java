@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Streams;
 import com.google.gerrit.common.Nullable;
 import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
@@ -28,7 +29,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.stream.Stream;
 
 /**
  * What happened to the caches and ref lists since the server's start, as far as an administrator
@@ -95,10 +95,11 @@ final class Events {
   private final Map<String, StartReport> starts = new HashMap<>();
 
   /** What is wrong at a moment, in sentences. */
-  static Stream<String> problems(String subject, Sample.Figures now) {
+  static List<String> problems(String subject, Sample.Figures now) {
     return RISES.entrySet().stream()
         .filter(rise -> !NORMAL.contains(rise.getKey()) && now.get(rise.getKey()) > 0)
-        .map(rise -> subject + ": " + Units.count(now.get(rise.getKey())) + " " + rise.getValue());
+        .map(rise -> subject + ": " + Units.count(now.get(rise.getKey())) + " " + rise.getValue())
+        .toList();
   }
 
   /** Looks for events in a sample. */
@@ -163,7 +164,11 @@ final class Events {
   private void add(Event event) {
     all.addFirst(event);
     if (all.size() > MOST) {
-      all.removeLast();
+      // What is normal leaves first, as it comes by the hour.
+      Event leaving =
+          Streams.findLast(all.stream().filter(e -> NORMAL.contains(e.kind)))
+              .orElseGet(all::getLast);
+      all.remove(leaving);
     }
   }
 

@@ -93,7 +93,7 @@ final class History implements LifecycleListener {
   @Override
   public void start() {
     var unused =
-        executor.scheduleAtFixedRate(
+        executor.scheduleWithFixedDelay(
             this::trySample, 0, INTERVAL.toMillis(), TimeUnit.MILLISECONDS);
   }
 
@@ -105,7 +105,7 @@ final class History implements LifecycleListener {
   private void trySample() {
     try {
       sample();
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       logger.atWarning().withCause(e).log("No sample of the figures could be taken");
     }
   }

@@ -32,9 +32,11 @@ import com.google.inject.Provider;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.DiskOperation;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
-import java.util.Comparator;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -45,8 +47,8 @@ import java.util.stream.Stream;
 
 /** What the page shows to one user at one moment, as the template takes it. */
 final class PageData {
-  /** The most projects that are shown; the REST API has all. */
-  private static final int MOST_PROJECTS = 50;
+  /** The projects with most lookups that are looked at, and shown if the user may see them. */
+  private static final int MOST_PROJECTS = 100;
 
   /** The rows of the history, which the charts show in full. */
   private static final int HISTORY_ROWS = 16;
@@ -95,8 +97,9 @@ final class PageData {
     out.put("selected", selected);
     out.put("token", token);
     out.put("mayMaintain", rights.mayMaintain());
-    out.put("mayFlush", rights.mayFlush());
-    out.put("problems", problems());
+    boolean sessions = selected.equals("web_sessions");
+    out.put("sessions", sessions);
+    out.put("mayFlush", sessions ? rights.mayMaintain() : rights.mayFlush());
     inventory.ifPresent(
         installed -> {
           out.put("directory", installed.directory().map(Object::toString).orElse(""));
@@ -113,14 +116,23 @@ final class PageData {
     out.put("events", events(selected).data());
     Optional<String> noRefs = refs.whyNone();
     out.put("noRefs", noRefs.orElse(""));
-    if (noRefs.isEmpty()) {
-      List<ProjectRefs> projects = refs.of(user);
-      out.put("projects", projects(projects).data());
-      out.put("moreProjects", Math.max(0, projects.size() - MOST_PROJECTS));
-      out.put("refsNotes", RefsTable.notes(refs.totals(), refs.transport(), projects));
-      out.put("refsHistory", refsHistory().data());
+    @Nullable RefsTotals totals = noRefs.isPresent() ? null : refs.totals();
+    Sample now =
+        Sample.of(
+            System.currentTimeMillis(),
+            inventory.isPresent() ? caches : null,
+            totals,
+            refs.transport());
+    out.put("problems", problems(now, totals));
+    if (selected.isEmpty()) {
+      if (totals != null) {
+        List<ProjectRefs> projects = refs.busiest(user, MOST_PROJECTS);
+        out.put("projects", projects(projects).data());
+        out.put("refsNotes", RefsTable.notes(totals, refs.transport(), projects));
+        out.put("refsHistory", refsHistory().data());
+      }
+      out.put("memory", memory(now).data());
     }
-    out.put("memory", memory().data());
     return out.buildOrThrow();
   }
 
@@ -129,18 +141,21 @@ final class PageData {
   }
 
   /** What an administrator should look at, in sentences. */
-  private List<String> problems() {
-    Sample now = Iterables.getLast(samples, null);
-    if (now == null) {
-      return List.of();
+  private List<String> problems(Sample now, @Nullable RefsTotals totals) {
+    List<String> all = new ArrayList<>();
+    now.caches().forEach((name, figures) -> all.addAll(Events.problems(name, figures)));
+    if (totals != null) {
+      all.addAll(Events.problems(Events.REFS, now.refs()));
+      totals
+          .disk()
+          .filter(disk -> disk.state() == StoreState.FAILED || disk.damaged() > 0)
+          .ifPresent(disk -> all.add(Events.REFS + ": the file failed, or has damaged entries"));
     }
-    Stream<String> ofRefs =
-        now.refs() == null ? Stream.of() : Events.problems(Events.REFS, now.refs());
-    return Stream.concat(
-            now.caches().entrySet().stream()
-                .flatMap(entry -> Events.problems(entry.getKey(), entry.getValue())),
-            ofRefs)
-        .toList();
+    @Nullable Sample last = Iterables.getLast(samples, null);
+    if (last != null && now.millis() - last.millis() > 3 * History.INTERVAL.toMillis()) {
+      all.add("No sample could be taken for minutes, so rates and charts are old; see the log");
+    }
+    return all;
   }
 
   private PageTable caches(String selected) {
@@ -356,36 +371,30 @@ final class PageData {
             .number("Files read")
             .number("Lookups")
             .text("Last parse");
-    projects.stream()
-        .sorted(Comparator.comparingLong((ProjectRefs refs) -> -refs.report().lookups()))
-        .limit(MOST_PROJECTS)
-        .forEach(
-            refs ->
-                table.row(
-                    cell(refs.project()),
-                    count(refs.report().refs()),
-                    bytes(refs.report().packedBytes()),
-                    bytes(refs.report().offHeapBytes()),
-                    cell(RefsTable.perRef(refs.report().offHeapBytes(), refs.report().refs())),
-                    count(refs.report().parses()),
-                    count(refs.report().checks()),
-                    count(refs.report().lookups()),
-                    time(refs.report().lastParse())));
+    projects.forEach(
+        refs ->
+            table.row(
+                cell(refs.project()),
+                count(refs.report().refs()),
+                bytes(refs.report().packedBytes()),
+                bytes(refs.report().offHeapBytes()),
+                cell(RefsTable.perRef(refs.report().offHeapBytes(), refs.report().refs())),
+                count(refs.report().parses()),
+                count(refs.report().checks()),
+                count(refs.report().lookups()),
+                time(refs.report().lastParse())));
     return table;
   }
 
-  private PageTable memory() {
+  private static PageTable memory(Sample now) {
     PageTable table = new PageTable().text("Memory").number("Used").number("Limit");
-    Sample now = Iterables.getLast(samples, null);
-    if (now != null) {
-      memory(table, "Java heap of the process", now.process(), "heap_bytes", "heap_limit_bytes");
-      memory(table, "Direct memory of the process", now.process(), "direct_bytes", "");
-      if (now.refs() != null) {
-        String lists = "Parsed ref lists, direct memory";
-        memory(table, lists, now.refs(), "memory_bytes", "limit_bytes");
-        memory(table, "Parsed ref lists, heap", now.refs(), "heap_bytes", "");
-        memory(table, "Indexes of object ids, direct memory", now.refs(), "id_index_bytes", "");
-      }
+    memory(table, "Java heap of the process", now.process(), "heap_bytes", "heap_limit_bytes");
+    memory(table, "Direct memory of the process", now.process(), "direct_bytes", "");
+    if (now.refs() != null) {
+      String lists = "Parsed ref lists, direct memory";
+      memory(table, lists, now.refs(), "memory_bytes", "limit_bytes");
+      memory(table, "Parsed ref lists, heap", now.refs(), "heap_bytes", "");
+      memory(table, "Indexes of object ids, direct memory", now.refs(), "id_index_bytes", "");
     }
     return table;
   }
@@ -400,7 +409,12 @@ final class PageData {
   private List<Map<String, ?>> tasks(String selected) {
     return tasks.get().all().reverse().stream()
         .filter(task -> selected.isEmpty() || task.cache().equals(selected))
-        .<Map<String, ?>>map(task -> task.shown())
+        .<Map<String, ?>>map(task -> task.shown(mayCancel(task)))
         .toList();
+  }
+
+  private boolean mayCancel(UpkeepTasks.Task task) {
+    return rights.mayMaintain()
+        || (user.isIdentifiedUser() && task.by().equals(user.getAccountId()));
   }
 }

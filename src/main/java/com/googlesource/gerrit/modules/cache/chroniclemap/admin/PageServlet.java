@@ -18,6 +18,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.base.Strings;
 import com.google.common.base.Suppliers;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.hash.Hasher;
+import com.google.common.hash.Hashing;
 import com.google.common.io.Resources;
 import com.google.gerrit.extensions.registration.DynamicItem;
 import com.google.gerrit.httpd.WebSession;
@@ -28,6 +31,8 @@ import com.google.inject.Singleton;
 import com.google.template.soy.SoyFileSet;
 import com.google.template.soy.jbcsrc.api.SoySauce;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 import javax.servlet.http.HttpServlet;
@@ -47,6 +52,8 @@ final class PageServlet extends HttpServlet {
   private static final String POLICY =
       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
           + " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+  private static final String FILES = filesHash();
 
   private final transient Provider<PageData> data;
   private final transient Provider<CurrentUser> user;
@@ -71,7 +78,9 @@ final class PageServlet extends HttpServlet {
   @Override
   protected void doGet(HttpServletRequest request, HttpServletResponse response)
       throws IOException {
-    if (rights.mayView()) {
+    if (!request.getRequestURI().endsWith("/")) {
+      response.sendRedirect(request.getRequestURI() + "/");
+    } else if (rights.mayView()) {
       PageData shown = data.get();
       String cache = Strings.nullToEmpty(request.getParameter("cache"));
       if (cache.isEmpty() || shown.has(cache)) {
@@ -143,9 +152,30 @@ final class PageServlet extends HttpServlet {
   static String html(SoySauce templates, String template, Map<String, ?> parameters) {
     return templates
         .renderTemplate("cachechroniclemap.page." + template)
-        .setData(parameters)
+        .setData(
+            ImmutableMap.<String, Object>builder()
+                .putAll(parameters)
+                .put("files", FILES)
+                .buildOrThrow())
         .renderHtml()
         .get()
         .getContent();
+  }
+
+  /**
+   * Stands for the content of the files of the page. Their times are the same in each version, so
+   * browsers would keep old ones.
+   */
+  private static String filesHash() {
+    Hasher hasher = Hashing.murmur3_128().newHasher();
+    for (String file : List.of("page.js", "page.css", "uplot/uPlot.iife.min.js")) {
+      try {
+        hasher.putBytes(
+            Resources.toByteArray(Resources.getResource(PageServlet.class, "/static/" + file)));
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
+    return hasher.hash().toString();
   }
 }

@@ -78,6 +78,7 @@ final class PageTable {
     return millis == 0
         ? cell("")
         : new Cell(
-            Map.of("text", Units.time(millis), "time", Instant.ofEpochMilli(millis).toString()));
+            Map.of(
+                "text", Units.exactTime(millis), "time", Instant.ofEpochMilli(millis).toString()));
   }
 }

@@ -109,7 +109,9 @@ record Sample(
         reports == null
             ? ImmutableMap.of()
             : reports.stream()
-                .collect(ImmutableMap.toImmutableMap(CacheReport::name, Sample::ofCache)),
+                .collect(
+                    ImmutableMap.toImmutableMap(
+                        CacheReport::name, Sample::ofCache, (older, newer) -> newer)),
         reports == null ? null : ofAll(reports),
         totals == null ? null : ofRefs(totals, transport),
         ofProcess());

@@ -31,6 +31,9 @@ final class Units {
   private static final DateTimeFormatter DAY =
       DateTimeFormatter.ofPattern("d MMM", Locale.ROOT).withZone(ZoneId.systemDefault());
 
+  private static final DateTimeFormatter EXACT =
+      DateTimeFormatter.ofPattern("d MMM HH:mm:ss z", Locale.ROOT).withZone(ZoneId.systemDefault());
+
   private Units() {}
 
   /** Formats a size, such as {@code 1.5 MiB}, in at most 7 characters. */
@@ -79,6 +82,11 @@ final class Units {
   static String time(long millis) {
     Instant then = Instant.ofEpochMilli(millis);
     return (then.isAfter(Instant.now().minus(12, ChronoUnit.HOURS)) ? TIME : DAY).format(then);
+  }
+
+  /** Formats a time with its day and zone. */
+  static String exactTime(long millis) {
+    return EXACT.format(Instant.ofEpochMilli(millis));
   }
 
   /** Formats a share in percent; empty if the whole is 0. */

@@ -170,8 +170,12 @@ final class UpkeepTasks implements LifecycleListener {
       return cache;
     }
 
-    /** What the page shows of the task. */
-    synchronized ImmutableMap<String, ?> shown() {
+    /**
+     * What the page shows of the task.
+     *
+     * @param mayCancel whether the user may cancel it
+     */
+    synchronized ImmutableMap<String, ?> shown(boolean mayCancel) {
       WatchedTask.Steps steps = watched.steps();
       String state =
           !hasEnded
@@ -186,8 +190,8 @@ final class UpkeepTasks implements LifecycleListener {
           cache,
           "state",
           watched.isCancelled() && !hasEnded ? "cancelled, ending" : state,
-          "ended",
-          hasEnded,
+          "mayCancel",
+          mayCancel && !hasEnded,
           "done",
           steps.done(),
           "total",

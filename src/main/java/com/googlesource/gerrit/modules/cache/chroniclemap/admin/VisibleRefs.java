@@ -18,12 +18,14 @@ import com.google.gerrit.entities.Project;
 import com.google.gerrit.server.CurrentUser;
 import com.google.gerrit.server.permissions.GlobalPermission;
 import com.google.gerrit.server.permissions.PermissionBackend;
+import com.google.gerrit.server.permissions.PermissionBackendException;
 import com.google.gerrit.server.permissions.ProjectPermission;
 import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RefsInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportCounts;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 
@@ -57,22 +59,46 @@ final class VisibleRefs {
 
   /** Returns those of all projects that the user may see. An administrator sees all. */
   List<ProjectRefs> of(CurrentUser user) {
-    List<ProjectRefs> all = installed.orElseThrow().reports();
-    PermissionBackend.WithUser caller = permissions.user(user);
-    return caller.testOrFalse(GlobalPermission.ADMINISTRATE_SERVER)
-        ? all
-        : all.stream()
-            .filter(
-                refs ->
-                    caller
-                        .project(Project.nameKey(refs.project()))
-                        .testOrFalse(ProjectPermission.ACCESS))
-            .toList();
+    return visible(user, installed.orElseThrow().reports());
   }
 
   /** Returns that of a project; empty if there is none that the user may see. */
   Optional<ProjectRefs> of(CurrentUser user, String project) {
-    return of(user).stream().filter(refs -> refs.project().equals(project)).findAny();
+    List<ProjectRefs> named =
+        installed.orElseThrow().reports().stream()
+            .filter(refs -> refs.project().equals(project))
+            .toList();
+    return visible(user, named).stream().findAny();
+  }
+
+  /**
+   * Returns those of the projects with most lookups that the user may see.
+   *
+   * @param most how many projects are looked at
+   */
+  List<ProjectRefs> busiest(CurrentUser user, int most) {
+    return visible(
+        user,
+        installed.orElseThrow().reports().stream()
+            .sorted(Comparator.comparingLong((ProjectRefs refs) -> -refs.report().lookups()))
+            .limit(most)
+            .toList());
+  }
+
+  private List<ProjectRefs> visible(CurrentUser user, List<ProjectRefs> all) {
+    PermissionBackend.WithUser caller = permissions.user(user);
+    return caller.testOrFalse(GlobalPermission.ADMINISTRATE_SERVER)
+        ? all
+        : all.stream().filter(refs -> mayAccess(caller, refs.project())).toList();
+  }
+
+  private static boolean mayAccess(PermissionBackend.WithUser caller, String project) {
+    try {
+      return caller.project(Project.nameKey(project)).test(ProjectPermission.ACCESS);
+    } catch (PermissionBackendException e) {
+      // The project was deleted, for example.
+      return false;
+    }
   }
 
   /** Why a project has none. */

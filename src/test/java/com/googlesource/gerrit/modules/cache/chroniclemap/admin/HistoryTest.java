@@ -101,6 +101,24 @@ class HistoryTest {
     assertThat(history.json("none").getAsJsonObject("caches").size()).isEqualTo(0);
   }
 
+  /** While a plugin is loaded again, its cache is there twice. */
+  @Test
+  void theNewerOneOfTwoCachesOfOneNameCounts() {
+    sample(quiet("a", 1), quiet("a", 5));
+    assertThat(history.json("a").getAsJsonObject("caches").get("hits").toString()).isEqualTo("[5]");
+  }
+
+  @Test
+  void whatIsNormalLeavesBeforeWhatIsNot() {
+    sample(report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, 0, 1));
+    for (int i = 1; i <= Events.MOST + 5; i++) {
+      now += Duration.ofHours(1).toMillis();
+      sample(report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, i, 1));
+    }
+    assertThat(history.events()).hasSize(Events.MOST);
+    assertThat(history.events().get(Events.MOST - 1).kind()).isEqualTo("damaged");
+  }
+
   @Test
   void theOldestSamplesLeave() {
     for (int i = 0; i < History.MOST + 5; i++) {

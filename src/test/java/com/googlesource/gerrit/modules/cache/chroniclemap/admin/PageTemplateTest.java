@@ -48,19 +48,31 @@ class PageTemplateTest {
     all.put("token", MARKUP);
     all.put("mayMaintain", true);
     all.put("mayFlush", true);
+    all.put("sessions", false);
     all.put("problems", List.of(MARKUP));
     all.put("directory", MARKUP);
     all.put("memoryOnly", MARKUP);
     all.put("cacheNote", MARKUP);
     all.put("noRefs", "");
-    all.put("moreProjects", 3);
     all.put("refsNotes", List.of(MARKUP));
     all.put(
         "tasks",
         List.of(
             Map.of(
-                "id", 1, "kind", MARKUP, "cache", MARKUP, "state", MARKUP, "ended", false, "done",
-                1, "total", 2)));
+                "id",
+                1,
+                "kind",
+                MARKUP,
+                "cache",
+                MARKUP,
+                "state",
+                MARKUP,
+                "mayCancel",
+                true,
+                "done",
+                1,
+                "total",
+                2)));
     for (String name :
         List.of(
             "caches", "cacheHistory", "figures", "events", "projects", "refsHistory", "memory")) {
@@ -87,6 +99,13 @@ class PageTemplateTest {
     assertThat(html).doesNotContain("data-action=\"compact\"");
     assertThat(html).doesNotContain("data-action=\"import\"");
     assertThat(html).doesNotContain("data-action=\"flush\"");
+  }
+
+  @Test
+  void flushOfSessionsSaysWhatItDoes() {
+    Map<String, Object> page = page("web_sessions");
+    page.put("sessions", true);
+    assertThat(PageServlet.html(TEMPLATES, "page", page)).contains("Sign everybody out");
   }
 
   /** A server whose refs module alone is installed. */
