@@ -66,7 +66,7 @@ class PageIT {
     page = site.url() + "plugins/cache-chroniclemap/";
     gerrit.createProject(PROJECT);
     gerrit.createProject("hidden");
-    gerrit.grantToAdministratorsOnly("hidden", "refs/*", "read");
+    gerrit.rest().put("/projects/hidden/config", "{\"state\": \"HIDDEN\"}");
     gerrit.createUserWithPassword("nobody");
     gerrit.createUserWithPassword("viewer");
     gerrit.grant("viewer", "viewCaches");
