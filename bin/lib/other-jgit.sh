@@ -7,8 +7,23 @@ cd "$(dirname "$0")/../.."
 
 tests=TableRefDatabaseTest,TableRefUpdateTest,TableFuzzTest,PackedRefsReaderTest,NameOrderTest,ParsedRefsTest,PackedRefsFuzzTest,FileRefDatabaseTest,UpdateFuzzTest,RefUpdateContractTest,SymbolicRefsTest
 
+# All at the same time, since most of these tests keep one processor busy. Each has its own target folder and log.
+logs=$(mktemp -d)
+running=()
+# Also where this script is ended.
+trap 'kill "${running[@]}" 2>/dev/null || true; rm -rf "$logs"' EXIT
+for gerrit in ${GERRITS#* }; do
+  mvn -B "-Dgerrit.version=$gerrit" "-Doutput.directory=$PWD/target-$gerrit" "-Dtest.classes=$PWD/target/test-classes" \
+    "-Dtest=$tests" -Dspotless.check.skip=true toolchains:select-jdk-toolchain@default surefire:test >"$logs/$gerrit" 2>&1 &
+  running+=($!)
+done
+bad=0
+for mvn in "${running[@]}"; do
+  wait "$mvn" || bad=1
+done
+running=()
 for gerrit in ${GERRITS#* }; do
   echo "other-jgit: with the JGit of Gerrit $gerrit"
-  mvn -B "-Dgerrit.version=$gerrit" "-Doutput.directory=$PWD/target-$gerrit" "-Dtest.classes=$PWD/target/test-classes" \
-    "-Dtest=$tests" -Dspotless.check.skip=true toolchains:select-jdk-toolchain@default surefire:test
+  cat "$logs/$gerrit"
 done
+exit $bad

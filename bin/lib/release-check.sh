@@ -7,20 +7,31 @@ cd "$(dirname "$0")/../.."
 
 . bin/lib/gerrits.sh
 
-bin/release
-
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+again=
+trap '[ -z "$again" ] || { kill -- "-$again" 2>/dev/null && wait "$again" || true; }; rm -rf "$work"' EXIT
 # What is under version control, and what is not ignored: as a clone would have it.
 git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
   [ ! -e "$file" ] || printf '%s\0' "$file"
 done | tar --null -T - -cf - | (mkdir "$work/again" && tar -xf - -C "$work/again" --touch)
+# At the same time as the first, in another process group, so that all of it can be ended.
+set -m
 (
   cd "$work/again"
   umask 077
   export TZ=Pacific/Kiritimati MAVEN_OPTS="-Duser.language=tr -Duser.country=TR -Duser.timezone=Pacific/Kiritimati"
   bin/release "${GERRITS##* }"
-)
+) >"$work/again.log" 2>&1 </dev/null &
+again=$!
+set +m
+
+bin/release
+
+built=0
+wait "$again" || built=$?
+again=
+cat "$work/again.log"
+[ "$built" = 0 ] || exit "$built"
 
 bad=0
 for list in target/release/*.cdx.json; do

@@ -34,14 +34,19 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.GZIPOutputStream;
 import org.eclipse.jgit.storage.file.FileBasedConfig;
@@ -91,12 +96,11 @@ class TransportIT {
 
   private Path tmp;
   private final KeyPair readerKey = SshKeys.generate();
-  private int folders;
+  private final AtomicInteger folders = new AtomicInteger();
 
   /** A Gerrit of the comparison. */
   private record Server(String name, GerritSite site, GerritDaemon daemon, Gerrit gerrit) {}
 
-  private final List<Server> servers = new ArrayList<>();
   private Server ours;
   private Server plain;
 
@@ -114,19 +118,27 @@ class TransportIT {
     GerritSite copy = site.copyTo(tmp.resolve("ours"));
     copy.installModule(BuildFolder.moduleJar());
     copy.installRefsModule();
-    plain = server("plain", site);
-    ours = server("ours", copy);
+    bothAtOnce(() -> plain = server("plain", site), () -> ours = server("ours", copy));
   }
 
-  private Server server(String name, GerritSite site) throws IOException {
-    Server server = new Server(name, site, GerritDaemon.start(site), new Gerrit(site));
-    servers.add(server);
-    return server;
+  /** Does something to each server at the same time. */
+  private static <T> List<T> bothAtOnce(Callable<T> toPlain, Callable<T> toOurs)
+      throws IOException {
+    return AtOnce.run(List.of(toPlain, toOurs));
+  }
+
+  private static Server server(String name, GerritSite site) throws IOException {
+    return new Server(name, site, GerritDaemon.start(site), new Gerrit(site));
+  }
+
+  /** Those that have been started. */
+  private List<Server> servers() {
+    return Stream.of(plain, ours).filter(Objects::nonNull).toList();
   }
 
   @AfterAll
   void stop() throws Exception {
-    for (Server server : servers) {
+    for (Server server : servers()) {
       server.daemon().close();
       var unused = server.site().saveLogs("TransportIT-" + server.name());
       server.site().close();
@@ -135,7 +147,7 @@ class TransportIT {
 
   private NativeGit git(Server server, String user) throws IOException {
     KeyPair key = user.equals("admin") ? server.site().adminKey() : readerKey;
-    Path folder = Files.createDirectories(tmp.resolve("git-" + folders++));
+    Path folder = Files.createDirectories(tmp.resolve("git-" + folders.incrementAndGet()));
     return new NativeGit(server.site(), user, key, folder);
   }
 
@@ -228,15 +240,27 @@ class TransportIT {
     Object ask(Server server, NativeGit git) throws Exception;
   }
 
-  /** Asks both servers as both users, and compares the answers. Returns those of the reader. */
+  /**
+   * Asks both servers at once, each as one user after the other, and compares the answers. Returns
+   * those of the reader.
+   */
   private Object assertSame(String what, Question question) throws Exception {
-    Object answer = null;
-    for (String user : USERS) {
-      Object expected = question.ask(plain, git(plain, user));
-      answer = question.ask(ours, git(ours, user));
-      assertWithMessage("%s, as %s", what, user).that(answer).isEqualTo(expected);
+    List<List<Object>> answers =
+        bothAtOnce(() -> askAsAll(plain, question), () -> askAsAll(ours, question));
+    for (int i = 0; i < USERS.size(); i++) {
+      assertWithMessage("%s, as %s", what, USERS.get(i))
+          .that(answers.get(1).get(i))
+          .isEqualTo(answers.get(0).get(i));
     }
-    return answer;
+    return answers.get(1).getLast();
+  }
+
+  private List<Object> askAsAll(Server server, Question question) throws Exception {
+    List<Object> answers = new ArrayList<>();
+    for (String user : USERS) {
+      answers.add(question.ask(server, git(server, user)));
+    }
+    return answers;
   }
 
   // ---- fetches
@@ -339,7 +363,7 @@ class TransportIT {
 
   @Test
   void withAnyIdAllowedTheModuleAllowsNoMoreThanGerrit() throws Exception {
-    for (Server server : servers) {
+    for (Server server : servers()) {
       setInRepository(server, "uploadpack.allowAnySHA1InWant", "true");
     }
     try {
@@ -354,7 +378,7 @@ class TransportIT {
         }
       }
     } finally {
-      for (Server server : servers) {
+      for (Server server : servers()) {
         setInRepository(server, "--unset-all", "uploadpack.allowAnySHA1InWant");
       }
     }
@@ -544,9 +568,11 @@ class TransportIT {
   @Test
   void pushesDoTheSame() throws Exception {
     for (String user : USERS) {
-      List<String> said = new ArrayList<>();
-      List<String> expected = pushes(plain, user, said);
-      List<String> done = pushes(ours, user, said);
+      List<String> said = Collections.synchronizedList(new ArrayList<>());
+      List<List<String>> both =
+          bothAtOnce(() -> pushes(plain, user, said), () -> pushes(ours, user, said));
+      List<String> expected = both.get(0);
+      List<String> done = both.get(1);
       String message = "as " + user + ", and git has said " + said;
       assertWithMessage(message).that(done).isEqualTo(expected);
       assertWithMessage(message)
@@ -614,7 +640,7 @@ class TransportIT {
 
   @Test
   void aPackThatLacksObjectsIsRefused() throws Exception {
-    for (Server server : servers) {
+    for (Server server : servers()) {
       for (String user : USERS) {
         NativeGit git = git(server, user);
         git.run("fetch", "-q", git.http(PUSHED), "refs/heads/master");
@@ -632,7 +658,7 @@ class TransportIT {
   /** The commit below is on the server, but this user may not see it. */
   @Test
   void aPackThatRefersToAHiddenObjectIsRefused() throws Exception {
-    for (Server server : servers) {
+    for (Server server : servers()) {
       NativeGit admin = git(server, "admin");
       admin.run("fetch", "-q", admin.http(PUSHED), "refs/heads/hidden");
       String hidden = admin.run("rev-parse", "FETCH_HEAD");
@@ -670,7 +696,7 @@ class TransportIT {
     String none = "0".repeat(40);
     for (String user : USERS) {
       List<List<String>> answers = new ArrayList<>();
-      for (Server server : servers) {
+      for (Server server : servers()) {
         NativeGit git = git(server, user);
         String url = git.http(PUSHED);
         git.run("fetch", "-q", url, "refs/heads/master");
@@ -713,7 +739,7 @@ class TransportIT {
   @Test
   void ownSettingsArePushedAlike() throws Exception {
     List<Object> answers = new ArrayList<>();
-    for (Server server : servers) {
+    for (Server server : servers()) {
       NativeGit git = git(server, "reader");
       String url = git.http("All-Users");
       git.run("fetch", "-q", url, "refs/users/self");
@@ -792,7 +818,7 @@ class TransportIT {
 
   @Test
   void listsAreCompressedForWhoAcceptsIt() throws Exception {
-    for (Server server : servers) {
+    for (Server server : servers()) {
       for (String list : List.of(RECEIVE, UPLOAD)) {
         assertCompressed(server, PROJECT, list);
       }
@@ -839,10 +865,9 @@ class TransportIT {
     ours = restart(ours, change);
   }
 
-  private Server restart(Server server, Consumer<FileBasedConfig> change) throws Exception {
+  private static Server restart(Server server, Consumer<FileBasedConfig> change) throws Exception {
     server.daemon().stop();
     server.site().edit(change);
-    servers.remove(server);
     return server(server.name(), server.site());
   }
 
@@ -865,8 +890,7 @@ class TransportIT {
   }
 
   private void restartAll(Consumer<FileBasedConfig> change) throws Exception {
-    plain = restart(plain, change);
-    ours = restart(ours, change);
+    bothAtOnce(() -> plain = restart(plain, change), () -> ours = restart(ours, change));
   }
 
   // ---- rules of access
@@ -877,7 +901,7 @@ class TransportIT {
     long seed = Long.getLong("transport.seed", 1);
     Random random = new Random(seed);
     Map<Server, String> sessions = new LinkedHashMap<>();
-    for (Server server : servers) {
+    for (Server server : servers()) {
       sessions.put(server, server.gerrit().signIn(Gerrit.ADMIN_ID + 1));
     }
     Set<Object> different = new HashSet<>();
@@ -885,13 +909,10 @@ class TransportIT {
     for (int i = 0; i < Integer.getInteger("transport.rules", 25); i++) {
       String rules = randomRules(random);
       String inherited = randomRules(random);
-      List<List<Set<String>>> shown = new ArrayList<>();
-      for (Server server : servers) {
-        RestClient admin = server.gerrit().rest();
-        admin.post("/projects/" + RULED + "/access", rules);
-        admin.post("/projects/" + PARENT + "/access", inherited);
-        shown.add(shown(server, sessions.get(server)));
-      }
+      List<List<Set<String>>> shown =
+          bothAtOnce(
+              () -> shownUnder(rules, inherited, plain, sessions.get(plain)),
+              () -> shownUnder(rules, inherited, ours, sessions.get(ours)));
       assertWithMessage("seed %s, rules %s: %s, parent: %s", seed, i, rules, inherited)
           .that(shown.get(1))
           .isEqualTo(shown.get(0));
@@ -900,6 +921,14 @@ class TransportIT {
     // The rules are of use.
     assertThat(different.size()).isAtLeast(5);
     assertThat(difference(before, figures(), "branches_by_rules")).isAtLeast(100);
+  }
+
+  private static List<Set<String>> shownUnder(
+      String rules, String inherited, Server server, String session) throws IOException {
+    RestClient admin = server.gerrit().rest();
+    admin.post("/projects/" + RULED + "/access", rules);
+    admin.post("/projects/" + PARENT + "/access", inherited);
+    return shown(server, session);
   }
 
   private static String randomRules(Random random) {

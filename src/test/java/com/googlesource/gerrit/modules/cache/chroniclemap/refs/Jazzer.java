@@ -82,7 +82,8 @@ public final class Jazzer {
     command.addAll(options);
     command.add(corpus.toString());
     Arrays.stream(seeds).map(Path::toString).forEach(command::add);
-    Path log = findings.resolve(target.getSimpleName() + ".log");
+    // Others may run at the same time, with another JGit.
+    Path log = Files.createTempFile(findings, target.getSimpleName(), ".log");
     Process jazzer =
         new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile()).start();
     int status;
@@ -95,6 +96,7 @@ public final class Jazzer {
       }
     }
     String output = Files.readString(log);
+    Files.delete(log);
     assertWithMessage(output).that(status).isEqualTo(0);
     // That it was led by something, and did run.
     assertThat(output).contains("DONE");
