@@ -84,6 +84,9 @@ class PrometheusIT {
           "Left to JGit, {{instance}} memory only",
           "Left to JGit, {{instance}} no memory",
           "Pushes, {{instance}} left to Gerrit",
+          "Lookups, {{instance}} lookups in reftables",
+          "Memory of lists, {{instance}} reftables",
+          "Lists, blocks and refs, {{instance}} projects with reftables",
           "Connectivity checks, {{instance}} all refs",
           "Fetches by id, {{instance}} left to JGit");
 

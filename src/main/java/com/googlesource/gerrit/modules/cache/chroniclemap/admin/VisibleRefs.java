@@ -18,8 +18,9 @@ import com.google.gerrit.entities.Project;
 import com.google.gerrit.server.CurrentUser;
 import com.google.gerrit.server.permissions.GlobalPermission;
 import com.google.gerrit.server.permissions.PermissionBackend;
-import com.google.gerrit.server.permissions.PermissionBackendException;
 import com.google.gerrit.server.permissions.ProjectPermission;
+import com.google.gerrit.server.project.ProjectCache;
+import com.google.gerrit.server.project.ProjectState;
 import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
@@ -34,13 +35,18 @@ final class VisibleRefs {
   private final Optional<RefsInventory> installed;
   private final TransportCounts transport;
   private final PermissionBackend permissions;
+  private final ProjectCache projects;
 
   @Inject
   VisibleRefs(
-      Optional<RefsInventory> installed, TransportCounts transport, PermissionBackend permissions) {
+      Optional<RefsInventory> installed,
+      TransportCounts transport,
+      PermissionBackend permissions,
+      ProjectCache projects) {
     this.installed = installed;
     this.transport = transport;
     this.permissions = permissions;
+    this.projects = projects;
   }
 
   /** Why there are no lists at all; empty if there are. */
@@ -89,16 +95,13 @@ final class VisibleRefs {
     PermissionBackend.WithUser caller = permissions.user(user);
     return caller.testOrFalse(GlobalPermission.ADMINISTRATE_SERVER)
         ? all
-        : all.stream().filter(refs -> mayAccess(caller, refs.project())).toList();
+        : all.stream().filter(refs -> mayRead(caller, Project.nameKey(refs.project()))).toList();
   }
 
-  private static boolean mayAccess(PermissionBackend.WithUser caller, String project) {
-    try {
-      return caller.project(Project.nameKey(project)).test(ProjectPermission.ACCESS);
-    } catch (PermissionBackendException e) {
-      // The project was deleted, for example.
-      return false;
-    }
+  /** A project may have been deleted since its refs were read, or hidden. */
+  private boolean mayRead(PermissionBackend.WithUser caller, Project.NameKey project) {
+    return projects.get(project).map(ProjectState::statePermitsRead).orElse(false)
+        && caller.project(project).testOrFalse(ProjectPermission.ACCESS);
   }
 
   /** Why a project has none. */

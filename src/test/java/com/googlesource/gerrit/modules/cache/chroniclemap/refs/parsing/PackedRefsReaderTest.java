@@ -152,7 +152,8 @@ class PackedRefsReaderTest {
   @Test
   void traitsAreKeptAsWritten() throws Exception {
     String line = A + " refs/heads/a\n";
-    assertThat(accepted(line).root.flags & Root.HEADER).isEqualTo(0);
+    assertThat(accepted(line).root.flags & (Root.HEADER | Root.SORTED)).isEqualTo(0);
+    assertThat(accepted(line).root.blockFlags()).isEqualTo(0);
     for (String header :
         List.of(
             "# pack-refs with: \n",

@@ -22,6 +22,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
 import java.nio.file.Path;
 import java.util.concurrent.atomic.LongAdder;
 import org.junit.jupiter.api.Test;
@@ -73,12 +74,50 @@ class ValueTableTest {
     }
   }
 
+  /** Where one segment of the new file is full, as chance may have it, and the others are not. */
+  @Test
+  void nothingIsEvictedForPartsThatFitElsewhere() throws Exception {
+    RecordMap source = TestStores.file(temp.resolve("source"), Geometry.forFileOf(4 << 20, 128));
+    RecordMap target = TestStores.file(temp.resolve("target"), Geometry.forFileOf(8 << 20, 128));
+    LongAdder evictions = new LongAdder();
+    ValueTable from = values(source, source.dataBytes());
+    ValueTable to = values(target, target.dataBytes(), evictions);
+    byte[] filling = new byte[target.maxPayload() / 4];
+    for (int i = 0; i < 4000; i++) {
+      byte[] key = {'f', (byte) i, (byte) (i >> 8)};
+      if (target.segmentOf(StoredKey.ofValue(key)) == 0) {
+        var unused = to.put(key, filling, 5, /* evict= */ false);
+      }
+    }
+    byte[] value = new byte[2 * source.maxPayload()];
+    for (int i = 0; i < 20; i++) {
+      assertThat(from.put(new byte[] {'v', (byte) i}, value, 5, /* evict= */ false)).isTrue();
+    }
+    LongAdder damaged = new LongAdder();
+    try (Rebuild rebuild = new Rebuild(from, temp.resolve("source"), to, damaged)) {
+      for (int i = 0; i < source.segments(); i++) {
+        assertThat(rebuild.copySegment(i, created -> false)).isEqualTo(0);
+      }
+    } finally {
+      source.close();
+    }
+    for (int i = 0; i < 20; i++) {
+      assertThat(to.read(new byte[] {'v', (byte) i}).payload()).hasLength(value.length);
+    }
+    target.close();
+    assertThat(evictions.sum()).isEqualTo(0);
+  }
+
   private ValueTable values(RecordMap file, long maxValue) {
+    return values(file, maxValue, new LongAdder());
+  }
+
+  private ValueTable values(RecordMap file, long maxValue, LongAdder evictions) {
     return new ValueTable(
         file,
         maxValue,
         /* oldValuesStayValid= */ false,
         new Usage(() -> 2, Runnable::run, Disk.REAL, temp.resolve("use"), new FaultLog("cache")),
-        new LongAdder());
+        evictions);
   }
 }
