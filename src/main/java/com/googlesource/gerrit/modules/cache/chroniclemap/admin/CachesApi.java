@@ -48,12 +48,7 @@ final class CachesApi {
   /** All caches. */
   @Singleton
   static final class All extends Collection<OneCache> {
-    private final CacheInventory inventory;
-
-    @Inject
-    All(CacheInventory inventory) {
-      this.inventory = inventory;
-    }
+    @Inject private CacheInventory inventory;
 
     @Override
     JsonObject all() {
@@ -88,12 +83,7 @@ final class CachesApi {
   /** {@code GET .../cache-chroniclemap~caches/NAME/history}. */
   @Singleton
   static final class GetHistory implements RestReadView<OneCache> {
-    private final History history;
-
-    @Inject
-    GetHistory(History history) {
-      this.history = history;
-    }
+    @Inject private History history;
 
     @Override
     public Response<JsonObject> apply(OneCache resource) {

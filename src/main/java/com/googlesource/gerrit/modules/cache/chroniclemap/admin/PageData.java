@@ -117,7 +117,7 @@ final class PageData {
       List<ProjectRefs> projects = refs.of(user);
       out.put("projects", projects(projects).data());
       out.put("moreProjects", Math.max(0, projects.size() - MOST_PROJECTS));
-      out.put("refsNotes", RefsTable.notes(refs.totals(), refs.transport(), projects));
+      out.put("refsNotes", RefsTable.notes(refs.totals(), refs.transport, projects));
       out.put("refsHistory", refsHistory().data());
     }
     out.put("memory", memory().data());
@@ -399,7 +399,7 @@ final class PageData {
   /** The tasks of the selected cache, or of all, the newest one first. */
   private List<Map<String, ?>> tasks(String selected) {
     return tasks.get().all().reverse().stream()
-        .filter(task -> selected.isEmpty() || task.cache().equals(selected))
+        .filter(task -> selected.isEmpty() || task.cache.equals(selected))
         .<Map<String, ?>>map(task -> task.shown())
         .toList();
   }

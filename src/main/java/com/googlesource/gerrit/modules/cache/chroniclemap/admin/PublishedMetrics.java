@@ -20,6 +20,7 @@ import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.gerrit.extensions.registration.RegistrationHandle;
 import com.google.gerrit.metrics.CallbackMetric;
 import com.google.gerrit.metrics.MetricMaker;
+import com.google.inject.Inject;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -28,12 +29,8 @@ import java.util.List;
 abstract class PublishedMetrics implements LifecycleListener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  final MetricMaker maker;
+  @Inject MetricMaker maker;
   private final List<RegistrationHandle> handles = new ArrayList<>();
-
-  PublishedMetrics(MetricMaker maker) {
-    this.maker = maker;
-  }
 
   /** Publishes no earlier, as reporters ignore a metric that had no value when they found it. */
   @Override

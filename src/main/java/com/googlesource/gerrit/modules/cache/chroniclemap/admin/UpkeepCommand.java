@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.common.flogger.FluentLogger;
 import com.google.common.primitives.Ints;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -43,10 +42,6 @@ abstract class UpkeepCommand extends CachesCommand {
   private final WatchedTask task = new WatchedTask();
   private boolean terminal;
   private int width = DEFAULT_COLUMNS;
-
-  UpkeepCommand(CacheInventory inventory) {
-    super(inventory);
-  }
 
   /** The work that the options ask for. */
   abstract UpkeepWork work();
@@ -107,7 +102,7 @@ abstract class UpkeepCommand extends CachesCommand {
     if (isJson()) {
       stdout.println(CachesJson.GSON.toJson(UpkeepShown.json(results)));
     } else {
-      UpkeepShown.print(stdout, work.columns(), results);
+      UpkeepShown.print(stdout, work.columns, results);
     }
     stdout.flush();
     List<String> failures =
@@ -122,7 +117,7 @@ abstract class UpkeepCommand extends CachesCommand {
 
   private UpkeepResult run(UpkeepWork work, String cache, ProgressDisplay display) {
     return task.run(
-        work.name() + " " + cache,
+        work.name + " " + cache,
         () -> work.run(cache, task),
         (done, total) -> {
           readKeys();

@@ -108,8 +108,11 @@ final class UpkeepTasks implements LifecycleListener {
   static final class Task implements Runnable {
     private final int id;
     private final UpkeepWork work;
-    private final String cache;
-    private final Account.Id by;
+    final String cache;
+
+    /** Who has started it. */
+    final Account.Id by;
+
     private final WatchedTask watched = new WatchedTask();
 
     // Guarded by this.
@@ -137,7 +140,7 @@ final class UpkeepTasks implements LifecycleListener {
       try {
         done = work.run(cache, watched);
       } catch (RuntimeException | Error e) {
-        logger.atSevere().withCause(e).log("%s of cache %s failed", work.name(), cache);
+        logger.atSevere().withCause(e).log("%s of cache %s failed", work.name, cache);
       }
       synchronized (this) {
         result = done;
@@ -161,15 +164,6 @@ final class UpkeepTasks implements LifecycleListener {
       return hasEnded;
     }
 
-    /** Who has started it. */
-    Account.Id by() {
-      return by;
-    }
-
-    String cache() {
-      return cache;
-    }
-
     /** What the page shows of the task. */
     synchronized ImmutableMap<String, ?> shown() {
       WatchedTask.Steps steps = watched.steps();
@@ -177,27 +171,21 @@ final class UpkeepTasks implements LifecycleListener {
           !hasEnded
               ? isRunning ? "running" : "waiting"
               : !failure.isEmpty() ? failure : result.shown();
-      return ImmutableMap.of(
-          "id",
-          id,
-          "kind",
-          work.name(),
-          "cache",
-          cache,
-          "state",
-          watched.isCancelled() && !hasEnded ? "cancelled, ending" : state,
-          "ended",
-          hasEnded,
-          "done",
-          steps.done(),
-          "total",
-          steps.total());
+      return ImmutableMap.<String, Object>builder()
+          .put("id", id)
+          .put("kind", work.name)
+          .put("cache", cache)
+          .put("state", watched.isCancelled() && !hasEnded ? "cancelled, ending" : state)
+          .put("ended", hasEnded)
+          .put("done", steps.done())
+          .put("total", steps.total())
+          .build();
     }
 
     synchronized JsonObject json() {
       JsonObject out = new JsonObject();
       out.addProperty("id", Integer.toString(id));
-      out.addProperty("kind", work.name());
+      out.addProperty("kind", work.name);
       out.addProperty("cache", cache);
       out.addProperty("account_id", by.get());
       out.addProperty("state", hasEnded ? "ended" : isRunning ? "running" : "waiting");

@@ -27,8 +27,8 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 abstract class UpkeepWork {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  private final String name;
-  private final ImmutableList<Column> columns;
+  final String name;
+  final ImmutableList<Column> columns;
 
   /**
    * Makes the work.
@@ -39,14 +39,6 @@ abstract class UpkeepWork {
   UpkeepWork(String name, ImmutableList<Column> columns) {
     this.name = name;
     this.columns = columns;
-  }
-
-  final String name() {
-    return name;
-  }
-
-  final ImmutableList<Column> columns() {
-    return columns;
   }
 
   /**

@@ -26,7 +26,6 @@ import com.google.gerrit.server.permissions.PermissionBackend;
 import com.google.gerrit.server.permissions.PermissionBackendException;
 import com.google.gerrit.sshd.CommandMetaData;
 import com.google.inject.Inject;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import org.kohsuke.args4j.Option;
 
 /** {@code ssh HOST cache-chroniclemap verify}: reads and checks every entry on disk. */
@@ -41,13 +40,7 @@ final class VerifyCommand extends UpkeepCommand {
   @Option(name = "--repair", usage = "drop damaged entries")
   private boolean repair;
 
-  private final PermissionBackend permissions;
-
-  @Inject
-  VerifyCommand(CacheInventory inventory, PermissionBackend permissions) {
-    super(inventory);
-    this.permissions = permissions;
-  }
+  @Inject private PermissionBackend permissions;
 
   @Override
   protected void run() throws UnloggedFailure {

@@ -29,17 +29,9 @@ import java.util.Optional;
 
 /** The parsed ref lists of the projects that a user may see. */
 final class VisibleRefs {
-  private final Optional<RefsInventory> installed;
-  private final TransportCounts transport;
-  private final PermissionBackend permissions;
-
-  @Inject
-  VisibleRefs(
-      Optional<RefsInventory> installed, TransportCounts transport, PermissionBackend permissions) {
-    this.installed = installed;
-    this.transport = transport;
-    this.permissions = permissions;
-  }
+  @Inject private Optional<RefsInventory> installed;
+  @Inject TransportCounts transport;
+  @Inject private PermissionBackend permissions;
 
   /** Why there are no lists at all; empty if there are. */
   Optional<String> whyNone() {
@@ -85,9 +77,5 @@ final class VisibleRefs {
 
   RefsTotals totals() {
     return installed.orElseThrow().totals();
-  }
-
-  TransportCounts transport() {
-    return transport;
   }
 }

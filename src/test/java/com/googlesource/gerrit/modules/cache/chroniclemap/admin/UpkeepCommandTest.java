@@ -125,8 +125,9 @@ class UpkeepCommandTest {
 
     final Keys keys = new Keys();
 
+    @SuppressWarnings("UnnecessaryAssignment") // there is no injector
     TestCommand(Work work) {
-      super(new TwoCaches());
+      inventory = new TwoCaches();
       this.work = work;
       in = keys;
       stdout = new PrintWriter(printed);
