@@ -328,10 +328,6 @@ public final class H2Imports {
     }
   }
 
-  private boolean isStopped() {
-    return stopped.getCount() == 0;
-  }
-
   // ---- automatic imports
 
   private void runAll() {
@@ -347,7 +343,7 @@ public final class H2Imports {
   /** Waits for the next import; null after the stop. */
   @Nullable
   private synchronized CacheImport take() throws InterruptedException {
-    while (!isStopped()) {
+    while (stopped.getCount() > 0) {
       Optional<CacheImport> first =
           waiting.stream().filter(one -> FIRST.contains(one.cache)).findFirst();
       Optional<CacheImport> next = first.isPresent() || !ready ? first : mostWanted();
