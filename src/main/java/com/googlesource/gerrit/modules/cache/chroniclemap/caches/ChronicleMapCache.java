@@ -239,8 +239,8 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
         heap.size(),
         loads.stats(),
         disk.store.stats(),
-        disk.serializerErrors(),
-        disk.latencies());
+        disk.serializerErrors.sum(),
+        disk.times.latencies());
   }
 
   /** See {@link CacheInventory#verify}. */
