@@ -275,11 +275,11 @@ public final class PackedRefsCache implements AutoCloseable {
         closeDirectory();
       }
       SiteKey key = new SiteKey(secret != null ? secret : SecretFile.random());
-      ListTiers made = new ListTiers(key, memory, disk.orElse(null));
+      ListTiers made = new ListTiers(key, memory, disk.orElse(null), System::nanoTime);
       if (!closed) {
         repeat(made::upkeep, UPKEEP_SECONDS);
         repeat(this::keep, KEEP_SECONDS);
-        repeat(this::closeJournals, JOURNAL_SECONDS);
+        repeat(() -> writes.values().forEach(each -> each.locks.closeUnused()), JOURNAL_SECONDS);
       }
       tiers = made;
     }
@@ -359,10 +359,6 @@ public final class PackedRefsCache implements AutoCloseable {
     }
     idle.keySet().removeIf(file -> files.get(file.file) != file);
     tables.forEach(TableRefDatabase::lookAgain);
-  }
-
-  private void closeJournals() {
-    writes.values().forEach(each -> each.locks.closeUnused());
   }
 
   /**

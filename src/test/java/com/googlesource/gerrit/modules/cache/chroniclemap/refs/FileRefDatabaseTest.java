@@ -76,7 +76,7 @@ class FileRefDatabaseTest {
     PackedRefsFile packed =
         new PackedRefsFile(
             testRefs.folder().resolve("packed-refs").toFile(),
-            new ListTiers(Differential.KEY, memory, null),
+            new ListTiers(Differential.KEY, memory, null, System::nanoTime),
             used -> {});
     RefDirectory jgit = (RefDirectory) repository.getRefDatabase();
     database =

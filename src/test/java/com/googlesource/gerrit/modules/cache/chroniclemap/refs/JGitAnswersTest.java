@@ -72,7 +72,7 @@ class JGitAnswersTest {
     file =
         new PackedRefsFile(
             folder.resolve("r.git/packed-refs").toFile(),
-            new ListTiers(Differential.KEY, memory, null),
+            new ListTiers(Differential.KEY, memory, null, System::nanoTime),
             used -> {});
     own =
         new FileRefDatabase(

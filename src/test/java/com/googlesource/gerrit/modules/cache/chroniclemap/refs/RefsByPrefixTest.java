@@ -82,7 +82,7 @@ class RefsByPrefixTest {
     PackedRefsFile packed =
         new PackedRefsFile(
             repository.folder().resolve("packed-refs").toFile(),
-            new ListTiers(Differential.KEY, new ListMemory(1 << 20), null),
+            new ListTiers(Differential.KEY, new ListMemory(1 << 20), null, System::nanoTime),
             used -> {});
     return new FileRefDatabase(
         repository.repository(),

@@ -184,7 +184,7 @@ public final class TestRefs implements Closeable {
   static PackedRefsFile packedRefs(Path folder) {
     return new PackedRefsFile(
         folder.resolve("packed-refs").toFile(),
-        new ListTiers(Differential.KEY, new ListMemory(1 << 30), null),
+        new ListTiers(Differential.KEY, new ListMemory(1 << 30), null, System::nanoTime),
         used -> {});
   }
 

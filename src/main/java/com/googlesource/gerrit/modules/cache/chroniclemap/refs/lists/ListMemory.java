@@ -247,7 +247,7 @@ public final class ListMemory {
   }
 
   public Draft draft() {
-    return new Draft(this);
+    return new Draft(this, true);
   }
 
   /** Makes a draft that does not depend on the blocks of this memory. */

@@ -155,7 +155,8 @@ public final class PackedRefsFile implements ListMemory.Holder {
     this.file = file;
     this.tiers = tiers;
     this.remember = remember;
-    this.looseMemory = new LooseMemory(new File(file.getParentFile(), Constants.R_REFS));
+    this.looseMemory =
+        new LooseMemory(new File(file.getParentFile(), Constants.R_REFS), LooseMemory.MOST);
     this.pause = new MemoryPause(tiers.nanoTime);
     this.state = new State(null, null, null);
   }

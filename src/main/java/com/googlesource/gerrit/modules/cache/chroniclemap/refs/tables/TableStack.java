@@ -163,12 +163,7 @@ public final class TableStack {
 
   /** Whether {@link #tips} has an index in each table. */
   public boolean hasFastTips() {
-    for (Table table : tables) {
-      if (!table.hasIdIndex()) {
-        return false;
-      }
-    }
-    return true;
+    return Arrays.stream(tables).allMatch(Table::hasIdIndex);
   }
 
   /**

@@ -72,7 +72,7 @@ class LooseRefsTest {
     one = testRefs.commits().get(0);
     two = testRefs.commits().get(1);
     tag = testRefs.tags().get(0);
-    memory = new LooseMemory(file("refs").toFile());
+    memory = new LooseMemory(file("refs").toFile(), LooseMemory.MOST);
     trust(TrustStat.ALWAYS);
   }
 
@@ -405,7 +405,7 @@ class LooseRefsTest {
     PackedRefsFile packed =
         new PackedRefsFile(
             file("packed-refs").toFile(),
-            new ListTiers(Differential.KEY, new ListMemory(1 << 20), null),
+            new ListTiers(Differential.KEY, new ListMemory(1 << 20), null, System::nanoTime),
             used -> {});
     for (RefDatabase refs : List.of(newDatabase(packed), testRefs.peer())) {
       assertThat(refs.getTipsWithSha1(one)).hasSize(1);
@@ -433,7 +433,7 @@ class LooseRefsTest {
     PackedRefsFile packed =
         new PackedRefsFile(
             file("packed-refs").toFile(),
-            new ListTiers(Differential.KEY, new ListMemory(1 << 20), null),
+            new ListTiers(Differential.KEY, new ListMemory(1 << 20), null, System::nanoTime),
             used -> {});
     RefDirectory jgit = testRefs.peer();
     RefDatabase first = newDatabase(packed);

@@ -58,7 +58,8 @@ class PackedRefsFileTest {
 
   @TempDir Path folder;
   private Path path;
-  private final ListTiers tiers = new ListTiers(Differential.KEY, new ListMemory(1 << 30), null);
+  private final ListTiers tiers =
+      new ListTiers(Differential.KEY, new ListMemory(1 << 30), null, System::nanoTime);
   private PackedRefsFile file;
 
   @BeforeEach
