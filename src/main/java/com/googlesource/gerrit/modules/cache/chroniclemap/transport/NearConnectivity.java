@@ -26,6 +26,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.TimeUnit;
 import org.eclipse.jgit.errors.IncorrectObjectTypeException;
 import org.eclipse.jgit.errors.MissingObjectException;
@@ -296,11 +297,6 @@ final class NearConnectivity implements ConnectivityChecker {
     return RefNames.fullName(options < 0 ? branch : branch.substring(0, options));
   }
 
-  /** Thrown if the check has walked too far. */
-  private static final class TooFar extends RuntimeException {
-    private static final long serialVersionUID = 1;
-  }
-
   /** A monitor that ends the check after so many objects. JGit's check never asks for a cancel. */
   private static final class Limit extends EmptyProgressMonitor {
     private long left;
@@ -313,7 +309,7 @@ final class NearConnectivity implements ConnectivityChecker {
     public void update(int completed) {
       left -= completed;
       if (left < 0) {
-        throw new TooFar();
+        throw new CancellationException("the check has walked too far");
       }
     }
   }
