@@ -125,7 +125,7 @@ public final class CacheMetrics extends PublishedMetrics {
 
   @Override
   void publish() {
-    remove(
+    handles.add(
         maker.newCallbackMetric(
             MEMORY_ONLY,
             Long.class,

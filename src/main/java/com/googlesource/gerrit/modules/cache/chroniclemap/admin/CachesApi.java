@@ -123,7 +123,7 @@ final class CachesApi {
       if (repair) {
         rights.requireMaintain();
       }
-      return new VerifyWork(inventory, repair);
+      return VerifyWork.of(inventory, repair);
     }
   }
 
@@ -133,7 +133,7 @@ final class CachesApi {
     @Override
     UpkeepWork work(@Nullable Input input) throws RestApiException {
       rights.requireMaintain();
-      return new CompactWork(inventory);
+      return CompactWork.of(inventory);
     }
   }
 
@@ -148,7 +148,7 @@ final class CachesApi {
     @Override
     UpkeepWork work(@Nullable ImportInput input) throws RestApiException {
       rights.requireMaintain();
-      return new ImportWork(inventory, input != null && input.dryRun);
+      return ImportWork.of(inventory, input != null && input.dryRun);
     }
   }
 }

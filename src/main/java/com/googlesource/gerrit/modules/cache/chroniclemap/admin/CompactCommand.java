@@ -30,6 +30,6 @@ import com.google.gerrit.sshd.CommandMetaData;
 final class CompactCommand extends UpkeepCommand {
   @Override
   UpkeepWork work() {
-    return new CompactWork(inventory);
+    return CompactWork.of(inventory);
   }
 }

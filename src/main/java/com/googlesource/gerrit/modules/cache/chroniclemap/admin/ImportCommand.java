@@ -34,6 +34,6 @@ final class ImportCommand extends UpkeepCommand {
 
   @Override
   UpkeepWork work() {
-    return new ImportWork(inventory, dryRun);
+    return ImportWork.of(inventory, dryRun);
   }
 }

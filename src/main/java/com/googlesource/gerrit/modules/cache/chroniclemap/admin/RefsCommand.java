@@ -49,7 +49,7 @@ final class RefsCommand extends DocumentedCommand {
       throw die(whyNone.get());
     }
     List<ProjectRefs> reports = select();
-    if (isJson()) {
+    if (json) {
       stdout.println(CachesJson.GSON.toJson(RefsJson.of(refs.totals(), refs.transport, reports)));
     } else {
       RefsTable.print(stdout, refs.totals(), refs.transport, reports);

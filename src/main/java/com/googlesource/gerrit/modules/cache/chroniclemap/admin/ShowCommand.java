@@ -37,7 +37,7 @@ final class ShowCommand extends CachesCommand {
   protected void run() throws UnloggedFailure {
     enableGracefulStop();
     List<CacheReport> reports = select();
-    if (isJson()) {
+    if (json) {
       stdout.println(
           CachesJson.GSON.toJson(
               CachesJson.of(inventory.directory(), inventory.memoryOnlyReason(), reports)));

@@ -44,12 +44,7 @@ abstract class UpkeepCommand extends CachesCommand {
   private int width = DEFAULT_COLUMNS;
 
   /** The work that the options ask for. */
-  abstract UpkeepWork work();
-
-  @Override
-  protected void run() throws UnloggedFailure {
-    runAll();
-  }
+  abstract UpkeepWork work() throws UnloggedFailure;
 
   @Override
   public void start(ChannelSession channel, Environment env) throws IOException {
@@ -78,17 +73,18 @@ abstract class UpkeepCommand extends CachesCommand {
   }
 
   /** Works on all selected caches, and prints the results. */
-  final void runAll() throws UnloggedFailure {
+  @Override
+  protected final void run() throws UnloggedFailure {
+    UpkeepWork work = work();
     List<CacheReport> caches = select();
     if (inventory.directory().isEmpty()) {
       throw die(
           "all caches are kept in memory only: " + inventory.memoryOnlyReason().orElse("unknown"));
     }
     ProgressDisplay display =
-        isJson() && !terminal
+        json && !terminal
             ? ProgressDisplay.none()
             : new ProgressDisplay(stderr, terminal, width, System.nanoTime());
-    UpkeepWork work = work();
     List<UpkeepResult> results = new ArrayList<>();
     for (CacheReport cache : caches) {
       readKeys();
@@ -99,10 +95,10 @@ abstract class UpkeepCommand extends CachesCommand {
       results.add(run(work, cache.name(), display));
     }
     display.end();
-    if (isJson()) {
+    if (json) {
       stdout.println(CachesJson.GSON.toJson(UpkeepShown.json(results)));
     } else {
-      UpkeepShown.print(stdout, work.columns, results);
+      UpkeepShown.print(stdout, work.columns(), results);
     }
     stdout.flush();
     List<String> failures =
@@ -117,7 +113,7 @@ abstract class UpkeepCommand extends CachesCommand {
 
   private UpkeepResult run(UpkeepWork work, String cache, ProgressDisplay display) {
     return task.run(
-        work.name + " " + cache,
+        work.name() + " " + cache,
         () -> work.run(cache, task),
         (done, total) -> {
           readKeys();

@@ -140,7 +140,7 @@ final class UpkeepTasks implements LifecycleListener {
       try {
         done = work.run(cache, watched);
       } catch (RuntimeException | Error e) {
-        logger.atSevere().withCause(e).log("%s of cache %s failed", work.name, cache);
+        logger.atSevere().withCause(e).log("%s of cache %s failed", work.name(), cache);
       }
       synchronized (this) {
         result = done;
@@ -166,14 +166,14 @@ final class UpkeepTasks implements LifecycleListener {
 
     /** What the page shows of the task. */
     synchronized ImmutableMap<String, ?> shown() {
-      WatchedTask.Steps steps = watched.steps();
+      WatchedTask.Steps steps = watched.steps;
       String state =
           !hasEnded
               ? isRunning ? "running" : "waiting"
               : !failure.isEmpty() ? failure : result.shown();
       return ImmutableMap.<String, Object>builder()
           .put("id", id)
-          .put("kind", work.name)
+          .put("kind", work.name())
           .put("cache", cache)
           .put("state", watched.isCancelled() && !hasEnded ? "cancelled, ending" : state)
           .put("ended", hasEnded)
@@ -185,12 +185,12 @@ final class UpkeepTasks implements LifecycleListener {
     synchronized JsonObject json() {
       JsonObject out = new JsonObject();
       out.addProperty("id", Integer.toString(id));
-      out.addProperty("kind", work.name);
+      out.addProperty("kind", work.name());
       out.addProperty("cache", cache);
       out.addProperty("account_id", by.get());
       out.addProperty("state", hasEnded ? "ended" : isRunning ? "running" : "waiting");
       out.addProperty("cancelled", watched.isCancelled());
-      WatchedTask.Steps steps = watched.steps();
+      WatchedTask.Steps steps = watched.steps;
       out.addProperty("steps_done", steps.done());
       out.addProperty("steps", steps.total());
       out.addProperty("failure", failure);

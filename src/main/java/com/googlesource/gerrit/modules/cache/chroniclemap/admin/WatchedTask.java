@@ -39,7 +39,7 @@ final class WatchedTask implements Progress {
    */
   record Steps(int done, int total) {}
 
-  private volatile Steps steps = new Steps(0, 0);
+  volatile Steps steps = new Steps(0, 0);
   private volatile boolean cancelled;
 
   @Override
@@ -80,10 +80,5 @@ final class WatchedTask implements Progress {
         throw new IllegalStateException(e.getCause());
       }
     }
-  }
-
-  /** The progress. */
-  Steps steps() {
-    return steps;
   }
 }
