@@ -19,6 +19,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.Opener;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
@@ -185,7 +186,8 @@ public final class TestRefs implements Closeable {
     return new PackedRefsFile(
         folder.resolve("packed-refs").toFile(),
         new ListTiers(Differential.KEY, new ListMemory(1 << 30), null, System::nanoTime),
-        used -> {});
+        used -> {},
+        Opener.OF_SYSTEM);
   }
 
   /**

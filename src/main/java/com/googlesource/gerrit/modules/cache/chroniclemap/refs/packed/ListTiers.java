@@ -135,7 +135,7 @@ public final class ListTiers {
   }
 
   private static long bytes(ParsedRefs list) {
-    return list.blockBytes() + list.rootBytes();
+    return list.blockBytes() + list.root.bytes.length;
   }
 
   /**
@@ -170,7 +170,8 @@ public final class ListTiers {
     if (scattered.isEmpty()) {
       return list;
     }
-    Draft draft = memory.draftOfCopy();
+    // It does not depend on the blocks of the memory.
+    Draft draft = new Draft(memory, false);
     for (int i = 0; i < list.blocks(); i++) {
       Slab slab = held.slab(i);
       if (scattered.contains(slab)) {

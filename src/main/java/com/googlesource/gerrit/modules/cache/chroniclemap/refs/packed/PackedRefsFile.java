@@ -39,6 +39,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.JGitText;
@@ -133,15 +134,6 @@ public final class PackedRefsFile implements ListMemory.Holder {
     boolean isAnswer() {
       return list != null || leftToJGit;
     }
-  }
-
-  /**
-   * Makes a file that has not been read yet.
-   *
-   * @param remember called when the file is used after it was {@link #forgotten}
-   */
-  public PackedRefsFile(File file, ListTiers tiers, Consumer<PackedRefsFile> remember) {
-    this(file, tiers, remember, Opener.OF_SYSTEM);
   }
 
   /**
@@ -280,7 +272,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
   /** Whether the file existed and was not empty at the last reading. */
   public boolean hasContent() {
     State last = state;
-    return last.list == null ? last.isAnswer() : last.list.textBytes() > 0;
+    return last.list == null ? last.isAnswer() : last.list.root.textBytes() > 0;
   }
 
   /** Has the next lookup read the content, whatever the attributes are. */
@@ -421,12 +413,17 @@ public final class PackedRefsFile implements ListMemory.Holder {
 
   /** Waits for the reading with a number, or for the current one. The caller holds the lock. */
   private void awaitReading(long number) {
+    await(this, () -> !reading || finished >= number);
+  }
+
+  /** Waits on a monitor that the thread holds. Like reads by JGit, this is not interrupted. */
+  public static void await(Object monitor, BooleanSupplier isOver) {
     boolean interrupted = false;
-    while (reading && finished < number) {
+    while (!isOver.getAsBoolean()) {
       try {
-        wait();
+        monitor.wait();
       } catch (InterruptedException e) {
-        interrupted = true; // reads by JGit are not interrupted either
+        interrupted = true;
       }
     }
     if (interrupted) {

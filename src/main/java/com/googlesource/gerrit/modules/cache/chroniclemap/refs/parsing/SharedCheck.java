@@ -58,7 +58,7 @@ public final class SharedCheck implements AutoCloseable {
 
   /** Whether helpers would take part in the check of a list. */
   public boolean isWorthwhile(ParsedRefs list) {
-    return mostHelpers > 0 && list.textBytes() >= 2 * PIECE;
+    return mostHelpers > 0 && list.root.textBytes() >= 2 * PIECE;
   }
 
   /**

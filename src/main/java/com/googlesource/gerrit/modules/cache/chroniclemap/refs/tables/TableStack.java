@@ -80,7 +80,7 @@ public final class TableStack {
     byte[] key = name.getBytes(UTF_8);
     for (int i = tables.length - 1; i >= 0; i--) {
       Cursor cursor = tables[i].refs();
-      if (cursor != null && cursor.find(key, key.length)) {
+      if (cursor != null && cursor.search(key, key.length) == 0) {
         return cursor.ref(name);
       }
     }

@@ -406,7 +406,8 @@ class LooseRefsTest {
         new PackedRefsFile(
             file("packed-refs").toFile(),
             new ListTiers(Differential.KEY, new ListMemory(1 << 20), null, System::nanoTime),
-            used -> {});
+            used -> {},
+            Opener.OF_SYSTEM);
     for (RefDatabase refs : List.of(newDatabase(packed), testRefs.peer())) {
       assertThat(refs.getTipsWithSha1(one)).hasSize(1);
       assertPeeled(refs.peel(refs.exactRef("HEAD")), one);
@@ -434,7 +435,8 @@ class LooseRefsTest {
         new PackedRefsFile(
             file("packed-refs").toFile(),
             new ListTiers(Differential.KEY, new ListMemory(1 << 20), null, System::nanoTime),
-            used -> {});
+            used -> {},
+            Opener.OF_SYSTEM);
     RefDirectory jgit = testRefs.peer();
     RefDatabase first = newDatabase(packed);
     RefDatabase second = newDatabase(packed);

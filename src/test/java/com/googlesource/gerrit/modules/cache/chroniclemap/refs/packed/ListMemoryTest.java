@@ -185,7 +185,7 @@ class ListMemoryTest {
             });
     SortedMap<String, String> lines = PackedRefsText.gerrit(new Random(1), 50_000);
     Repo a = new Repo().read(PackedRefsText.text(lines));
-    assertThat(a.list.rootBytes()).isGreaterThan(10_000);
+    assertThat(a.list.root.bytes.length).isGreaterThan(10_000);
     BufferPoolMXBean direct =
         ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
             .filter(pool -> pool.getName().equals("direct"))
