@@ -14,14 +14,14 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap;
 
+import com.google.gerrit.lifecycle.LifecycleModule;
 import com.google.gerrit.server.ModuleImpl;
 import com.google.gerrit.server.cache.CacheModule;
 import com.google.gerrit.server.config.GerritServerConfig;
 import com.google.gerrit.server.config.SitePaths;
-import com.google.inject.AbstractModule;
 import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.AdminModule;
-import com.googlesource.gerrit.modules.cache.chroniclemap.admin.CacheMetricsModule;
+import com.googlesource.gerrit.modules.cache.chroniclemap.admin.CacheMetrics;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CachesModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.WarmUp;
 import org.eclipse.jgit.lib.Config;
@@ -35,7 +35,7 @@ import org.eclipse.jgit.lib.Config;
  * gerrit.config}. The message says which lines to change.
  */
 @ModuleImpl(name = CacheModule.PERSISTENT_MODULE)
-public class ChronicleMapCacheModule extends AbstractModule {
+public class ChronicleMapCacheModule extends LifecycleModule {
   /** Called by Gerrit when it starts. Throws a {@code ProvisionException} if it must not start. */
   @Inject
   ChronicleMapCacheModule(SitePaths site, @GerritServerConfig Config config) {
@@ -49,7 +49,7 @@ public class ChronicleMapCacheModule extends AbstractModule {
   protected void configure() {
     WarmUp.begin();
     install(new CachesModule());
-    install(new CacheMetricsModule());
+    listener().to(CacheMetrics.class);
     install(new AdminModule());
   }
 }

@@ -14,11 +14,11 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap;
 
+import com.google.gerrit.lifecycle.LifecycleModule;
 import com.google.gerrit.server.config.GerritServerConfig;
 import com.google.gerrit.server.config.SitePaths;
-import com.google.inject.AbstractModule;
 import com.google.inject.Inject;
-import com.googlesource.gerrit.modules.cache.chroniclemap.admin.RefsMetricsModule;
+import com.googlesource.gerrit.modules.cache.chroniclemap.admin.RefsMetrics;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RepositoriesModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.WarmUp;
 import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportModule;
@@ -32,7 +32,7 @@ import org.eclipse.jgit.lib.Config;
  * <p>A server does not start if this module would have no effect; the message says why. Any other
  * fault does not prevent the start: lists are then kept in memory only, or JGit answers.
  */
-public class PackedRefsModule extends AbstractModule {
+public class PackedRefsModule extends LifecycleModule {
   private final Config config;
 
   /** Called by Gerrit when it starts. Throws a {@code ProvisionException} if it must not start. */
@@ -50,6 +50,6 @@ public class PackedRefsModule extends AbstractModule {
     if (config.getBoolean("packedRefs", null, "enabled", true)) {
       install(new TransportModule(config));
     }
-    install(new RefsMetricsModule());
+    listener().to(RefsMetrics.class);
   }
 }

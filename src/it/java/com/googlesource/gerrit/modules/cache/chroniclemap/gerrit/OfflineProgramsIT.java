@@ -59,7 +59,7 @@ class OfflineProgramsIT {
     try (StoreDirectory taken = StoreDirectory.open(stores)) {
       String beside = site.runProgram("reindex", "--list");
       assertThat(beside).contains("All caches are kept in memory only");
-      assertThat(beside).contains(taken.path().toString());
+      assertThat(beside).contains(taken.path.toString());
       assertThat(beside).doesNotContain("\tat ");
     }
 

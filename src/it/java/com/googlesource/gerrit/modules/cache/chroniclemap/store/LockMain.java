@@ -22,7 +22,7 @@ final class LockMain {
 
   public static void main(String[] args) throws Exception {
     try (StoreDirectory directory = StoreDirectory.open(Path.of(args[0]))) {
-      System.out.println("locked " + directory.path());
+      System.out.println("locked " + directory.path);
       var unused = System.in.read();
     } catch (StoreUnavailableException e) {
       System.out.println("refused: " + e.getMessage());

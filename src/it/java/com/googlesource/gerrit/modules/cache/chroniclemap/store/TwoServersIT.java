@@ -104,7 +104,7 @@ class TwoServersIT {
       assertThrows(
           StoreUnavailableException.class,
           () -> StoreDirectory.open(temp.resolve("x/../stores").normalize()));
-      try (ChildJvm child = ChildJvm.start(temp, LockMain.class, first.path())) {
+      try (ChildJvm child = ChildJvm.start(temp, LockMain.class, first.path)) {
         assertThat(child.readLine()).startsWith("refused");
         child.finish();
       }

@@ -28,16 +28,10 @@ final class AdminLifecycle implements LifecycleListener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   // Providers, since Gerrit can make neither of them while its modules are configured.
-  private final Provider<PluginGuiceEnvironment> environment;
-  private final Provider<AdminPlugin> plugins;
+  @Inject private Provider<PluginGuiceEnvironment> environment;
+  @Inject private Provider<AdminPlugin> plugins;
 
   @Nullable private AdminPlugin plugin;
-
-  @Inject
-  AdminLifecycle(Provider<PluginGuiceEnvironment> environment, Provider<AdminPlugin> plugins) {
-    this.environment = environment;
-    this.plugins = plugins;
-  }
 
   @Override
   public void start() {

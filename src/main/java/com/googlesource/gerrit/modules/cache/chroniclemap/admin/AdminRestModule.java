@@ -28,12 +28,7 @@ import java.util.Optional;
 
 /** The REST API. That of the caches is bound only if the module of the caches is installed. */
 final class AdminRestModule extends RestApiModule {
-  private final boolean hasCaches;
-
-  @Inject
-  AdminRestModule(Optional<CacheInventory> caches) {
-    hasCaches = caches.isPresent();
-  }
+  @Inject private Optional<CacheInventory> caches;
 
   @Override
   protected void configure() {
@@ -43,7 +38,7 @@ final class AdminRestModule extends RestApiModule {
     DynamicSet.bind(binder(), TopMenu.class).to(PageLink.class);
     get(CONFIG_KIND, "history").to(HistoryView.class);
     install(lifecycle(History.class));
-    if (!hasCaches) {
+    if (caches.isEmpty()) {
       return;
     }
     DynamicMap.mapOf(binder(), CachesApi.KIND);

@@ -24,17 +24,15 @@ import java.util.Optional;
  * module of the caches is installed.
  */
 final class AdminSshModule extends PluginCommandModule {
-  private final boolean hasCaches;
+  @Inject private Optional<CacheInventory> caches;
 
-  @Inject
-  AdminSshModule(Optional<CacheInventory> caches) {
+  AdminSshModule() {
     super(AdminPlugin.NAME);
-    hasCaches = caches.isPresent();
   }
 
   @Override
   protected void configureCommands() {
-    if (hasCaches) {
+    if (caches.isPresent()) {
       command(ShowCommand.class);
       command(VerifyCommand.class);
       command(CompactCommand.class);

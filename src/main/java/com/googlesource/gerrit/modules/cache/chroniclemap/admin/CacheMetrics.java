@@ -23,7 +23,6 @@ import com.google.gerrit.metrics.CallbackMetric;
 import com.google.gerrit.metrics.CallbackMetric1;
 import com.google.gerrit.metrics.Description;
 import com.google.gerrit.metrics.Field;
-import com.google.gerrit.metrics.MetricMaker;
 import com.google.gerrit.server.logging.Metadata;
 import com.google.inject.Inject;
 import com.google.inject.Singleton;
@@ -44,7 +43,7 @@ import java.util.function.ToLongFunction;
  * somebody reads one. The caches of a plugin come and go with the plugin.
  */
 @Singleton
-final class CacheMetrics extends PublishedMetrics {
+public final class CacheMetrics extends PublishedMetrics {
   /**
    * The metrics of each cache. Their names are documented and never change. No name is a prefix of
    * another one, so that a pattern which selects one metric of all caches selects nothing else.
@@ -69,13 +68,7 @@ final class CacheMetrics extends PublishedMetrics {
             new Percentile("max", "maximum", Latency::max));
   }
 
-  private final CacheInventory inventory;
-
-  @Inject
-  CacheMetrics(MetricMaker maker, CacheInventory inventory) {
-    super(maker);
-    this.inventory = inventory;
-  }
+  @Inject private CacheInventory inventory;
 
   private static ImmutableList<Metric<CacheReport>> all() {
     Metric.Table<CacheReport> t = new Metric.Table<>("caches/chroniclemap/", "Disk cache: ");
@@ -118,24 +111,21 @@ final class CacheMetrics extends PublishedMetrics {
 
   private static void addLatency(Metric.Table<CacheReport> t, DiskOperation operation) {
     String prefix = operation.name().toLowerCase(Locale.ROOT) + "_latency_";
-    String unit = operation.unit() == TimeUnit.MICROSECONDS ? MICROSECONDS : NANOSECONDS;
+    String unit = operation.unit == TimeUnit.MICROSECONDS ? MICROSECONDS : NANOSECONDS;
     for (Percentile percentile : Percentile.ALL) {
       t.gauge(
           prefix + percentile.name(),
-          percentile.meaning() + " of " + operation.meaning() + ", last one to two minutes",
+          percentile.meaning() + " of " + operation.meaning + ", last one to two minutes",
           unit,
           r ->
-              operation
-                  .unit()
-                  .convert(
-                      percentile.of().applyAsLong(r.latencies().get(operation)),
-                      TimeUnit.NANOSECONDS));
+              operation.unit.convert(
+                  percentile.of().applyAsLong(r.latencies().get(operation)), TimeUnit.NANOSECONDS));
     }
   }
 
   @Override
   void publish() {
-    remove(
+    handles.add(
         maker.newCallbackMetric(
             MEMORY_ONLY,
             Long.class,

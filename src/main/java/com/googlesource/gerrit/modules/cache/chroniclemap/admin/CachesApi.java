@@ -48,12 +48,7 @@ final class CachesApi {
   /** All caches. */
   @Singleton
   static final class All extends Collection<OneCache> {
-    private final CacheInventory inventory;
-
-    @Inject
-    All(CacheInventory inventory) {
-      this.inventory = inventory;
-    }
+    @Inject private CacheInventory inventory;
 
     @Override
     JsonObject all() {
@@ -88,12 +83,7 @@ final class CachesApi {
   /** {@code GET .../cache-chroniclemap~caches/NAME/history}. */
   @Singleton
   static final class GetHistory implements RestReadView<OneCache> {
-    private final History history;
-
-    @Inject
-    GetHistory(History history) {
-      this.history = history;
-    }
+    @Inject private History history;
 
     @Override
     public Response<JsonObject> apply(OneCache resource) {
@@ -133,7 +123,7 @@ final class CachesApi {
       if (repair) {
         rights.requireMaintain();
       }
-      return new VerifyWork(inventory, repair);
+      return VerifyWork.of(inventory, repair);
     }
   }
 
@@ -143,7 +133,7 @@ final class CachesApi {
     @Override
     UpkeepWork work(@Nullable Input input) throws RestApiException {
       rights.requireMaintain();
-      return new CompactWork(inventory);
+      return CompactWork.of(inventory);
     }
   }
 
@@ -158,7 +148,7 @@ final class CachesApi {
     @Override
     UpkeepWork work(@Nullable ImportInput input) throws RestApiException {
       rights.requireMaintain();
-      return new ImportWork(inventory, input != null && input.dryRun);
+      return ImportWork.of(inventory, input != null && input.dryRun);
     }
   }
 }

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import java.util.ArrayList;
@@ -25,11 +26,7 @@ abstract class CachesCommand extends DocumentedCommand {
   @Argument(metaVar = "CACHE", usage = "names of caches; by default, all caches")
   private List<String> names = new ArrayList<>();
 
-  final CacheInventory inventory;
-
-  CachesCommand(CacheInventory inventory) {
-    this.inventory = inventory;
-  }
+  @Inject CacheInventory inventory;
 
   /** Selects the caches that are named. Fails if one of them does not exist. */
   List<CacheReport> select() throws UnloggedFailure {

@@ -81,7 +81,7 @@ final class CachesJson {
         .latencies()
         .forEach(
             (operation, latency) ->
-                out.add(lower(operation) + "_latency", latency(latency, operation.unit())));
+                out.add(lower(operation) + "_latency", latency(latency, operation.unit)));
     out.addProperty("heap_entries", report.heapEntries());
     out.addProperty("heap_hits", report.heap().hitCount());
     out.addProperty("heap_misses", report.heap().missCount());

@@ -20,8 +20,6 @@ import static com.google.gerrit.sshd.CommandMetaData.Mode.MASTER_OR_SLAVE;
 import com.google.gerrit.extensions.annotations.CapabilityScope;
 import com.google.gerrit.extensions.annotations.RequiresCapability;
 import com.google.gerrit.sshd.CommandMetaData;
-import com.google.inject.Inject;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 
 /** {@code ssh HOST cache-chroniclemap compact}: frees disk space that caches no longer need. */
 @RequiresCapability(value = MAINTAIN_SERVER, scope = CapabilityScope.CORE)
@@ -30,13 +28,8 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
     description = "Make the files of caches as small as their entries allow",
     runsAt = MASTER_OR_SLAVE)
 final class CompactCommand extends UpkeepCommand {
-  @Inject
-  CompactCommand(CacheInventory inventory) {
-    super(inventory);
-  }
-
   @Override
   UpkeepWork work() {
-    return new CompactWork(inventory);
+    return CompactWork.of(inventory);
   }
 }

@@ -18,13 +18,11 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.UpkeepShown.Column;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheUpkeepException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport.Outcome;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 
 /** Makes the file of a cache as small as its entries allow. */
-final class CompactWork extends UpkeepWork {
+final class CompactWork {
   static final ImmutableList<Column> COLUMNS =
       ImmutableList.of(
           new Column("Entries", "entries", Units::count),
@@ -32,22 +30,14 @@ final class CompactWork extends UpkeepWork {
           new Column("After", "bytes_after", Units::bytes),
           Column.TIME);
 
-  private final CacheInventory inventory;
+  private CompactWork() {}
 
-  CompactWork(CacheInventory inventory) {
-    super("compact", COLUMNS);
-    this.inventory = inventory;
-  }
-
-  @Override
-  UpkeepResult work(String cache, Progress progress)
-      throws CacheUpkeepException, InterruptedException {
-    return result(cache, inventory.compact(cache, progress));
-  }
-
-  @Override
-  UpkeepResult refused(String cache, String reason) {
-    return result(cache, new CompactReport(Outcome.ABANDONED, 0, 0, 0, 0), reason);
+  static UpkeepWork of(CacheInventory inventory) {
+    return new UpkeepWork(
+        "compact",
+        COLUMNS,
+        (cache, progress) -> result(cache, inventory.compact(cache, progress)),
+        (cache, why) -> result(cache, new CompactReport(Outcome.ABANDONED, 0, 0, 0, 0), why));
   }
 
   static UpkeepResult result(String cache, CompactReport report) {

@@ -23,13 +23,9 @@ import org.kohsuke.args4j.Option;
 /** A command that prints a table or JSON, and whose help names its page of the documentation. */
 abstract class DocumentedCommand extends SshCommand {
   @Option(name = "--json", usage = "print JSON")
-  private boolean json;
+  boolean json;
 
   @Inject @PluginCanonicalWebUrl private String url;
-
-  final boolean isJson() {
-    return json;
-  }
 
   @Override
   protected final String usage() {

@@ -25,14 +25,8 @@ import com.google.inject.Singleton;
 /** {@code GET /config/server/cache-chroniclemap~history}. */
 @Singleton
 final class HistoryView implements RestReadView<ConfigResource> {
-  private final History history;
-  private final Rights rights;
-
-  @Inject
-  HistoryView(History history, Rights rights) {
-    this.history = history;
-    this.rights = rights;
-  }
+  @Inject private History history;
+  @Inject private Rights rights;
 
   @Override
   public Response<JsonObject> apply(ConfigResource resource) throws RestApiException {

@@ -20,8 +20,6 @@ import static com.google.gerrit.sshd.CommandMetaData.Mode.MASTER_OR_SLAVE;
 import com.google.gerrit.extensions.annotations.CapabilityScope;
 import com.google.gerrit.extensions.annotations.RequiresCapability;
 import com.google.gerrit.sshd.CommandMetaData;
-import com.google.inject.Inject;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import org.kohsuke.args4j.Option;
 
 /** {@code ssh HOST cache-chroniclemap import}: imports the values of Gerrit's H2 caches. */
@@ -34,13 +32,8 @@ final class ImportCommand extends UpkeepCommand {
   @Option(name = "--dry-run", usage = "count the values in H2 and change nothing")
   private boolean dryRun;
 
-  @Inject
-  ImportCommand(CacheInventory inventory) {
-    super(inventory);
-  }
-
   @Override
   UpkeepWork work() {
-    return new ImportWork(inventory, dryRun);
+    return ImportWork.of(inventory, dryRun);
   }
 }

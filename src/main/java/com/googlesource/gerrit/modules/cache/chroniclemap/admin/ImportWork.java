@@ -18,15 +18,13 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.UpkeepShown.Column;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheUpkeepException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport.State;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import java.util.ArrayList;
 import java.util.List;
 
 /** Imports the values of a cache from Gerrit's H2 file. */
-final class ImportWork extends UpkeepWork {
+final class ImportWork {
   static final ImmutableList<Column> COLUMNS =
       ImmutableList.of(
           new Column("In H2", "rows", Units::count),
@@ -34,29 +32,19 @@ final class ImportWork extends UpkeepWork {
           new Column("Bytes", "bytes", Units::bytes),
           Column.TIME);
 
-  private final CacheInventory inventory;
-  private final boolean dryRun;
+  private ImportWork() {}
 
   /**
    * Makes the work.
    *
    * @param dryRun whether to count the values and change nothing
    */
-  ImportWork(CacheInventory inventory, boolean dryRun) {
-    super("import", COLUMNS);
-    this.inventory = inventory;
-    this.dryRun = dryRun;
-  }
-
-  @Override
-  UpkeepResult work(String cache, Progress progress)
-      throws CacheUpkeepException, InterruptedException {
-    return result(inventory.importFromH2(cache, dryRun, progress), dryRun);
-  }
-
-  @Override
-  UpkeepResult refused(String cache, String reason) {
-    return result(ImportReport.of(cache, State.FAILED, reason), dryRun);
+  static UpkeepWork of(CacheInventory inventory, boolean dryRun) {
+    return new UpkeepWork(
+        "import",
+        COLUMNS,
+        (cache, progress) -> result(inventory.importFromH2(cache, dryRun, progress), dryRun),
+        (cache, why) -> result(ImportReport.of(cache, State.FAILED, why), dryRun));
   }
 
   static UpkeepResult result(ImportReport report, boolean dryRun) {

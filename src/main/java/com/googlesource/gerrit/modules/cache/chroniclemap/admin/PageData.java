@@ -122,13 +122,13 @@ final class PageData {
             System.currentTimeMillis(),
             inventory.isPresent() ? caches : null,
             totals,
-            refs.transport());
+            refs.transport);
     out.put("problems", problems(now, totals));
     if (selected.isEmpty()) {
       if (totals != null) {
         List<ProjectRefs> projects = refs.busiest(user, MOST_PROJECTS);
         out.put("projects", projects(projects).data());
-        out.put("refsNotes", RefsTable.notes(totals, refs.transport(), projects));
+        out.put("refsNotes", RefsTable.notes(totals, refs.transport, projects));
         out.put("refsHistory", refsHistory().data());
       }
       out.put("memory", memory(now).data());
@@ -408,13 +408,12 @@ final class PageData {
   /** The tasks of the selected cache, or of all, the newest one first. */
   private List<Map<String, ?>> tasks(String selected) {
     return tasks.get().all().reverse().stream()
-        .filter(task -> selected.isEmpty() || task.cache().equals(selected))
+        .filter(task -> selected.isEmpty() || task.cache.equals(selected))
         .<Map<String, ?>>map(task -> task.shown(mayCancel(task)))
         .toList();
   }
 
   private boolean mayCancel(UpkeepTasks.Task task) {
-    return rights.mayMaintain()
-        || (user.isIdentifiedUser() && task.by().equals(user.getAccountId()));
+    return rights.mayMaintain() || (user.isIdentifiedUser() && task.by.equals(user.getAccountId()));
   }
 }

@@ -20,6 +20,7 @@ import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.gerrit.extensions.registration.RegistrationHandle;
 import com.google.gerrit.metrics.CallbackMetric;
 import com.google.gerrit.metrics.MetricMaker;
+import com.google.inject.Inject;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -28,12 +29,10 @@ import java.util.List;
 abstract class PublishedMetrics implements LifecycleListener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  final MetricMaker maker;
-  private final List<RegistrationHandle> handles = new ArrayList<>();
+  @Inject MetricMaker maker;
 
-  PublishedMetrics(MetricMaker maker) {
-    this.maker = maker;
-  }
+  /** What is removed when the server stops. */
+  final List<RegistrationHandle> handles = new ArrayList<>();
 
   /** Publishes no earlier, as reporters ignore a metric that had no value when they found it. */
   @Override
@@ -45,18 +44,13 @@ abstract class PublishedMetrics implements LifecycleListener {
     }
   }
 
-  /** Makes all metrics, and passes each of them to {@link #remove}. */
+  /** Makes all metrics, and adds each of them to {@link #handles}. */
   abstract void publish();
-
-  /** Has a metric removed when the server stops. */
-  final void remove(RegistrationHandle handle) {
-    handles.add(handle);
-  }
 
   /** Has all of these metrics updated at once when somebody reads one, and removed at the end. */
   final void read(Collection<? extends CallbackMetric<?>> metrics, Runnable trigger) {
-    metrics.forEach(this::remove);
-    remove(maker.newTrigger(ImmutableSet.copyOf(metrics), trigger));
+    handles.addAll(metrics);
+    handles.add(maker.newTrigger(ImmutableSet.copyOf(metrics), trigger));
   }
 
   @Override

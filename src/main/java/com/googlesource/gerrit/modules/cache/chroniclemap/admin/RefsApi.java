@@ -45,19 +45,13 @@ final class RefsApi {
   /** All projects that the user may see. */
   @Singleton
   static final class All extends Collection<OneProject> {
-    private final Provider<VisibleRefs> refs;
-    private final Provider<CurrentUser> user;
-
-    @Inject
-    All(Provider<VisibleRefs> refs, Provider<CurrentUser> user) {
-      this.refs = refs;
-      this.user = user;
-    }
+    @Inject private Provider<VisibleRefs> refs;
+    @Inject private Provider<CurrentUser> user;
 
     @Override
     JsonObject all() throws RestApiException {
       VisibleRefs installed = installed();
-      return RefsJson.of(installed.totals(), installed.transport(), installed.of(user.get()));
+      return RefsJson.of(installed.totals(), installed.transport, installed.of(user.get()));
     }
 
     @Override

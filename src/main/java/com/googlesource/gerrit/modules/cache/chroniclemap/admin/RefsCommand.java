@@ -39,12 +39,7 @@ final class RefsCommand extends DocumentedCommand {
   @Argument(metaVar = "PROJECT", usage = "name of a project; by default, all projects")
   private String project;
 
-  private final VisibleRefs refs;
-
-  @Inject
-  RefsCommand(VisibleRefs refs) {
-    this.refs = refs;
-  }
+  @Inject private VisibleRefs refs;
 
   @Override
   protected void run() throws UnloggedFailure {
@@ -54,10 +49,10 @@ final class RefsCommand extends DocumentedCommand {
       throw die(whyNone.get());
     }
     List<ProjectRefs> reports = select();
-    if (isJson()) {
-      stdout.println(CachesJson.GSON.toJson(RefsJson.of(refs.totals(), refs.transport(), reports)));
+    if (json) {
+      stdout.println(CachesJson.GSON.toJson(RefsJson.of(refs.totals(), refs.transport, reports)));
     } else {
-      RefsTable.print(stdout, refs.totals(), refs.transport(), reports);
+      RefsTable.print(stdout, refs.totals(), refs.transport, reports);
     }
     stdout.flush();
   }

@@ -18,7 +18,6 @@ import static com.google.gerrit.metrics.Description.Units.BYTES;
 
 import com.google.common.collect.ImmutableList;
 import com.google.gerrit.metrics.CallbackMetric0;
-import com.google.gerrit.metrics.MetricMaker;
 import com.google.inject.Inject;
 import com.google.inject.Singleton;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
@@ -37,22 +36,15 @@ import java.util.function.Supplier;
  * when somebody reads one.
  */
 @Singleton
-final class RefsMetrics extends PublishedMetrics {
+public final class RefsMetrics extends PublishedMetrics {
   /** All metrics. Their names are documented and never change. */
   static final ImmutableList<Metric<RefsTotals>> ALL = all();
 
   /** The metrics of pushes and fetches, under the same rule. */
   static final ImmutableList<Metric<TransportCounts>> TRANSPORT = transport();
 
-  private final RefsInventory inventory;
-  private final TransportCounts transport;
-
-  @Inject
-  RefsMetrics(MetricMaker maker, RefsInventory inventory, TransportCounts transport) {
-    super(maker);
-    this.inventory = inventory;
-    this.transport = transport;
-  }
+  @Inject private RefsInventory inventory;
+  @Inject private TransportCounts transport;
 
   private static ImmutableList<Metric<RefsTotals>> all() {
     Metric.Table<RefsTotals> t = new Metric.Table<>("refs/chroniclemap/", "Parsed ref lists: ");
@@ -90,15 +82,14 @@ final class RefsMetrics extends PublishedMetrics {
   private static ImmutableList<Metric<TransportCounts>> transport() {
     Metric.Table<TransportCounts> t =
         new Metric.Table<>("refs/chroniclemap/", "Pushes and fetches: ");
-    t.count("pushes", "advertisements without changes read", "pushes", TransportCounts::pushes);
-    t.count("pushes_by_name", "refs looked up by name", "pushes", TransportCounts::pushesByName);
-    t.count("pushes_left", "advertisements by Gerrit", "pushes", TransportCounts::pushesLeft);
-    t.count("checks_near", "checks of a few refs", "pushes", TransportCounts::nearChecks);
-    t.count("checks_full", "checks of all advertised refs", "pushes", TransportCounts::fullChecks);
-    t.count("fetches_by_tip", "ids of visible refs", "fetches", TransportCounts::tips);
-    t.count("fetches_by_walk", "ids left to JGit", "fetches", TransportCounts::walks);
-    t.count(
-        "branches_by_rules", "judged with another", "branches", TransportCounts::branchesByRules);
+    t.count("pushes", "advertisements without changes read", "pushes", c -> c.pushes.sum());
+    t.count("pushes_by_name", "refs looked up by name", "pushes", c -> c.pushesByName.sum());
+    t.count("pushes_left", "advertisements by Gerrit", "pushes", c -> c.pushesLeft.sum());
+    t.count("checks_near", "checks of a few refs", "pushes", c -> c.nearChecks.sum());
+    t.count("checks_full", "checks of all advertised refs", "pushes", c -> c.fullChecks.sum());
+    t.count("fetches_by_tip", "ids of visible refs", "fetches", c -> c.tips.sum());
+    t.count("fetches_by_walk", "ids left to JGit", "fetches", c -> c.walks.sum());
+    t.count("branches_by_rules", "judged with another", "branches", c -> c.branchesByRules.sum());
     return t.all();
   }
 

@@ -113,14 +113,14 @@ final class RefsTable {
                 + " Gerrit; %s checked against the refs that they build on, %s against all"
                 + " advertised refs. Fetches by id: %s of visible refs, %s checked by JGit. %s branches"
                 + " took the answer for another one under the same access rules.",
-            Units.count(transport.pushes()),
-            Units.count(transport.pushesByName()),
-            Units.count(transport.pushesLeft()),
-            Units.count(transport.nearChecks()),
-            Units.count(transport.fullChecks()),
-            Units.count(transport.tips()),
-            Units.count(transport.walks()),
-            Units.count(transport.branchesByRules())));
+            Units.count(transport.pushes.sum()),
+            Units.count(transport.pushesByName.sum()),
+            Units.count(transport.pushesLeft.sum()),
+            Units.count(transport.nearChecks.sum()),
+            Units.count(transport.fullChecks.sum()),
+            Units.count(transport.tips.sum()),
+            Units.count(transport.walks.sum()),
+            Units.count(transport.branchesByRules.sum())));
     if (totals.reftables() > 0) {
       notes.add(
           String.format(

@@ -33,12 +33,7 @@ final class Rights {
   private static final Set<GlobalOrPluginPermission> FLUSH =
       Set.of(GlobalPermission.FLUSH_CACHES, GlobalPermission.MAINTAIN_SERVER);
 
-  private final PermissionBackend permissions;
-
-  @Inject
-  Rights(PermissionBackend permissions) {
-    this.permissions = permissions;
-  }
+  @Inject private PermissionBackend permissions;
 
   /** Requires View Caches or Maintain Server. */
   void requireView() throws RestApiException {

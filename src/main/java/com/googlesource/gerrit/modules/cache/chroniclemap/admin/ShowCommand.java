@@ -21,8 +21,6 @@ import static com.google.gerrit.sshd.CommandMetaData.Mode.MASTER_OR_SLAVE;
 import com.google.gerrit.extensions.annotations.CapabilityScope;
 import com.google.gerrit.extensions.annotations.RequiresAnyCapability;
 import com.google.gerrit.sshd.CommandMetaData;
-import com.google.inject.Inject;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import java.util.List;
 
@@ -35,16 +33,11 @@ import java.util.List;
     description = "Show the caches kept in Chronicle-Map",
     runsAt = MASTER_OR_SLAVE)
 final class ShowCommand extends CachesCommand {
-  @Inject
-  ShowCommand(CacheInventory inventory) {
-    super(inventory);
-  }
-
   @Override
   protected void run() throws UnloggedFailure {
     enableGracefulStop();
     List<CacheReport> reports = select();
-    if (isJson()) {
+    if (json) {
       stdout.println(
           CachesJson.GSON.toJson(
               CachesJson.of(inventory.directory(), inventory.memoryOnlyReason(), reports)));

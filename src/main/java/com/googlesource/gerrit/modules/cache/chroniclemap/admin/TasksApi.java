@@ -46,12 +46,7 @@ final class TasksApi {
   /** All tasks that are known. */
   @Singleton
   static final class All extends Collection<OneTask> {
-    private final UpkeepTasks tasks;
-
-    @Inject
-    All(UpkeepTasks tasks) {
-      this.tasks = tasks;
-    }
+    @Inject private UpkeepTasks tasks;
 
     @Override
     JsonArray all() {
@@ -82,18 +77,12 @@ final class TasksApi {
   /** {@code DELETE .../cache-chroniclemap~tasks/ID}, for who has started it and administrators. */
   @Singleton
   static final class Cancel implements RestModifyView<OneTask, Input> {
-    private final Provider<CurrentUser> user;
-    private final Rights rights;
-
-    @Inject
-    Cancel(Provider<CurrentUser> user, Rights rights) {
-      this.user = user;
-      this.rights = rights;
-    }
+    @Inject private Provider<CurrentUser> user;
+    @Inject private Rights rights;
 
     @Override
     public Response<?> apply(OneTask resource, @Nullable Input input) throws RestApiException {
-      if (!resource.task().by().equals(user.get().getAccountId())) {
+      if (!resource.task().by.equals(user.get().getAccountId())) {
         rights.requireMaintain();
       }
       resource.task().cancel();

@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.common.flogger.FluentLogger;
 import com.google.common.primitives.Ints;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -44,17 +43,8 @@ abstract class UpkeepCommand extends CachesCommand {
   private boolean terminal;
   private int width = DEFAULT_COLUMNS;
 
-  UpkeepCommand(CacheInventory inventory) {
-    super(inventory);
-  }
-
   /** The work that the options ask for. */
-  abstract UpkeepWork work();
-
-  @Override
-  protected void run() throws UnloggedFailure {
-    runAll();
-  }
+  abstract UpkeepWork work() throws UnloggedFailure;
 
   @Override
   public void start(ChannelSession channel, Environment env) throws IOException {
@@ -83,17 +73,18 @@ abstract class UpkeepCommand extends CachesCommand {
   }
 
   /** Works on all selected caches, and prints the results. */
-  final void runAll() throws UnloggedFailure {
+  @Override
+  protected final void run() throws UnloggedFailure {
+    UpkeepWork work = work();
     List<CacheReport> caches = select();
     if (inventory.directory().isEmpty()) {
       throw die(
           "all caches are kept in memory only: " + inventory.memoryOnlyReason().orElse("unknown"));
     }
     ProgressDisplay display =
-        isJson() && !terminal
+        json && !terminal
             ? ProgressDisplay.none()
             : new ProgressDisplay(stderr, terminal, width, System.nanoTime());
-    UpkeepWork work = work();
     List<UpkeepResult> results = new ArrayList<>();
     for (CacheReport cache : caches) {
       readKeys();
@@ -104,7 +95,7 @@ abstract class UpkeepCommand extends CachesCommand {
       results.add(run(work, cache.name(), display));
     }
     display.end();
-    if (isJson()) {
+    if (json) {
       stdout.println(CachesJson.GSON.toJson(UpkeepShown.json(results)));
     } else {
       UpkeepShown.print(stdout, work.columns(), results);

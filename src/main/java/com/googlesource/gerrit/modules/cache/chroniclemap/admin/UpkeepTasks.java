@@ -108,8 +108,11 @@ final class UpkeepTasks implements LifecycleListener {
   static final class Task implements Runnable {
     private final int id;
     private final UpkeepWork work;
-    private final String cache;
-    private final Account.Id by;
+    final String cache;
+
+    /** Who has started it. */
+    final Account.Id by;
+
     private final WatchedTask watched = new WatchedTask();
 
     // Guarded by this.
@@ -161,41 +164,26 @@ final class UpkeepTasks implements LifecycleListener {
       return hasEnded;
     }
 
-    /** Who has started it. */
-    Account.Id by() {
-      return by;
-    }
-
-    String cache() {
-      return cache;
-    }
-
     /**
      * What the page shows of the task.
      *
      * @param mayCancel whether the user may cancel it
      */
     synchronized ImmutableMap<String, ?> shown(boolean mayCancel) {
-      WatchedTask.Steps steps = watched.steps();
+      WatchedTask.Steps steps = watched.steps;
       String state =
           !hasEnded
               ? isRunning ? "running" : "waiting"
               : !failure.isEmpty() ? failure : result.shown();
-      return ImmutableMap.of(
-          "id",
-          id,
-          "kind",
-          work.name(),
-          "cache",
-          cache,
-          "state",
-          watched.isCancelled() && !hasEnded ? "cancelled, ending" : state,
-          "mayCancel",
-          mayCancel && !hasEnded,
-          "done",
-          steps.done(),
-          "total",
-          steps.total());
+      return ImmutableMap.<String, Object>builder()
+          .put("id", id)
+          .put("kind", work.name())
+          .put("cache", cache)
+          .put("state", watched.isCancelled() && !hasEnded ? "cancelled, ending" : state)
+          .put("mayCancel", mayCancel && !hasEnded)
+          .put("done", steps.done())
+          .put("total", steps.total())
+          .build();
     }
 
     synchronized JsonObject json() {
@@ -206,7 +194,7 @@ final class UpkeepTasks implements LifecycleListener {
       out.addProperty("account_id", by.get());
       out.addProperty("state", hasEnded ? "ended" : isRunning ? "running" : "waiting");
       out.addProperty("cancelled", watched.isCancelled());
-      WatchedTask.Steps steps = watched.steps();
+      WatchedTask.Steps steps = watched.steps;
       out.addProperty("steps_done", steps.done());
       out.addProperty("steps", steps.total());
       out.addProperty("failure", failure);

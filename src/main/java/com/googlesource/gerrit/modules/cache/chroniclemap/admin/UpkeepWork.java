@@ -19,55 +19,43 @@ import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.UpkeepShown.Column;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheUpkeepException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
+import java.util.function.BiFunction;
 
 /**
  * Long work on single caches, whose progress is shown and which can be cancelled. The SSH commands
  * and the REST API start it.
+ *
+ * @param name of the command
+ * @param columns of the table of results
+ * @param task the work
+ * @param refused makes the result of a cache on which no work was possible, of its name and the
+ *     reason
  */
-abstract class UpkeepWork {
+record UpkeepWork(
+    String name,
+    ImmutableList<Column> columns,
+    Task task,
+    BiFunction<String, String, UpkeepResult> refused) {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  private final String name;
-  private final ImmutableList<Column> columns;
-
-  /**
-   * Makes the work.
-   *
-   * @param name of the command
-   * @param columns of the table of results
-   */
-  UpkeepWork(String name, ImmutableList<Column> columns) {
-    this.name = name;
-    this.columns = columns;
-  }
-
-  final String name() {
-    return name;
-  }
-
-  final ImmutableList<Column> columns() {
-    return columns;
+  /** Work on one cache, in a thread that is never interrupted. */
+  interface Task {
+    UpkeepResult work(String cache, Progress progress)
+        throws CacheUpkeepException, InterruptedException;
   }
 
   /**
    * Works on one cache and returns the result, also of a failure. The calling thread must not be
    * interrupted, as an interrupt would close the file.
    */
-  final UpkeepResult run(String cache, Progress progress) {
+  UpkeepResult run(String cache, Progress progress) {
     try {
-      return work(cache, progress);
+      return task.work(cache, progress);
     } catch (CacheUpkeepException e) {
-      return refused(cache, e.getMessage());
+      return refused.apply(cache, e.getMessage());
     } catch (Exception e) {
       logger.atWarning().withCause(e).log("%s of cache %s failed", name, cache);
-      return refused(cache, "it failed; see the log");
+      return refused.apply(cache, "it failed; see the log");
     }
   }
-
-  /** Works on one cache, in a thread that is never interrupted. */
-  abstract UpkeepResult work(String cache, Progress progress)
-      throws CacheUpkeepException, InterruptedException;
-
-  /** The result of a cache on which no work was possible. */
-  abstract UpkeepResult refused(String cache, String reason);
 }

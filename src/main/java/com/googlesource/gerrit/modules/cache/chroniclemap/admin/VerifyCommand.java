@@ -20,13 +20,9 @@ import static com.google.gerrit.sshd.CommandMetaData.Mode.MASTER_OR_SLAVE;
 
 import com.google.gerrit.extensions.annotations.CapabilityScope;
 import com.google.gerrit.extensions.annotations.RequiresAnyCapability;
-import com.google.gerrit.extensions.restapi.AuthException;
-import com.google.gerrit.server.permissions.GlobalPermission;
-import com.google.gerrit.server.permissions.PermissionBackend;
-import com.google.gerrit.server.permissions.PermissionBackendException;
+import com.google.gerrit.extensions.restapi.RestApiException;
 import com.google.gerrit.sshd.CommandMetaData;
 import com.google.inject.Inject;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import org.kohsuke.args4j.Option;
 
 /** {@code ssh HOST cache-chroniclemap verify}: reads and checks every entry on disk. */
@@ -41,34 +37,17 @@ final class VerifyCommand extends UpkeepCommand {
   @Option(name = "--repair", usage = "drop damaged entries")
   private boolean repair;
 
-  private final PermissionBackend permissions;
-
-  @Inject
-  VerifyCommand(CacheInventory inventory, PermissionBackend permissions) {
-    super(inventory);
-    this.permissions = permissions;
-  }
+  @Inject private Rights rights;
 
   @Override
-  protected void run() throws UnloggedFailure {
-    if (repair) {
-      checkMayRepair();
-    }
-    runAll();
-  }
-
-  private void checkMayRepair() throws UnloggedFailure {
+  UpkeepWork work() throws UnloggedFailure {
     try {
-      permissions.currentUser().check(GlobalPermission.MAINTAIN_SERVER);
-    } catch (AuthException e) {
+      if (repair) {
+        rights.requireMaintain();
+      }
+    } catch (RestApiException e) {
       throw die("--repair: " + e.getMessage());
-    } catch (PermissionBackendException e) {
-      throw die("permission check unavailable", e);
     }
-  }
-
-  @Override
-  UpkeepWork work() {
-    return new VerifyWork(inventory, repair);
+    return VerifyWork.of(inventory, repair);
   }
 }

@@ -25,7 +25,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 
 /** Reads and checks every entry of a cache on disk. */
-final class VerifyWork extends UpkeepWork {
+record VerifyWork(CacheInventory inventory, boolean repair) {
   static final ImmutableList<Column> COLUMNS =
       ImmutableList.of(
           new Column("Entries", "entries", Units::count),
@@ -47,22 +47,20 @@ final class VerifyWork extends UpkeepWork {
     INCOMPLETE
   }
 
-  private final CacheInventory inventory;
-  private final boolean repair;
-
   /**
    * Makes the work.
    *
    * @param repair whether to drop damaged entries
    */
-  VerifyWork(CacheInventory inventory, boolean repair) {
-    super("verify", COLUMNS);
-    this.inventory = inventory;
-    this.repair = repair;
+  static UpkeepWork of(CacheInventory inventory, boolean repair) {
+    return new UpkeepWork(
+        "verify",
+        COLUMNS,
+        new VerifyWork(inventory, repair)::work,
+        (cache, why) -> result(cache, new VerifyReport(0, 0, 0, false, false, 0), why, repair));
   }
 
-  @Override
-  UpkeepResult work(String cache, Progress progress)
+  private UpkeepResult work(String cache, Progress progress)
       throws CacheUpkeepException, InterruptedException {
     VerifyReport report = inventory.verify(cache, repair, progress);
     for (int i = 1; i < ATTEMPTS && isWorthRepeating(cache, report, progress); i++) {
@@ -89,11 +87,6 @@ final class VerifyWork extends UpkeepWork {
         .filter(report -> report.name().equals(cache))
         .map(CacheReport::disk)
         .anyMatch(disk -> disk.state() == StoreState.READY);
-  }
-
-  @Override
-  UpkeepResult refused(String cache, String reason) {
-    return result(cache, new VerifyReport(0, 0, 0, false, false, 0), reason, repair);
   }
 
   static UpkeepResult result(

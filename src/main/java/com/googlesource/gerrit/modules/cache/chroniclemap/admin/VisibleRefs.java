@@ -32,22 +32,10 @@ import java.util.Optional;
 
 /** The parsed ref lists of the projects that a user may see. */
 final class VisibleRefs {
-  private final Optional<RefsInventory> installed;
-  private final TransportCounts transport;
-  private final PermissionBackend permissions;
-  private final ProjectCache projects;
-
-  @Inject
-  VisibleRefs(
-      Optional<RefsInventory> installed,
-      TransportCounts transport,
-      PermissionBackend permissions,
-      ProjectCache projects) {
-    this.installed = installed;
-    this.transport = transport;
-    this.permissions = permissions;
-    this.projects = projects;
-  }
+  @Inject private Optional<RefsInventory> installed;
+  @Inject TransportCounts transport;
+  @Inject private PermissionBackend permissions;
+  @Inject private ProjectCache projects;
 
   /** Why there are no lists at all; empty if there are. */
   Optional<String> whyNone() {
@@ -114,9 +102,5 @@ final class VisibleRefs {
 
   RefsTotals totals() {
     return installed.orElseThrow().totals();
-  }
-
-  TransportCounts transport() {
-    return transport;
   }
 }

@@ -32,11 +32,6 @@ import java.util.function.Supplier;
 final class WatchedTask implements Progress {
   private static final long LOOK_MILLIS = 200;
 
-  /** Gets the progress from time to time. */
-  interface Watcher {
-    void look(int done, int total);
-  }
-
   /**
    * The progress.
    *
@@ -44,7 +39,7 @@ final class WatchedTask implements Progress {
    */
   record Steps(int done, int total) {}
 
-  private volatile Steps steps = new Steps(0, 0);
+  volatile Steps steps = new Steps(0, 0);
   private volatile boolean cancelled;
 
   @Override
@@ -66,7 +61,7 @@ final class WatchedTask implements Progress {
    * Runs the task and waits for its end. An interrupt cancels the task, which then ends after its
    * current step.
    */
-  <T> T run(String name, Supplier<T> work, Watcher watcher) {
+  <T> T run(String name, Supplier<T> work, Progress watcher) {
     steps = new Steps(0, 0);
     FutureTask<T> future = new FutureTask<>(work::get);
     Thread thread = new Thread(future, name);
@@ -77,7 +72,7 @@ final class WatchedTask implements Progress {
         return future.get(LOOK_MILLIS, TimeUnit.MILLISECONDS);
       } catch (TimeoutException e) {
         Steps now = steps;
-        watcher.look(now.done, now.total);
+        watcher.step(now.done, now.total);
       } catch (InterruptedException e) {
         cancel();
       } catch (ExecutionException e) {
@@ -85,10 +80,5 @@ final class WatchedTask implements Progress {
         throw new IllegalStateException(e.getCause());
       }
     }
-  }
-
-  /** The progress. */
-  Steps steps() {
-    return steps;
   }
 }

@@ -72,16 +72,10 @@ record CacheTrace(String cacheName) {
     return null;
   }
 
-  /** Times the read from disk within a load. */
+  /** Times the read from disk, or the write to it, within a load. */
   @Nullable
-  TraceTimer reading() {
-    return isOn() ? TraceContext.newTimer(READ, metadata().build()) : null;
-  }
-
-  /** Times the write to disk within a load. */
-  @Nullable
-  TraceTimer storing() {
-    return isOn() ? TraceContext.newTimer(STORE, metadata().build()) : null;
+  TraceTimer timing(String readOrStore) {
+    return isOn() ? TraceContext.newTimer(readOrStore, metadata().build()) : null;
   }
 
   private Metadata.Builder metadata() {

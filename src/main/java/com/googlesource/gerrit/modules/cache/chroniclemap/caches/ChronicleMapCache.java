@@ -57,7 +57,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   /** How long a thread waits before it looks again at a key that is being changed. */
   private static final long CHANGE_NANOS = 100_000;
 
-  private final String name;
+  final String name;
   private final Class<?> keyType;
   final DiskTier<K, V> disk;
   private final Loads<K, V> loads;
@@ -81,10 +81,6 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
     this.disk = disk;
     this.loads = new Loads<>(def, memory, disk, loader);
     this.heap = loads.heap;
-  }
-
-  String name() {
-    return name;
   }
 
   // ---- reading
@@ -239,8 +235,8 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
         heap.size(),
         loads.stats(),
         disk.store.stats(),
-        disk.serializerErrors(),
-        disk.latencies());
+        disk.serializerErrors.sum(),
+        disk.times.latencies());
   }
 
   /** See {@link CacheInventory#verify}. */

@@ -212,7 +212,7 @@ final class ChronicleMapCacheFactory
       var unused =
           memoryOnly(
               "%s may hold invalidated values, and they cannot be deleted: %s"
-                  .formatted(opened.path(), e));
+                  .formatted(opened.path, e));
       return false;
     }
     try {
@@ -245,7 +245,7 @@ final class ChronicleMapCacheFactory
 
   @Override
   public Optional<Path> directory() {
-    return directory.map(StoreDirectory::path);
+    return directory.map(opened -> opened.path);
   }
 
   @Override
@@ -285,7 +285,7 @@ final class ChronicleMapCacheFactory
   /** Finds a cache by name. While a plugin is being reloaded, this is the newest cache. */
   private ChronicleMapCache<?, ?> find(String name) throws CacheUpkeepException {
     return caches.stream()
-        .filter(cache -> cache.name().equals(name))
+        .filter(cache -> cache.name.equals(name))
         .reduce((older, newer) -> newer)
         .orElseThrow(() -> new CacheUpkeepException("the cache no longer exists"));
   }
@@ -404,14 +404,14 @@ final class ChronicleMapCacheFactory
         .forEach(other -> addBound(other, staying));
     List<ChronicleMapCache<?, ?>> stopping =
         caches.stream()
-            .filter(cache -> cache.name().startsWith(plugin + ".") && !staying.contains(cache))
+            .filter(cache -> cache.name.startsWith(plugin + ".") && !staying.contains(cache))
             .toList();
     caches.removeAll(stopping);
     stopping.forEach(cache -> directory.get().closeStore(cache.disk.store));
     Set<String> names =
-        caches.stream().map(ChronicleMapCache::name).collect(Collectors.toUnmodifiableSet());
+        caches.stream().map(cache -> cache.name).collect(Collectors.toUnmodifiableSet());
     stopping.stream()
-        .map(ChronicleMapCache::name)
+        .map(cache -> cache.name)
         .filter(name -> !names.contains(name))
         .forEach(name -> imports.ifPresent(all -> all.remove(name)));
   }

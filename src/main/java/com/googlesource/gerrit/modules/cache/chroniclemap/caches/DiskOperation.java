@@ -32,21 +32,14 @@ public enum DiskOperation {
   /** Turning the bytes that were read into a value. */
   DESERIALIZE("the time to deserialize a value", NANOSECONDS);
 
-  private final String meaning;
-  private final TimeUnit unit;
+  /** What is measured, for people. */
+  public final String meaning;
+
+  /** The unit in which the latency is reported. */
+  public final TimeUnit unit;
 
   DiskOperation(String meaning, TimeUnit unit) {
     this.meaning = meaning;
     this.unit = unit;
-  }
-
-  /** What is measured, for people. */
-  public String meaning() {
-    return meaning;
-  }
-
-  /** The unit in which the latency is reported. */
-  public TimeUnit unit() {
-    return unit;
   }
 }

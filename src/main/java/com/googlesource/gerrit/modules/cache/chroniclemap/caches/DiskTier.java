@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
-import com.google.common.collect.ImmutableMap;
 import com.google.common.flogger.FluentLogger;
 import com.google.common.primitives.Ints;
 import com.google.gerrit.common.Nullable;
@@ -50,8 +49,8 @@ final class DiskTier<K, V> {
   /** Null if each value is written when it is put. */
   @Nullable final DelayedWrites<V> delayed;
 
-  private final LongAdder serializerErrors = new LongAdder();
-  private final DiskTimes times = new DiskTimes();
+  final LongAdder serializerErrors = new LongAdder();
+  final DiskTimes times = new DiskTimes();
 
   /**
    * Makes the tier of a store.
@@ -85,14 +84,6 @@ final class DiskTier<K, V> {
             : null;
   }
 
-  long serializerErrors() {
-    return serializerErrors.sum();
-  }
-
-  ImmutableMap<DiskOperation, Latency> latencies() {
-    return times.latencies();
-  }
-
   /** Returns the stored form of a key. */
   DiskKey key(K key) {
     try {
@@ -119,10 +110,6 @@ final class DiskTier<K, V> {
   /** Takes the ticket for a value that is about to be read or computed. */
   long ticket(DiskKey key) {
     return store.ticket(key.bytes());
-  }
-
-  boolean isCurrent(long ticket) {
-    return store.isCurrent(ticket);
   }
 
   /**
@@ -171,7 +158,7 @@ final class DiskTier<K, V> {
       return new Held<>(value, stored.created(), ticket);
     }
     // The value was written by a serializer that was changed without a new version.
-    if (isCurrent(ticket)) {
+    if (store.isCurrent(ticket)) {
       var unused = change(key);
     }
     return null;

@@ -75,7 +75,7 @@ final class Held<V> {
    * ended its ticket. In that moment it may still be used, but it must not get a newer ticket.
    */
   boolean isSurelyValid(DiskTier<?, V> disk) {
-    return disk.isCurrent(ticket);
+    return disk.store.isCurrent(ticket);
   }
 
   /**

@@ -159,7 +159,7 @@ final class Loads<K, V> {
     Flight<V> other = flights.putIfAbsent(key, mine);
     while (other != null
         && !other.isRecursive()
-        && (other.hasEnded() || !disk.isCurrent(other.ticket))) {
+        && (other.hasEnded() || !disk.store.isCurrent(other.ticket))) {
       if (flights.replace(key, other, mine)) {
         return null;
       }
@@ -231,7 +231,7 @@ final class Loads<K, V> {
 
   @Nullable
   private Held<V> read(DiskKey key, long ticket) {
-    TraceTimer timer = disk.trace.reading();
+    TraceTimer timer = disk.trace.timing(CacheTrace.READ);
     try (timer) {
       return isKept ? disk.read(key, ticket) : disk.readAgain(key, ticket);
     }
@@ -252,7 +252,7 @@ final class Loads<K, V> {
   }
 
   private Held<V> store(DiskKey key, V value, long ticket) {
-    TraceTimer timer = disk.trace.storing();
+    TraceTimer timer = disk.trace.timing(CacheTrace.STORE);
     try (timer) {
       return disk.putLoaded(key, value, ticket);
     }

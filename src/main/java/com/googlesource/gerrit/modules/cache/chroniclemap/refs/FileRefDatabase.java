@@ -463,11 +463,7 @@ public final class FileRefDatabase extends RefDatabase implements UpdatableRefs 
   public boolean isNameConflicting(String name) throws IOException {
     boolean isConflicting =
         ask(refs -> refs.isNameConflicting(name), refs -> refs.isNameConflicting(name));
-    return isConflicting && (!isEarly() || shared.isNameConflicting(name));
-  }
-
-  private boolean isEarly() {
-    return shared != this && pin == null;
+    return isConflicting && (shared == this || pin != null || shared.isNameConflicting(name));
   }
 
   @Override

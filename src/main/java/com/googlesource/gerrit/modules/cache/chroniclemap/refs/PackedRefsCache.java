@@ -25,6 +25,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Root;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Origin;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.Opener;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.FileCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
@@ -172,7 +173,8 @@ public final class PackedRefsCache implements AutoCloseable {
     File packedRefs = packedRefs(repository.getCommonDirectory());
     ListTiers lists = open();
     PackedRefsFile file =
-        files.computeIfAbsent(packedRefs, path -> new PackedRefsFile(path, lists, this::remember));
+        files.computeIfAbsent(
+            packedRefs, path -> new PackedRefsFile(path, lists, this::remember, Opener.OF_SYSTEM));
     SharedWrites shared = writes.computeIfAbsent(packedRefs, path -> newWrites(file));
     return new FileRefDatabase(repository, jgit, file, shared, updates, failures);
   }
@@ -268,18 +270,18 @@ public final class PackedRefsCache implements AutoCloseable {
       byte[] secret = null;
       try {
         disk = openDisk();
-        secret = disk.isPresent() ? SecretFile.readOrMake(directory.path()) : null;
+        secret = disk.isPresent() ? SecretFile.readOrMake(directory.path) : null;
       } catch (StoreUnavailableException | IOException | RuntimeException | LinkageError e) {
         disk = Optional.empty();
         memoryOnlyReason = String.valueOf(e.getMessage());
         closeDirectory();
       }
       SiteKey key = new SiteKey(secret != null ? secret : SecretFile.random());
-      ListTiers made = new ListTiers(key, memory, disk.orElse(null));
+      ListTiers made = new ListTiers(key, memory, disk.orElse(null), System::nanoTime);
       if (!closed) {
         repeat(made::upkeep, UPKEEP_SECONDS);
         repeat(this::keep, KEEP_SECONDS);
-        repeat(this::closeJournals, JOURNAL_SECONDS);
+        repeat(() -> writes.values().forEach(each -> each.locks.closeUnused()), JOURNAL_SECONDS);
       }
       tiers = made;
     }
@@ -358,11 +360,7 @@ public final class PackedRefsCache implements AutoCloseable {
       }
     }
     idle.keySet().removeIf(file -> files.get(file.file) != file);
-    tables.forEach(TableRefDatabase::lookAgain);
-  }
-
-  private void closeJournals() {
-    writes.values().forEach(each -> each.locks.closeUnused());
+    tables.forEach(table -> table.file.changed());
   }
 
   /**
@@ -441,7 +439,7 @@ public final class PackedRefsCache implements AutoCloseable {
         file.file.getParentFile(),
         list != null,
         list == null ? 0 : list.size(),
-        list == null ? 0 : list.textBytes(),
+        list == null ? 0 : list.root.textBytes(),
         list == null ? 0 : list.blockBytes(),
         list == null ? 0 : list.blocks(),
         counts.parses.sum(),
@@ -452,8 +450,8 @@ public final class PackedRefsCache implements AutoCloseable {
         counts.notParsable.sum(),
         leftReason(file),
         counts.noMemory.sum(),
-        counts.lastParse(),
-        TimeUnit.NANOSECONDS.toMicros(counts.lastParseNanos()));
+        counts.lastParse.get(),
+        TimeUnit.NANOSECONDS.toMicros(counts.lastParseNanos));
   }
 
   private static Optional<String> leftReason(PackedRefsFile file) {
@@ -480,7 +478,7 @@ public final class PackedRefsCache implements AutoCloseable {
         reports.size(),
         held.size(),
         held.stream().mapToLong(ParsedRefs::size).sum(),
-        held.stream().mapToLong(ParsedRefs::textBytes).sum(),
+        held.stream().mapToLong(each -> each.root.textBytes()).sum(),
         lists == null ? 0 : lists.memory.bytes(),
         lists == null ? 0 : lists.memory.idIndexBytes(),
         lists == null ? 0 : lists.memory.rootBytes() + lists.memory.madeBytes(),
@@ -489,18 +487,18 @@ public final class PackedRefsCache implements AutoCloseable {
         lists == null ? 0 : lists.memory.blocks(),
         forgotten.parses.sum() + sum(reports, RefsReport::parses),
         forgotten.reusedBlocks.sum() + sum(reports, RefsReport::reusedBlocks),
-        disk.map(ListDisk::loads).orElse(0L),
+        disk.map(each -> each.loads.sum()).orElse(0L),
         forgotten.readings.sum() + sum(reports, RefsReport::checks),
         forgotten.lookups.sum() + sum(reports, RefsReport::lookups),
         forgotten.notParsable.sum() + sum(reports, RefsReport::leftToJGit),
         lists == null ? 0 : lists.memory.evictions(),
         forgotten.noMemory.sum() + sum(reports, RefsReport::noMemory),
-        failures.sum(),
+        failures.count.sum(),
         Math.max(
-            forgotten.lastParse(),
+            forgotten.lastParse.get(),
             reports.stream().mapToLong(RefsReport::lastParse).max().orElse(0)),
         tables.size(),
-        tables.stream().mapToLong(TableRefDatabase::tableBytes).sum(),
+        tables.stream().mapToLong(table -> table.file.bytes()).sum(),
         tableLookups.sum(),
         disk.map(each -> each.store.stats()),
         disk.isPresent() ? Optional.empty() : Optional.of(memoryOnlyReason));

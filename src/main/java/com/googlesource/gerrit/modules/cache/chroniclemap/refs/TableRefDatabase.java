@@ -75,7 +75,7 @@ final class TableRefDatabase extends RefDatabase {
 
   private final FileRepository repository;
   private final FileReftableDatabase jgit;
-  private final TablesFile file;
+  final TablesFile file;
   private final TrustStat trust;
   private final Object dropping = new Object();
 
@@ -113,16 +113,6 @@ final class TableRefDatabase extends RefDatabase {
             .getListenerList()
             .addRefsChangedListener(
                 event -> Optional.ofNullable(listening.get()).ifPresent(TablesFile::changed));
-  }
-
-  /** Lets go of tables that were replaced by a compaction, for which JGit fires no event. */
-  void lookAgain() {
-    file.changed();
-  }
-
-  /** The size of the tables in use, in bytes. */
-  long tableBytes() {
-    return file.bytes();
   }
 
   // ---- who answers

@@ -26,15 +26,9 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.FileNames;
 final class PackedRefsLifecycle implements LifecycleListener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  private final PackedRefsCache cache;
-  private final PackedRefsConfig config;
+  @Inject private PackedRefsCache cache;
+  @Inject private PackedRefsConfig config;
   private boolean started;
-
-  @Inject
-  PackedRefsLifecycle(PackedRefsCache cache, PackedRefsConfig config) {
-    this.cache = cache;
-    this.config = config;
-  }
 
   @Override
   public void start() {

@@ -58,14 +58,8 @@ final class ParsedRefsRepositories {
 
   private volatile boolean reached;
 
-  final PackedRefsConfig config;
-  final PackedRefsCache cache;
-
-  @Inject
-  ParsedRefsRepositories(PackedRefsConfig config, PackedRefsCache cache) {
-    this.config = config;
-    this.cache = cache;
-  }
+  @Inject PackedRefsConfig config;
+  @Inject PackedRefsCache cache;
 
   /**
    * Whether a manager opens its repositories through this class. Not for several threads at once.

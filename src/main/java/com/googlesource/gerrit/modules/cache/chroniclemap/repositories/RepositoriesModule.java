@@ -20,6 +20,8 @@ import com.google.gerrit.entities.Project;
 import com.google.gerrit.lifecycle.LifecycleModule;
 import com.google.gerrit.server.git.LocalDiskRepositoryManager;
 import com.google.inject.Provider;
+import com.google.inject.Provides;
+import com.google.inject.Singleton;
 import com.google.inject.matcher.Matcher;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
 import java.lang.reflect.Method;
@@ -37,7 +39,6 @@ import org.aopalliance.intercept.MethodInterceptor;
 public final class RepositoriesModule extends LifecycleModule {
   @Override
   protected void configure() {
-    bind(PackedRefsCache.class).toProvider(PackedRefsCacheProvider.class);
     bind(RefsInventory.class);
     Provider<ParsedRefsRepositories> ours = getProvider(ParsedRefsRepositories.class);
     intercept(call -> ours.get().open(call), "openRepository", "createRepository");
@@ -45,6 +46,12 @@ public final class RepositoriesModule extends LifecycleModule {
     intercept(call -> ours.get().deleted(call), "repositoryDeleted");
     listener().to(PackedRefsLifecycle.class);
     listener().to(ManagerCheck.class);
+  }
+
+  @Provides
+  @Singleton
+  static PackedRefsCache cache(PackedRefsConfig config) {
+    return LatestCache.of(config.settings(), config.updates());
   }
 
   private void intercept(MethodInterceptor interceptor, String... methods) {

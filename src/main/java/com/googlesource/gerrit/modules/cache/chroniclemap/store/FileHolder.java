@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import com.google.common.flogger.FluentLogger;
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
@@ -46,7 +47,9 @@ final class FileHolder {
   private final StoreContext context;
   private final Consumer<FileInUse> failed;
   private final long openDeadline = System.nanoTime() + OPEN_WAIT_NANOS;
-  private final CountDownLatch opened = new CountDownLatch(1);
+
+  /** To be counted down when the first file is open, or when opening it has failed. */
+  final CountDownLatch opened = new CountDownLatch(1);
 
   /**
    * Held while a file comes into use, is replaced or fails. So a thread that reports a failure goes
@@ -127,11 +130,6 @@ final class FileHolder {
   }
 
   // ---- waiting for the first file
-
-  /** To be called when the first file is open, or when opening it has failed. */
-  void openingEnded() {
-    opened.countDown();
-  }
 
   /** Returns when the file is open, or opening it has failed. */
   void awaitOpened() throws InterruptedException {
@@ -269,12 +267,7 @@ final class FileHolder {
     return force(replaced, replaced::forceCurrent);
   }
 
-  /** A step that uses the disk. */
-  interface DiskStep {
-    void run() throws IOException;
-  }
-
-  private boolean force(FileInUse forced, DiskStep forcing) {
+  private boolean force(FileInUse forced, FolderDisk.Step forcing) {
     try {
       forcing.run();
       unopenedSince = 0;
@@ -405,7 +398,7 @@ final class FileHolder {
     orWarn(context.files::discard);
   }
 
-  private void orWarn(DiskStep step) {
+  private void orWarn(FolderDisk.Step step) {
     try {
       step.run();
     } catch (IOException | RuntimeException e) {

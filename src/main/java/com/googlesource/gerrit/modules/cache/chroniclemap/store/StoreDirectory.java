@@ -74,7 +74,9 @@ public final class StoreDirectory implements AutoCloseable {
   /** How long {@link #close} may take in total for work that only waits for the disk. */
   private static final long SETTLE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  private final Path path;
+  /** The folder. */
+  public final Path path;
+
   private final DirectoryLock lock;
   private final FolderDisk disk;
   private final LongSupplier clock;
@@ -259,11 +261,6 @@ public final class StoreDirectory implements AutoCloseable {
    */
   public synchronized void keepOtherVersionsOf(Set<String> names) {
     othersKept = ImmutableSet.copyOf(names);
-  }
-
-  /** The folder. */
-  public Path path() {
-    return path;
   }
 
   /**

@@ -283,7 +283,7 @@ final class StoreGrowth {
     context.lock.lock();
     try {
       // A clear may have replaced the file by one that is newer than this one.
-      if (holder.uses(file) && made.number() > file.current().number()) {
+      if (holder.uses(file) && made.name.number() > file.current().name.number()) {
         taken = file.beginRebuild(made);
       }
     } finally {

@@ -88,7 +88,7 @@ final class StoreLife {
     } catch (IOException | RuntimeException | Error e) {
       giveUp(e);
     } finally {
-      holder.openingEnded();
+      holder.opened.countDown();
     }
     return holder.report();
   }

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
@@ -122,7 +123,7 @@ final class StoreUpkeep {
    *
    * @return false if it is not any more, or the file has failed
    */
-  private boolean whileInUse(FileInUse file, Generation generation, FileHolder.DiskStep step)
+  private boolean whileInUse(FileInUse file, Generation generation, FolderDisk.Step step)
       throws IOException {
     context.lock.lock();
     try {

@@ -20,13 +20,14 @@ import com.google.gerrit.entities.RefNames;
 import com.google.gerrit.server.cache.PerThreadCache;
 import com.google.gerrit.server.util.MagicBranch;
 import java.io.IOException;
-import java.lang.reflect.Field;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.util.ArrayDeque;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Queue;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.CancellationException;
 import org.eclipse.jgit.errors.IncorrectObjectTypeException;
 import org.eclipse.jgit.errors.MissingObjectException;
 import org.eclipse.jgit.internal.transport.connectivity.FullConnectivityChecker;
@@ -71,7 +72,7 @@ final class NearConnectivity implements ConnectivityChecker {
   private static final int SPARE_OBJECTS = 10_000;
 
   /** JGit has no method to set its checker, only this field for subclasses; null if it is gone. */
-  private static final Field CHECKER =
+  private static final VarHandle CHECKER =
       fieldOf(
           ReceivePack.class,
           "connectivityChecker",
@@ -94,11 +95,10 @@ final class NearConnectivity implements ConnectivityChecker {
    * @param lost what the warning says
    */
   @Nullable
-  static Field fieldOf(Class<?> type, String name, String lost) {
+  static VarHandle fieldOf(Class<?> type, String name, String lost) {
     try {
-      Field field = type.getDeclaredField(name);
-      field.setAccessible(true);
-      return field;
+      return MethodHandles.privateLookupIn(type, MethodHandles.lookup())
+          .unreflectVarHandle(type.getDeclaredField(name));
     } catch (ReflectiveOperationException | RuntimeException e) {
       logger.atWarning().withCause(e).log("%s", lost);
       return null;
@@ -107,13 +107,8 @@ final class NearConnectivity implements ConnectivityChecker {
 
   /** Has a push use this check, unless it has another check than JGit's usual one. */
   static void install(ReceivePack push, TransportCounts counts) {
-    try {
-      if (CHECKER != null && CHECKER.get(push) instanceof FullConnectivityChecker full) {
-        CHECKER.set(push, new NearConnectivity(full, counts));
-      }
-    } catch (IllegalAccessException e) {
-      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
-          "A push parses all advertised refs");
+    if (CHECKER != null && CHECKER.get(push) instanceof FullConnectivityChecker full) {
+      CHECKER.set(push, new NearConnectivity(full, counts));
     }
   }
 
@@ -122,14 +117,9 @@ final class NearConnectivity implements ConnectivityChecker {
    * JGit's check and those of others need all of them.
    */
   static void lookUpByName(ReceivePack push, PushAdvertisement advertisement) {
-    try {
-      if (CHECKER != null && CHECKER.get(push) instanceof NearConnectivity check) {
-        advertisement.lookUpByName(push);
-        check.advertisement = advertisement;
-      }
-    } catch (IllegalAccessException e) {
-      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
-          "A push reads all advertised refs");
+    if (CHECKER != null && CHECKER.get(push) instanceof NearConnectivity check) {
+      advertisement.lookUpByName(push);
+      check.advertisement = advertisement;
     }
   }
 
@@ -296,11 +286,6 @@ final class NearConnectivity implements ConnectivityChecker {
     return RefNames.fullName(options < 0 ? branch : branch.substring(0, options));
   }
 
-  /** Thrown if the check has walked too far. */
-  private static final class TooFar extends RuntimeException {
-    private static final long serialVersionUID = 1;
-  }
-
   /** A monitor that ends the check after so many objects. JGit's check never asks for a cancel. */
   private static final class Limit extends EmptyProgressMonitor {
     private long left;
@@ -313,7 +298,7 @@ final class NearConnectivity implements ConnectivityChecker {
     public void update(int completed) {
       left -= completed;
       if (left < 0) {
-        throw new TooFar();
+        throw new CancellationException("the check has walked too far");
       }
     }
   }

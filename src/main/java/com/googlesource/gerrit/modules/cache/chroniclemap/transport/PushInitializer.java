@@ -19,7 +19,7 @@ import com.google.gerrit.common.Nullable;
 import com.google.gerrit.entities.Project;
 import com.google.gerrit.server.git.DelegateRepository;
 import com.google.gerrit.server.git.ReceivePackInitializer;
-import java.lang.reflect.Field;
+import java.lang.invoke.VarHandle;
 import java.util.Arrays;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
@@ -39,7 +39,7 @@ record PushInitializer(TransportSettings settings, TransportCounts counts)
 
   /** JGit has no method to ask for the hooks of a chain; null if this field is gone. */
   @Nullable
-  private static final Field HOOKS =
+  private static final VarHandle HOOKS =
       NearConnectivity.fieldOf(
           AdvertiseRefsHookChain.class,
           "hooks",
@@ -73,13 +73,9 @@ record PushInitializer(TransportSettings settings, TransportCounts counts)
     if (HOOKS == null || !(hook instanceof AdvertiseRefsHookChain)) {
       return false;
     }
-    try {
-      return Arrays.stream((AdvertiseRefsHook[]) HOOKS.get(hook))
-          .filter(Objects::nonNull)
-          .allMatch(each -> each.getClass().getName().startsWith("com.google.gerrit.server."));
-    } catch (IllegalAccessException e) {
-      throw new IllegalStateException("the field was made accessible", e);
-    }
+    return Arrays.stream((AdvertiseRefsHook[]) HOOKS.get(hook))
+        .filter(Objects::nonNull)
+        .allMatch(each -> each.getClass().getName().startsWith("com.google.gerrit.server."));
   }
 
   /**

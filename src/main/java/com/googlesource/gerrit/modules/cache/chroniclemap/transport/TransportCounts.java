@@ -21,58 +21,26 @@ import java.util.concurrent.atomic.LongAdder;
 @Singleton
 public final class TransportCounts {
   /** Lists of refs for pushes that were made without reading the refs of changes. */
-  final LongAdder pushes = new LongAdder();
+  public final LongAdder pushes = new LongAdder();
 
   /** Pushes over HTTP whose refs were looked up by name, as the client had the list already. */
-  final LongAdder pushesByName = new LongAdder();
+  public final LongAdder pushesByName = new LongAdder();
 
   /** Pushes that were left to Gerrit, which reads all refs. */
-  final LongAdder pushesLeft = new LongAdder();
+  public final LongAdder pushesLeft = new LongAdder();
 
   /** Connectivity checks of pushes that only parsed the commits pushed against. */
-  final LongAdder nearChecks = new LongAdder();
+  public final LongAdder nearChecks = new LongAdder();
 
   /** Connectivity checks of pushes that parsed all advertised refs. */
-  final LongAdder fullChecks = new LongAdder();
+  public final LongAdder fullChecks = new LongAdder();
 
   /** Fetches by object id that were allowed as each id was that of a visible ref. */
-  final LongAdder tips = new LongAdder();
+  public final LongAdder tips = new LongAdder();
 
   /** Fetches by object id for which JGit read all visible refs. */
-  final LongAdder walks = new LongAdder();
+  public final LongAdder walks = new LongAdder();
 
   /** Branches for which the answer for another one under the same access rules was taken. */
-  final LongAdder branchesByRules = new LongAdder();
-
-  public long pushes() {
-    return pushes.sum();
-  }
-
-  public long pushesByName() {
-    return pushesByName.sum();
-  }
-
-  public long pushesLeft() {
-    return pushesLeft.sum();
-  }
-
-  public long nearChecks() {
-    return nearChecks.sum();
-  }
-
-  public long fullChecks() {
-    return fullChecks.sum();
-  }
-
-  public long tips() {
-    return tips.sum();
-  }
-
-  public long walks() {
-    return walks.sum();
-  }
-
-  public long branchesByRules() {
-    return branchesByRules.sum();
-  }
+  public final LongAdder branchesByRules = new LongAdder();
 }

@@ -125,8 +125,9 @@ class UpkeepCommandTest {
 
     final Keys keys = new Keys();
 
+    @SuppressWarnings("UnnecessaryAssignment") // there is no injector
     TestCommand(Work work) {
-      super(new TwoCaches());
+      inventory = new TwoCaches();
       this.work = work;
       in = keys;
       stdout = new PrintWriter(printed);
@@ -135,18 +136,14 @@ class UpkeepCommandTest {
 
     @Override
     UpkeepWork work() {
-      return new UpkeepWork("test", ImmutableList.of()) {
-        @Override
-        UpkeepResult work(String cache, Progress progress) {
-          begun.add(cache);
-          return result(cache, work.on(cache, progress));
-        }
-
-        @Override
-        UpkeepResult refused(String cache, String reason) {
-          return result(cache, "refused " + reason);
-        }
-      };
+      return new UpkeepWork(
+          "test",
+          ImmutableList.of(),
+          (cache, progress) -> {
+            begun.add(cache);
+            return result(cache, work.on(cache, progress));
+          },
+          (cache, reason) -> result(cache, "refused " + reason));
     }
 
     private static UpkeepResult result(String cache, String shown) {

@@ -84,8 +84,8 @@ class UpkeepShownTest {
   @Test
   void aCacheThatWasRefusedIsAFailure() {
     for (UpkeepWork work :
-        List.of(new VerifyWork(null, false), new CompactWork(null), new ImportWork(null, false))) {
-      UpkeepResult refused = work.refused("a", "busy");
+        List.of(VerifyWork.of(null, false), CompactWork.of(null), ImportWork.of(null, false))) {
+      UpkeepResult refused = work.refused().apply("a", "busy");
       assertThat(refused.failure()).startsWith("a was not ");
       assertThat(refused.detail()).isEqualTo("busy");
     }

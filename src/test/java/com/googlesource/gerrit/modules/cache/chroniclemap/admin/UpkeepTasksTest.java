@@ -21,7 +21,6 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.gerrit.entities.Account;
 import com.google.gerrit.extensions.restapi.ResourceConflictException;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -48,22 +47,18 @@ class UpkeepTasksTest {
 
   /** Work until it is cancelled. */
   private final UpkeepWork endless =
-      new UpkeepWork("test", ImmutableList.of()) {
-        @Override
-        UpkeepResult work(String cache, Progress progress) {
-          progress.step(1, 3);
-          begun.countDown();
-          while (!progress.isCancelled()) {
-            Thread.onSpinWait();
-          }
-          return result(cache, "worked");
-        }
-
-        @Override
-        UpkeepResult refused(String cache, String reason) {
-          return result(cache, reason);
-        }
-      };
+      new UpkeepWork(
+          "test",
+          ImmutableList.of(),
+          (cache, progress) -> {
+            progress.step(1, 3);
+            begun.countDown();
+            while (!progress.isCancelled()) {
+              Thread.onSpinWait();
+            }
+            return result(cache, "worked");
+          },
+          UpkeepTasksTest::result);
 
   private static void awaitEnd(UpkeepTasks.Task task) {
     while (!task.hasEnded()) {
@@ -101,17 +96,13 @@ class UpkeepTasksTest {
   @Test
   void aTaskEndsEvenByAnError() throws Exception {
     UpkeepWork broken =
-        new UpkeepWork("test", ImmutableList.of()) {
-          @Override
-          UpkeepResult work(String cache, Progress progress) {
-            throw new InternalError("a mapped file was cut short");
-          }
-
-          @Override
-          UpkeepResult refused(String cache, String reason) {
-            return result(cache, reason);
-          }
-        };
+        new UpkeepWork(
+            "test",
+            ImmutableList.of(),
+            (cache, progress) -> {
+              throw new InternalError("a mapped file was cut short");
+            },
+            UpkeepTasksTest::result);
     UpkeepTasks.Task task = tasks.start(broken, "a", SOMEBODY);
     awaitEnd(task);
     assertThat(shown(task, "failure")).isEqualTo("it failed; see the log");

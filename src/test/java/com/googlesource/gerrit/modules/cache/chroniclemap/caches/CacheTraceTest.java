@@ -174,8 +174,8 @@ class CacheTraceTest {
         };
     assertThat(trace.loading(key)).isNull();
     assertThat(trace.loadingAll()).isNull();
-    assertThat(trace.reading()).isNull();
-    assertThat(trace.storing()).isNull();
+    assertThat(trace.timing(CacheTrace.READ)).isNull();
+    assertThat(trace.timing(CacheTrace.STORE)).isNull();
     TraceContext forced = TraceContext.open().forceLogging();
     try (forced) {
       assertThat(trace.loading("a")).isNotNull();

@@ -334,7 +334,7 @@ class PackedRefsCacheTest {
   void anotherProcessThatHasTheFolderMeansMemoryOnly() throws Exception {
     FileRepository a = create("a.git", Lists.text(1, REFS));
     try (StoreDirectory other = StoreDirectory.open(folder.resolve("stores"))) {
-      assertThat(other.path()).isNotNull();
+      assertThat(other.path).isNotNull();
       cache.start();
       assertSame(refs(a), a);
       assertThat(cache.totals().memoryOnlyReason().get()).contains("in use");

@@ -63,7 +63,7 @@ class PackingBesideAnotherMachineTest {
     PackedRefsFile packed =
         new PackedRefsFile(
             file("packed-refs").toFile(),
-            new ListTiers(Differential.KEY, new ListMemory(1 << 30), null),
+            new ListTiers(Differential.KEY, new ListMemory(1 << 30), null, System::nanoTime),
             used -> {},
             otherMachine);
     RefDatabase database = refs.database(packed, new RefDisk(), UpdateSettings.DEFAULT);

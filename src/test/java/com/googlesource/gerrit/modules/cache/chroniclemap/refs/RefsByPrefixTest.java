@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.Opener;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
@@ -82,8 +83,9 @@ class RefsByPrefixTest {
     PackedRefsFile packed =
         new PackedRefsFile(
             repository.folder().resolve("packed-refs").toFile(),
-            new ListTiers(Differential.KEY, new ListMemory(1 << 20), null),
-            used -> {});
+            new ListTiers(Differential.KEY, new ListMemory(1 << 20), null, System::nanoTime),
+            used -> {},
+            Opener.OF_SYSTEM);
     return new FileRefDatabase(
         repository.repository(),
         (RefDirectory) repository.repository().getRefDatabase(),
@@ -107,7 +109,7 @@ class RefsByPrefixTest {
         }
       }
     }
-    assertThat(failures.sum()).isEqualTo(0);
+    assertThat(failures.count.sum()).isEqualTo(0);
   }
 
   private static void loose(TestRefs repository, String name, int commit) throws IOException {

@@ -96,7 +96,7 @@ class TableRefDatabaseTest {
         comparison.compare(
             "seed " + seed + ", step " + step + ": " + change(by, refs, random), ours);
       }
-      assertThat(failures.sum()).isEqualTo(0);
+      assertThat(failures.count.sum()).isEqualTo(0);
     }
   }
 
@@ -168,7 +168,7 @@ class TableRefDatabaseTest {
         compareAll(ours, peer, commands, commits);
       }
     }
-    assertThat(failures.sum()).isEqualTo(0);
+    assertThat(failures.count.sum()).isEqualTo(0);
   }
 
   private static void compareAll(
@@ -236,7 +236,7 @@ class TableRefDatabaseTest {
       for (Future<?> each : reading) {
         each.get();
       }
-      assertThat(failures.sum()).isEqualTo(0);
+      assertThat(failures.count.sum()).isEqualTo(0);
     } finally {
       isOver.set(true);
       readers.shutdown();
@@ -256,7 +256,7 @@ class TableRefDatabaseTest {
         assertThat(ours.exactRef(name).getObjectId()).isEqualTo(refs.commits().get(i % 5));
         assertThat(ours.getRefsByPrefix("refs/heads/")).hasSize(Math.min(i + 1, 9));
       }
-      assertThat(failures.sum()).isEqualTo(0);
+      assertThat(failures.count.sum()).isEqualTo(0);
     }
   }
 

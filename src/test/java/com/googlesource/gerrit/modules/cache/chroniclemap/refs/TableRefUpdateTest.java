@@ -83,7 +83,7 @@ class TableRefUpdateTest {
         expected.putAll(writer.get());
       }
       assertThat(refs.refsOfGit()).isEqualTo(expected);
-      assertThat(failures.sum()).isEqualTo(0);
+      assertThat(failures.count.sum()).isEqualTo(0);
     } finally {
       threads.shutdown();
       assertThat(threads.awaitTermination(1, TimeUnit.MINUTES)).isTrue();

@@ -19,6 +19,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.Opener;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
@@ -184,8 +185,9 @@ public final class TestRefs implements Closeable {
   static PackedRefsFile packedRefs(Path folder) {
     return new PackedRefsFile(
         folder.resolve("packed-refs").toFile(),
-        new ListTiers(Differential.KEY, new ListMemory(1 << 30), null),
-        used -> {});
+        new ListTiers(Differential.KEY, new ListMemory(1 << 30), null, System::nanoTime),
+        used -> {},
+        Opener.OF_SYSTEM);
   }
 
   /**

@@ -389,7 +389,7 @@ class ParsedRefsRepositoriesTest {
       try (Repository repository = manager.createRepository(NAME)) {
         assertThat(names(repository)).isEmpty();
       }
-      assertThat(totals().memoryOnlyReason().get()).contains(others.path().toString());
+      assertThat(totals().memoryOnlyReason().get()).contains(others.path.toString());
     }
     open();
     try (Repository repository = manager.openRepository(NAME)) {

@@ -201,7 +201,7 @@ final class CacheImport {
       try (H2File h2 = H2File.open(file)) {
         rows = h2.count();
         return report(rows == 0 ? State.DONE : read(h2, byUse), detail);
-      } catch (H2Exception e) {
+      } catch (IOException e) {
         return report(
             State.FAILED,
             read == 0
@@ -210,7 +210,7 @@ final class CacheImport {
       }
     }
 
-    private State read(H2File h2, boolean byUse) throws H2Exception, InterruptedException {
+    private State read(H2File h2, boolean byUse) throws IOException, InterruptedException {
       if (!byUse || !h2.readLastUsedFirst()) {
         h2.readAll();
       }

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2;
 
 import com.google.gerrit.common.Nullable;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.Driver;
@@ -79,7 +80,7 @@ final class H2File implements AutoCloseable {
     return name.substring(0, name.length() - SUFFIX.length());
   }
 
-  static H2File open(Path file) throws H2Exception {
+  static H2File open(Path file) throws IOException {
     String path = file.toAbsolutePath().toString();
     String database = path.substring(0, path.length() - ".mv.db".length());
     String url =
@@ -88,23 +89,23 @@ final class H2File implements AutoCloseable {
     try {
       Connection connection = driver().connect(url, new Properties());
       if (connection == null) {
-        throw new H2Exception("the H2 of this Gerrit does not support " + url);
+        throw new IOException("the H2 of this Gerrit does not support " + url);
       }
       return new H2File(connection);
     } catch (SQLException | RuntimeException | LinkageError e) {
-      throw new H2Exception(reasonOf(e, file), e);
+      throw new IOException(reasonOf(e, file), e);
     }
   }
 
   /** Loads H2's driver by name, as Gerrit's own class loader does not offer it as a service. */
-  private static Driver driver() throws H2Exception {
+  private static Driver driver() throws IOException {
     try {
       return Class.forName("org.h2.Driver", true, H2File.class.getClassLoader())
           .asSubclass(Driver.class)
           .getDeclaredConstructor()
           .newInstance();
     } catch (ReflectiveOperationException e) {
-      throw new H2Exception("this Gerrit no longer has H2", e);
+      throw new IOException("this Gerrit no longer has H2", e);
     }
   }
 
@@ -124,7 +125,7 @@ final class H2File implements AutoCloseable {
    * Counts the rows of all versions, in constant time. There is no table, and so no row, if the
    * cache was never used.
    */
-  long count() throws H2Exception {
+  long count() throws IOException {
     try (Statement counting = connection.createStatement();
         ResultSet result = counting.executeQuery("SELECT COUNT(*) FROM data")) {
       return result.next() ? result.getLong(1) : 0;
@@ -132,12 +133,12 @@ final class H2File implements AutoCloseable {
       if (e instanceof SQLException sql && sql.getErrorCode() == NO_TABLES) {
         return 0;
       }
-      throw new H2Exception(firstLine(e), e);
+      throw new IOException(firstLine(e), e);
     }
   }
 
   /** Has {@link #next} return all rows in the order of their creation. Must be called only once. */
-  void readAll() throws H2Exception {
+  void readAll() throws IOException {
     query("SELECT version, k, v, created FROM data ORDER BY _ROWID_");
   }
 
@@ -146,7 +147,7 @@ final class H2File implements AutoCloseable {
    *
    * @return false if H2 has no index for this order and would have to sort all rows in memory
    */
-  boolean readLastUsedFirst() throws H2Exception {
+  boolean readLastUsedFirst() throws IOException {
     String sql = "SELECT version, k, v, created FROM data ORDER BY accessed DESC";
     try (Statement asking = connection.createStatement();
         ResultSet plan = asking.executeQuery("EXPLAIN " + sql)) {
@@ -154,25 +155,25 @@ final class H2File implements AutoCloseable {
         return false;
       }
     } catch (SQLException | RuntimeException e) {
-      throw new H2Exception(firstLine(e), e);
+      throw new IOException(firstLine(e), e);
     }
     query(sql);
     return true;
   }
 
-  private void query(String sql) throws H2Exception {
+  private void query(String sql) throws IOException {
     try {
       // The statement stays open until the database is shut down.
       rows = connection.createStatement().executeQuery(sql);
       hasTextKeys = rows.getMetaData().getColumnType(2) == Types.VARCHAR;
     } catch (SQLException | RuntimeException e) {
-      throw new H2Exception(firstLine(e), e);
+      throw new IOException(firstLine(e), e);
     }
   }
 
   /** Returns the next row; null if there is none. */
   @Nullable
-  Row next() throws H2Exception {
+  Row next() throws IOException {
     try {
       if (!rows.next()) {
         return null;
@@ -183,7 +184,7 @@ final class H2File implements AutoCloseable {
           rows.getBytes(3),
           rows.getTimestamp(4).getTime());
     } catch (SQLException | RuntimeException | LinkageError e) {
-      throw new H2Exception(firstLine(e), e);
+      throw new IOException(firstLine(e), e);
     }
   }
 

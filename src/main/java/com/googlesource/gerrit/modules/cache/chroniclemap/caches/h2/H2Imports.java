@@ -128,11 +128,6 @@ public final class H2Imports {
     this.ledger = new ImportLedger(folder, hasStores);
   }
 
-  /** The file with the records on a folder of H2's files. */
-  static Path recordsIn(Path folder) {
-    return folder.resolve(ImportLedger.FILE);
-  }
-
   /**
    * What administrators have to do if {@link #forget} fails. They must not delete the file: without
    * that file and without stores, a site looks new to this module, so H2's values would be
@@ -140,7 +135,7 @@ public final class H2Imports {
    */
   public static String remedyIn(Path folder) {
     return "Before that start, and while no Gerrit runs here, make %s an empty file; do not delete it"
-        .formatted(recordsIn(folder));
+        .formatted(folder.resolve(ImportLedger.FILE));
   }
 
   /** Whether H2 has written a file recently. */
@@ -296,7 +291,7 @@ public final class H2Imports {
     logger.atWarning().withCause(cause).log(
         "Cannot record in %s what was imported from H2. If that file is empty, the next start trusts"
             + " neither H2's files nor the stores. %s",
-        recordsIn(folder), remedyIn(folder));
+        folder.resolve(ImportLedger.FILE), remedyIn(folder));
   }
 
   private synchronized void awaitFirst() {
@@ -328,10 +323,6 @@ public final class H2Imports {
     }
   }
 
-  private boolean isStopped() {
-    return stopped.getCount() == 0;
-  }
-
   // ---- automatic imports
 
   private void runAll() {
@@ -347,7 +338,7 @@ public final class H2Imports {
   /** Waits for the next import; null after the stop. */
   @Nullable
   private synchronized CacheImport take() throws InterruptedException {
-    while (!isStopped()) {
+    while (stopped.getCount() > 0) {
       Optional<CacheImport> first =
           waiting.stream().filter(one -> FIRST.contains(one.cache)).findFirst();
       Optional<CacheImport> next = first.isPresent() || !ready ? first : mostWanted();

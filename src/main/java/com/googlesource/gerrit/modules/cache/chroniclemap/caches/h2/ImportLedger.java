@@ -16,9 +16,13 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.google.common.hash.Funnels;
 import com.google.common.hash.Hasher;
 import com.google.common.hash.Hashing;
+import com.google.common.io.ByteSource;
+import com.google.common.io.MoreFiles;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -204,31 +208,18 @@ final class ImportLedger {
   }
 
   private static String fingerprint(Path h2) {
-    try (FileChannel channel = FileChannel.open(h2)) {
-      long size = channel.size();
+    try {
+      ByteSource bytes = MoreFiles.asByteSource(h2);
+      long size = bytes.size();
       Hasher hasher = Hashing.sha256().newHasher().putLong(size);
-      addBytes(channel, 0, Math.min(size, COVERED), hasher);
-      addBytes(channel, Math.max(COVERED, size - COVERED), COVERED, hasher);
+      OutputStream hashing = Funnels.asOutputStream(hasher);
+      bytes.slice(0, COVERED).copyTo(hashing);
+      bytes.slice(Math.max(COVERED, size - COVERED), COVERED).copyTo(hashing);
       return hasher.hash().toString();
     } catch (NoSuchFileException e) {
       return NONE;
     } catch (IOException e) {
       return UNKNOWN;
-    }
-  }
-
-  private static void addBytes(FileChannel channel, long from, long length, Hasher hasher)
-      throws IOException {
-    ByteBuffer buffer = ByteBuffer.allocate(1 << 16);
-    long end = from + length;
-    for (long at = from; at < end; ) {
-      buffer.clear().limit((int) Math.min(buffer.capacity(), end - at));
-      int read = channel.read(buffer, at);
-      if (read < 0) {
-        return;
-      }
-      at += read;
-      hasher.putBytes(buffer.flip());
     }
   }
 

@@ -14,9 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
+import com.google.common.hash.Hasher;
+import com.google.common.hash.Hashing;
 import java.nio.ByteBuffer;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 
 /**
  * The identity of a {@code packed-refs} content on this site: the first 128 bits of the SHA-256
@@ -39,14 +39,8 @@ public record ContentDigest(long hi, long lo) {
    * @param ids 16 bytes each, between position and limit, which do not move
    */
   public static ContentDigest of(ByteBuffer ids) {
-    try {
-      MessageDigest sha256 = MessageDigest.getInstance("SHA-256");
-      sha256.update(DOMAIN);
-      sha256.update(ids.duplicate());
-      ByteBuffer result = ByteBuffer.wrap(sha256.digest());
-      return new ContentDigest(result.getLong(), result.getLong());
-    } catch (NoSuchAlgorithmException e) {
-      throw new LinkageError("every Java runtime has SHA-256", e);
-    }
+    Hasher hasher = Hashing.sha256().newHasher().putByte(DOMAIN).putBytes(ids.duplicate());
+    ByteBuffer result = ByteBuffer.wrap(hasher.hash().asBytes());
+    return new ContentDigest(result.getLong(), result.getLong());
   }
 }

@@ -63,16 +63,12 @@ public final class Draft {
    */
   private record Place(@Nullable Slab slab, int number, int start) {}
 
-  public Draft(ListMemory memory) {
-    this(memory, true);
-  }
-
   /**
    * Makes an empty draft.
    *
    * @param shares whether to share the blocks of the memory
    */
-  Draft(ListMemory memory, boolean shares) {
+  public Draft(ListMemory memory, boolean shares) {
     this.memory = memory;
     this.shares = shares;
   }

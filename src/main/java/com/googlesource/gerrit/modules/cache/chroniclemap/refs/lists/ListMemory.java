@@ -247,12 +247,7 @@ public final class ListMemory {
   }
 
   public Draft draft() {
-    return new Draft(this);
-  }
-
-  /** Makes a draft that does not depend on the blocks of this memory. */
-  public Draft draftOfCopy() {
-    return new Draft(this, false);
+    return new Draft(this, true);
   }
 
   /** Finds the list of a content; null if no holder has it. */
@@ -287,7 +282,7 @@ public final class ListMemory {
       index.reserve(newBlocks(list.held));
       shared = new Shared(list);
       lists.put(list.digest(), shared);
-      rootBytes += list.rootBytes();
+      rootBytes += list.root.bytes.length;
       enter(list.held);
     }
     shared.holders++;
@@ -312,7 +307,7 @@ public final class ListMemory {
     if (beside != null && beside != shared) {
       others.addAll(Arrays.asList(beside.list.held.slabs));
     }
-    long own = shared.list.rootBytes();
+    long own = shared.list.root.bytes.length;
     for (Slab slab : shared.list.held.slabs) {
       own += others.contains(slab) ? 0 : slab.bytes();
     }
@@ -421,7 +416,7 @@ public final class ListMemory {
   private void drop(Shared shared) {
     if (--shared.holders == 0) {
       lists.remove(shared.list.digest());
-      rootBytes -= shared.list.rootBytes();
+      rootBytes -= shared.list.root.bytes.length;
       exit(shared.list.held);
       if (shared == beside) {
         beside = null;

@@ -71,11 +71,6 @@ public final class ParsedRefs {
     return root.refs;
   }
 
-  /** Bytes of the {@code packed-refs} file. */
-  public long textBytes() {
-    return root.textBytes();
-  }
-
   /** Number of blocks. */
   public int blocks() {
     return root.blocks;
@@ -88,11 +83,6 @@ public final class ParsedRefs {
       bytes += held.slab(i).lengthAt(held.start(i));
     }
     return bytes;
-  }
-
-  /** The bytes that this list takes on the heap, in addition to its blocks. */
-  public int rootBytes() {
-    return root.bytes().length;
   }
 
   /** Returns the ref of that name, or null. */

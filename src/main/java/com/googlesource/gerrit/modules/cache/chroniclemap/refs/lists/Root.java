@@ -65,7 +65,8 @@ public final class Root {
   private static final VarHandle SHORT =
       MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
 
-  private final byte[] bytes;
+  /** The whole root, to be stored. Must not be changed. */
+  public final byte[] bytes;
 
   /** All flags. */
   public final int flags;
@@ -118,11 +119,6 @@ public final class Root {
 
   private long wordAt(int at) {
     return (long) WORD.get(bytes, at);
-  }
-
-  /** Returns the whole root, to be stored. Must not be changed. */
-  public byte[] bytes() {
-    return bytes;
   }
 
   /** The flags that the blocks of the list have. */

@@ -41,7 +41,7 @@ import org.eclipse.jgit.util.FS.FileStoreAttributes;
  */
 public final class LooseMemory {
   /** Each ref takes 244 bytes of heap with its name (measured), 24 MB for a repository at most. */
-  static final int MOST = 100_000;
+  public static final int MOST = 100_000;
 
   /** So many refs that are gone are not worth a sweep. */
   private static final int SPARE = 1024;
@@ -60,10 +60,6 @@ public final class LooseMemory {
 
   /** Null until JGit has measured the file system. */
   @Nullable private volatile FileStoreAttributes measured;
-
-  public LooseMemory(File refsFolder) {
-    this(refsFolder, MOST);
-  }
 
   public LooseMemory(File refsFolder, int most) {
     this.refsFolder = refsFolder.toPath();

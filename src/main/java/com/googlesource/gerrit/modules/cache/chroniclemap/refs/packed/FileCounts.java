@@ -44,8 +44,11 @@ public final class FileCounts {
   private final List<LongAdder> all =
       List.of(lookups, readings, found, parses, reusedBlocks, notParsable, noMemory);
 
-  private final AtomicLong lastParse = new AtomicLong();
-  private volatile long lastParseNanos;
+  /** The time of the last parse in milliseconds since the epoch; 0 if nothing was parsed. */
+  public final AtomicLong lastParse = new AtomicLong();
+
+  /** The duration of the last parse. Written here only. */
+  public volatile long lastParseNanos;
 
   /** Counts a list that was made from text; {@code made} of its blocks were new. */
   void parsed(int blocks, int made, long nanos) {
@@ -61,15 +64,5 @@ public final class FileCounts {
       other.all.get(i).add(all.get(i).sumThenReset());
     }
     other.lastParse.accumulateAndGet(lastParse.get(), Math::max);
-  }
-
-  /** The time of the last parse in milliseconds since the epoch; 0 if nothing was parsed. */
-  public long lastParse() {
-    return lastParse.get();
-  }
-
-  /** The duration of the last parse. */
-  public long lastParseNanos() {
-    return lastParseNanos;
   }
 }

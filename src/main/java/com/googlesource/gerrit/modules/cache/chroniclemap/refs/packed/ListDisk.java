@@ -57,15 +57,11 @@ public final class ListDisk {
   /** Guarded by this. */
   private int unflushed;
 
-  private final LongAdder loads = new LongAdder();
+  /** The number of lists that were loaded. */
+  public final LongAdder loads = new LongAdder();
 
   public ListDisk(Store store) {
     this.store = store;
-  }
-
-  /** The number of lists that were loaded. */
-  public long loads() {
-    return loads.sum();
   }
 
   private static byte[] key(long idHi, long idLo) {
@@ -141,7 +137,7 @@ public final class ListDisk {
   /** The caller holds this object's lock. */
   private void putRoot(ParsedRefs list, long now) {
     ContentDigest digest = list.digest();
-    put(digest.hi(), digest.lo(), list.root.bytes(), now);
+    put(digest.hi(), digest.lo(), list.root.bytes, now);
   }
 
   /** The caller holds this object's lock. */

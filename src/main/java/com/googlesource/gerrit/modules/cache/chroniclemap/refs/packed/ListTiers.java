@@ -43,6 +43,9 @@ public final class ListTiers {
   /** The number of idle readers that are kept. Each has up to 950 KB, half of it off the heap. */
   private static final int READERS = 4;
 
+  /** How many threads at most help one that compares a file with its list. */
+  private static final int MOST_HELPERS = 3;
+
   /** One part in so many of the memory's bound is for evicted lists that are not written yet. */
   private static final int UNWRITTEN_SHARE = 8;
 
@@ -71,15 +74,6 @@ public final class ListTiers {
    * Makes the tiers.
    *
    * @param disk null for memory only
-   */
-  public ListTiers(SiteKey key, ListMemory memory, @Nullable ListDisk disk) {
-    this(key, memory, disk, System::nanoTime);
-  }
-
-  /**
-   * Makes the tiers.
-   *
-   * @param disk null for memory only
    * @param nanoTime a clock like {@link System#nanoTime}
    */
   public ListTiers(SiteKey key, ListMemory memory, @Nullable ListDisk disk, LongSupplier nanoTime) {
@@ -87,7 +81,9 @@ public final class ListTiers {
     this.memory = memory;
     this.disk = disk;
     this.readers = new ReaderPool(key, READERS);
-    this.check = new SharedCheck(readers);
+    this.check =
+        new SharedCheck(
+            readers, Math.min(MOST_HELPERS, Runtime.getRuntime().availableProcessors() / 2));
     PackedRefsReader reader = readers.take();
     none = reader.none();
     readers.giveBack(reader);
@@ -139,7 +135,7 @@ public final class ListTiers {
   }
 
   private static long bytes(ParsedRefs list) {
-    return list.blockBytes() + list.rootBytes();
+    return list.blockBytes() + list.root.bytes.length;
   }
 
   /**
@@ -174,7 +170,8 @@ public final class ListTiers {
     if (scattered.isEmpty()) {
       return list;
     }
-    Draft draft = memory.draftOfCopy();
+    // It does not depend on the blocks of the memory.
+    Draft draft = new Draft(memory, false);
     for (int i = 0; i < list.blocks(); i++) {
       Slab slab = held.slab(i);
       if (scattered.contains(slab)) {

@@ -39,6 +39,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.JGitText;
@@ -138,15 +139,6 @@ public final class PackedRefsFile implements ListMemory.Holder {
   /**
    * Makes a file that has not been read yet.
    *
-   * @param remember called when the file is used after it was {@link #forgotten}
-   */
-  public PackedRefsFile(File file, ListTiers tiers, Consumer<PackedRefsFile> remember) {
-    this(file, tiers, remember, Opener.OF_SYSTEM);
-  }
-
-  /**
-   * Makes a file that has not been read yet.
-   *
    * @param opener opens what a network file system has to look at again
    */
   public PackedRefsFile(
@@ -155,7 +147,8 @@ public final class PackedRefsFile implements ListMemory.Holder {
     this.file = file;
     this.tiers = tiers;
     this.remember = remember;
-    this.looseMemory = new LooseMemory(new File(file.getParentFile(), Constants.R_REFS));
+    this.looseMemory =
+        new LooseMemory(new File(file.getParentFile(), Constants.R_REFS), LooseMemory.MOST);
     this.pause = new MemoryPause(tiers.nanoTime);
     this.state = new State(null, null, null);
   }
@@ -279,7 +272,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
   /** Whether the file existed and was not empty at the last reading. */
   public boolean hasContent() {
     State last = state;
-    return last.list == null ? last.isAnswer() : last.list.textBytes() > 0;
+    return last.list == null ? last.isAnswer() : last.list.root.textBytes() > 0;
   }
 
   /** Has the next lookup read the content, whatever the attributes are. */
@@ -420,12 +413,17 @@ public final class PackedRefsFile implements ListMemory.Holder {
 
   /** Waits for the reading with a number, or for the current one. The caller holds the lock. */
   private void awaitReading(long number) {
+    await(this, () -> !reading || finished >= number);
+  }
+
+  /** Waits on a monitor that the thread holds. Like reads by JGit, this is not interrupted. */
+  public static void await(Object monitor, BooleanSupplier isOver) {
     boolean interrupted = false;
-    while (reading && finished < number) {
+    while (!isOver.getAsBoolean()) {
       try {
-        wait();
+        monitor.wait();
       } catch (InterruptedException e) {
-        interrupted = true; // reads by JGit are not interrupted either
+        interrupted = true;
       }
     }
     if (interrupted) {

@@ -234,7 +234,8 @@ public final class PackedRefsReader {
   public ParsedRefs none() {
     rootWriter.start();
     // Marked as on disk, as nothing of this list has to be written.
-    return new Draft(new ListMemory(0)).finish(rootWriter.finish(0), null, /* onDisk= */ true);
+    return new Draft(new ListMemory(0), true)
+        .finish(rootWriter.finish(0), null, /* onDisk= */ true);
   }
 
   // ---- the window

@@ -36,16 +36,11 @@ public final class SharedCheck implements AutoCloseable {
   /** The approximate size of a piece. Smaller files than two pieces get no helper. */
   private static final int PIECE = 1 << 20;
 
-  private static final int MOST_HELPERS = 3;
   private static final long KEEP_SECONDS = 10;
 
   private final ReaderPool readers;
   private final ThreadPoolExecutor helpers;
   private final int mostHelpers;
-
-  public SharedCheck(ReaderPool readers) {
-    this(readers, Math.min(MOST_HELPERS, Runtime.getRuntime().availableProcessors() / 2));
-  }
 
   /** Makes a check with at most so many helpers. */
   public SharedCheck(ReaderPool readers, int mostHelpers) {
@@ -63,7 +58,7 @@ public final class SharedCheck implements AutoCloseable {
 
   /** Whether helpers would take part in the check of a list. */
   public boolean isWorthwhile(ParsedRefs list) {
-    return mostHelpers > 0 && list.textBytes() >= 2 * PIECE;
+    return mostHelpers > 0 && list.root.textBytes() >= 2 * PIECE;
   }
 
   /**

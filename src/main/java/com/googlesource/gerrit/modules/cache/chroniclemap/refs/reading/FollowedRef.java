@@ -86,7 +86,7 @@ final class FollowedRef {
     Transactions.Link changed = changes.firstToChange(leafName);
     Ref resolved =
         changed != null
-            ? changed.oldValue(leafName)
+            ? changed.oldValues.get(leafName)
             : leaf != null ? leaf : packed.exactRef(leafName);
     for (int i = links.size() - 1; i >= 0; i--) {
       Ref link = links.get(i);

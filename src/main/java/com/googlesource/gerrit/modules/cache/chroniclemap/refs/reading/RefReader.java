@@ -167,7 +167,7 @@ public record RefReader(
     Transactions.Moment moment = transactions.now();
     ScannedRefs found = ScannedRefs.of(loose, prefix);
     if (prefix.isEmpty() || prefix.equals(Constants.R_REFS)) {
-      counted.accept(found.size());
+      counted.accept(found.scanned.size());
     }
     return merge(prefix, found, packed(), moment.changesSince());
   }
@@ -285,8 +285,8 @@ public record RefReader(
    */
   public record ToWrite(@Nullable Ref ref, @Nullable ParsedRefs packed) {}
 
-  /** A look at files. */
-  public interface Look {
+  /** A step that may fail on the disk. */
+  public interface Step {
     void run() throws IOException;
   }
 
@@ -297,7 +297,7 @@ public record RefReader(
    * @param notLoose what to look at if the ref is not loose. It is asked for before the list, so
    *     that a ref which is packed meanwhile is found in the list
    */
-  public ToWrite refToWrite(String name, Look notLoose) throws IOException, LeftToJGit {
+  public ToWrite refToWrite(String name, Step notLoose) throws IOException, LeftToJGit {
     FollowedRef followed = new FollowedRef(name, loose::readFile);
     ParsedRefs packed = null;
     if (!followed.isLoose()) {

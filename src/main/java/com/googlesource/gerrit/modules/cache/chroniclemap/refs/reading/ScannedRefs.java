@@ -54,7 +54,7 @@ final class ScannedRefs {
   private final String around;
 
   /** The scanned refs in order. */
-  private final Map<String, Ref> scanned = new LinkedHashMap<>();
+  final Map<String, Ref> scanned = new LinkedHashMap<>();
 
   /** Targets of symbolic refs that were not scanned; null for a missing file. */
   private final Map<String, Ref> elsewhere = new HashMap<>();
@@ -169,11 +169,6 @@ final class ScannedRefs {
     return isScanned(name) ? scanned.get(name) : elsewhere.get(name);
   }
 
-  /** The number of scanned refs, including dangling symbolic refs. */
-  int size() {
-    return scanned.size();
-  }
-
   /**
    * Returns the refs with a prefix that are not dangling, in order, in a new list.
    *
@@ -206,7 +201,7 @@ final class ScannedRefs {
     String name = ref.getTarget().getName();
     Transactions.Link changed = changes.firstToChange(name);
     Ref target =
-        changed != null ? changed.oldValue(name) : leftOut.contains(name) ? null : found(name);
+        changed != null ? changed.oldValues.get(name) : leftOut.contains(name) ? null : found(name);
     if (target == null && changed == null) {
       target = packed.exactRef(name);
     }

@@ -41,17 +41,11 @@ import org.eclipse.jgit.lib.Ref;
 public final class Transactions {
   /** A transaction that has begun. */
   public static final class Link {
-    private final NavigableMap<String, Ref> oldValues;
+    final NavigableMap<String, Ref> oldValues;
     @Nullable private volatile Link next;
 
     private Link(NavigableMap<String, Ref> oldValues) {
       this.oldValues = oldValues;
-    }
-
-    /** The value of a ref before the transaction; null if there was no ref. */
-    @Nullable
-    Ref oldValue(String name) {
-      return oldValues.get(name);
     }
   }
 

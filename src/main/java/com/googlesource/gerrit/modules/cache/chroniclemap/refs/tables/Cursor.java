@@ -223,11 +223,6 @@ final class Cursor {
 
   // ---- search
 
-  /** Moves to the record with a key. Returns false if there is none. */
-  boolean find(byte[] target, int length) throws IOException {
-    return search(target, length) == 0;
-  }
-
   /** Moves before the first record whose key is not less than the target. */
   void seek(byte[] target, int length) throws IOException {
     if (search(target, length) > 0) {
@@ -250,7 +245,7 @@ final class Cursor {
    *
    * @return 0 if its key is the target; less if it is greater; more if there is no such record
    */
-  private int search(byte[] target, int length) throws IOException {
+  int search(byte[] target, int length) throws IOException {
     if (section.index() == 0) {
       toStart();
       int found = searchBlock(target, length);
@@ -470,7 +465,7 @@ final class Cursor {
   int[] blocksOf(AnyObjectId id, int length) throws IOException {
     byte[] raw = new byte[Constants.OBJECT_ID_LENGTH];
     id.copyRawTo(raw, 0);
-    if (!find(raw, Math.min(length, raw.length))) {
+    if (search(raw, Math.min(length, raw.length)) != 0) {
       return new int[0];
     }
     at = value;

@@ -68,7 +68,7 @@ final class Table {
   /** Null until they are asked for. */
   @Nullable private volatile List<String> symbolicNames;
 
-  private Table(String name, ByteBuffer file) throws IOException {
+  Table(String name, ByteBuffer file) throws IOException {
     this.name = name;
     this.file = file;
     this.end = file.limit() - TableFormat.FOOTER_BYTES;
@@ -128,17 +128,8 @@ final class Table {
       if (size < TableFormat.HEADER_BYTES + TableFormat.FOOTER_BYTES || size > Integer.MAX_VALUE) {
         throw new IOException(path + ": a reftable of " + size + " bytes");
       }
-      return of(path.toString(), content(channel, (int) size));
+      return new Table(path.toString(), content(channel, (int) size));
     }
-  }
-
-  /**
-   * Makes a table of the content of a file, of at least the header and the footer.
-   *
-   * @param name for messages
-   */
-  static Table of(String name, ByteBuffer content) throws IOException {
-    return new Table(name, content);
   }
 
   private static ByteBuffer content(FileChannel channel, int size) throws IOException {

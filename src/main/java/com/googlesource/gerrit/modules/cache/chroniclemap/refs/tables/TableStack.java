@@ -80,7 +80,7 @@ public final class TableStack {
     byte[] key = name.getBytes(UTF_8);
     for (int i = tables.length - 1; i >= 0; i--) {
       Cursor cursor = tables[i].refs();
-      if (cursor != null && cursor.find(key, key.length)) {
+      if (cursor != null && cursor.search(key, key.length) == 0) {
         return cursor.ref(name);
       }
     }
@@ -163,12 +163,7 @@ public final class TableStack {
 
   /** Whether {@link #tips} has an index in each table. */
   public boolean hasFastTips() {
-    for (Table table : tables) {
-      if (!table.hasIdIndex()) {
-        return false;
-      }
-    }
-    return true;
+    return Arrays.stream(tables).allMatch(Table::hasIdIndex);
   }
 
   /**

@@ -18,6 +18,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedEdits;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Transactions;
 import java.io.IOException;
 import java.util.HashMap;
@@ -221,7 +222,7 @@ final class LooseTransaction implements PackedRefsQueue.Request {
   // ---- undo, under the locks
 
   /** Tries one step of the undo. If that fails, the other steps still run. */
-  private static void attempt(String what, Throwable why, PackedRefsQueue.Step step) {
+  private static void attempt(String what, Throwable why, RefReader.Step step) {
     try {
       step.run();
     } catch (IOException | RuntimeException | Error e) {

@@ -133,16 +133,13 @@ final class NameConflicts {
   static NameConflicts underLocks(RefPaths paths, List<ReceiveCommand> commands)
       throws IOException {
     NameConflicts conflicts = new NameConflicts(commands);
-    Set<File> own = new HashSet<>();
-    for (ReceiveCommand command : commands) {
-      own.add(lock(paths, command.getRefName()));
-    }
-    LocksAbove above = new LocksAbove(paths, own);
+    LocksAbove above =
+        new LocksAbove(paths, commands.stream().map(ReceiveCommand::getRefName).toList());
     for (ReceiveCommand command : commands) {
       String name = command.getRefName();
       boolean isNew = command.getType() == ReceiveCommand.Type.CREATE;
       if ((isNew && above.isLocked(name))
-          || (!deletes(command) && holdsForeign(paths.loose(name), own))) {
+          || (!deletes(command) && holdsForeign(paths.loose(name), above.own))) {
         conflicts.bad.add(command);
       }
     }
@@ -163,21 +160,15 @@ final class NameConflicts {
     private static final long OLD_MILLIS = TimeUnit.MINUTES.toMillis(1);
 
     private final RefPaths paths;
-    private final Set<File> own;
+    private final Set<File> own = new HashSet<>();
     private final Map<String, Boolean> asked = new HashMap<>();
 
-    private LocksAbove(RefPaths paths, Set<File> own) {
-      this.paths = paths;
-      this.own = own;
-    }
-
     /** Makes the locks above names that the caller has locked. */
-    static LocksAbove of(RefPaths paths, Collection<String> names) throws IOException {
-      Set<File> own = new HashSet<>();
+    LocksAbove(RefPaths paths, Collection<String> names) throws IOException {
+      this.paths = paths;
       for (String name : names) {
         own.add(lock(paths, name));
       }
-      return new LocksAbove(paths, own);
     }
 
     boolean isLocked(String name) throws IOException {

@@ -195,17 +195,7 @@ final class PackedRefsQueue {
 
   /** Waits without a timeout: the request is under way, and an interrupt can't stop it. */
   private void await(Waiting mine) {
-    boolean interrupted = false;
-    while (!mine.done) {
-      try {
-        wait();
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    PackedRefsFile.await(this, () -> mine.done);
   }
 
   private void writeAll(LockedList list) {
@@ -392,11 +382,7 @@ final class PackedRefsQueue {
     }
   }
 
-  interface Step {
-    void run() throws IOException;
-  }
-
-  private static boolean succeeds(Waiting waiting, Step step) {
+  private static boolean succeeds(Waiting waiting, RefReader.Step step) {
     try {
       step.run();
       return true;

@@ -286,7 +286,7 @@ final class RefPacker {
   private void prune(Map<String, Peeled> values, LockedRefs held) throws IOException {
     // The list is read under the locks, so it lacks a ref that was deleted and made again.
     ParsedRefs packed = refs.reader().packed();
-    NameConflicts.LocksAbove above = NameConflicts.LocksAbove.of(updater.paths, held.names);
+    NameConflicts.LocksAbove above = new NameConflicts.LocksAbove(updater.paths, held.names);
     for (int i = 0; i < held.names.size(); i++) {
       String name = held.names.get(i);
       Peeled value = values.get(name);

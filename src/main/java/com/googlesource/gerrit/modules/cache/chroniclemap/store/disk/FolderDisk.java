@@ -57,7 +57,8 @@ public class FolderDisk implements Disk {
     }
   }
 
-  private interface Step {
+  /** A step that may fail on the disk. */
+  public interface Step {
     void run() throws IOException;
   }
 

@@ -68,7 +68,7 @@ public final class FileInUse {
   public FileInUse(GenerationMaker maker, Generation first) {
     this.maker = maker;
     this.current = first;
-    this.lastNumber = first.number();
+    this.lastNumber = first.name.number();
     countUses();
   }
 
@@ -440,7 +440,7 @@ public final class FileInUse {
   public void release() {
     // Another file of the same name must not be created while one is mapped.
     tidy();
-    current.release();
+    current.state().release();
     maker.usage().close();
   }
 

@@ -71,11 +71,6 @@ public final class Generation {
     this.installed = installed;
   }
 
-  /** Increases with each generation of a store. */
-  public int number() {
-    return name.number();
-  }
-
   /** The most bytes that the file may take. */
   long bytes() {
     return name.bytes();
@@ -117,7 +112,7 @@ public final class Generation {
   public synchronized void unmap() {
     gate.shut();
     values.map.close();
-    release();
+    state().release();
   }
 
   /** Gives a complete file its final name. */
@@ -136,11 +131,6 @@ public final class Generation {
     }
     installed = true;
     state().takesPlace();
-  }
-
-  /** Unmaps the state file. */
-  void release() {
-    state().release();
   }
 
   /** Opens the file a second time, for {@link #reader}. */
@@ -228,7 +218,7 @@ public final class Generation {
   /**
    * Marks the file, to which nobody writes any more, as closed, and unmaps it. The mark takes no
    * longer for a large file. The state file stays mapped for {@link #settle}, until {@link
-   * #release}.
+   * FileInUse#release}.
    */
   void closeCleanly() throws IOException {
     gate.shut();

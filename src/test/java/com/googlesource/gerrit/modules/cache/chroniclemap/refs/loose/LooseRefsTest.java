@@ -72,7 +72,7 @@ class LooseRefsTest {
     one = testRefs.commits().get(0);
     two = testRefs.commits().get(1);
     tag = testRefs.tags().get(0);
-    memory = new LooseMemory(file("refs").toFile());
+    memory = new LooseMemory(file("refs").toFile(), LooseMemory.MOST);
     trust(TrustStat.ALWAYS);
   }
 
@@ -405,8 +405,9 @@ class LooseRefsTest {
     PackedRefsFile packed =
         new PackedRefsFile(
             file("packed-refs").toFile(),
-            new ListTiers(Differential.KEY, new ListMemory(1 << 20), null),
-            used -> {});
+            new ListTiers(Differential.KEY, new ListMemory(1 << 20), null, System::nanoTime),
+            used -> {},
+            Opener.OF_SYSTEM);
     for (RefDatabase refs : List.of(newDatabase(packed), testRefs.peer())) {
       assertThat(refs.getTipsWithSha1(one)).hasSize(1);
       assertPeeled(refs.peel(refs.exactRef("HEAD")), one);
@@ -433,8 +434,9 @@ class LooseRefsTest {
     PackedRefsFile packed =
         new PackedRefsFile(
             file("packed-refs").toFile(),
-            new ListTiers(Differential.KEY, new ListMemory(1 << 20), null),
-            used -> {});
+            new ListTiers(Differential.KEY, new ListMemory(1 << 20), null, System::nanoTime),
+            used -> {},
+            Opener.OF_SYSTEM);
     RefDirectory jgit = testRefs.peer();
     RefDatabase first = newDatabase(packed);
     RefDatabase second = newDatabase(packed);

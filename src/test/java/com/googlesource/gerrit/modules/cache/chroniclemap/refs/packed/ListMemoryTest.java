@@ -157,7 +157,7 @@ class ListMemoryTest {
   void manyRewritesTakeNoMoreAndMore() {
     Repo a = new Repo().read(Lists.text(1, REFS));
     long first = memory.bytes();
-    ListTiers tiers = new ListTiers(Differential.KEY, memory, null);
+    ListTiers tiers = new ListTiers(Differential.KEY, memory, null, System::nanoTime);
     for (int i = 0; i < 300; i++) {
       byte[] text = Lists.textWith(1, REFS, "refs/changes/%02d/9/1".formatted(i % 100));
       a.read(text);
@@ -185,7 +185,7 @@ class ListMemoryTest {
             });
     SortedMap<String, String> lines = PackedRefsText.gerrit(new Random(1), 50_000);
     Repo a = new Repo().read(PackedRefsText.text(lines));
-    assertThat(a.list.rootBytes()).isGreaterThan(10_000);
+    assertThat(a.list.root.bytes.length).isGreaterThan(10_000);
     BufferPoolMXBean direct =
         ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
             .filter(pool -> pool.getName().equals("direct"))

@@ -21,6 +21,7 @@ import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.Opener;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.FileText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedRefsText;
@@ -58,13 +59,14 @@ class PackedRefsFileTest {
 
   @TempDir Path folder;
   private Path path;
-  private final ListTiers tiers = new ListTiers(Differential.KEY, new ListMemory(1 << 30), null);
+  private final ListTiers tiers =
+      new ListTiers(Differential.KEY, new ListMemory(1 << 30), null, System::nanoTime);
   private PackedRefsFile file;
 
   @BeforeEach
   void open() {
     path = folder.resolve("packed-refs");
-    file = new PackedRefsFile(path.toFile(), tiers, used -> {});
+    file = new PackedRefsFile(path.toFile(), tiers, used -> {}, Opener.OF_SYSTEM);
   }
 
   /** As git does: a new file in the place of the old one. */
@@ -227,7 +229,8 @@ class PackedRefsFileTest {
             path.toFile(),
             new ListTiers(
                 Differential.KEY, new ListMemory(1 << 30, this::allocate), null, now::get),
-            used -> {});
+            used -> {},
+            Opener.OF_SYSTEM);
 
     private ByteBuffer allocate(int size) {
       tries.incrementAndGet();
@@ -298,7 +301,7 @@ class PackedRefsFileTest {
     write(PackedRefsText.text(PackedRefsText.gerrit(new Random(1), 1000)));
     ParsedRefs list = file.current(TrustStat.ALWAYS);
     Path fork = Files.copy(path, folder.resolve("fork"));
-    PackedRefsFile other = new PackedRefsFile(fork.toFile(), tiers, used -> {});
+    PackedRefsFile other = new PackedRefsFile(fork.toFile(), tiers, used -> {}, Opener.OF_SYSTEM);
     assertThat(other.current(TrustStat.ALWAYS).digest()).isEqualTo(list.digest());
     assertThat(other.counts.parses.sum()).isEqualTo(0);
   }

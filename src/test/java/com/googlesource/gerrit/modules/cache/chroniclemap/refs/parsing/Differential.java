@@ -80,7 +80,7 @@ public final class Differential implements Closeable {
     assertWithMessage("refused by JGit").that(expected).isNotNull();
     assertSame(list.refs(), expected);
     assertThat(list.digest()).isEqualTo(reader.digest(new MemoryText(text)));
-    assertThat(list.textBytes()).isEqualTo(text.length);
+    assertThat(list.root.textBytes()).isEqualTo(text.length);
     assertThat(reader.matches(new MemoryText(text), list.root, 0, list.blocks())).isTrue();
     return list;
   }

@@ -243,7 +243,7 @@ class NameOrderTest {
           }
         }
         list = regular(text(lines), list);
-        assertThat(list.root.bytes()).isEqualTo(regular(text(lines), null).root.bytes());
+        assertThat(list.root.bytes).isEqualTo(regular(text(lines), null).root.bytes);
       }
     }
   }
@@ -285,7 +285,7 @@ class NameOrderTest {
   void theyComeBackFromOtherMemory() throws Exception {
     ParsedRefs list = regular(text(lines(BY_BYTES, 2000, 6)), null);
     ParsedRefs copy =
-        new ParsedRefs(new Root(list.root.bytes().clone()), list.held, new ListMemory(0));
+        new ParsedRefs(new Root(list.root.bytes.clone()), list.held, new ListMemory(0));
     Differential.assertSame(copy.refs(), new ArrayList<>(list.refs()));
   }
 

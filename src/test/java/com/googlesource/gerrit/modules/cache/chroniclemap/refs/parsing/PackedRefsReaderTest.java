@@ -435,7 +435,7 @@ class PackedRefsReaderTest {
       ParsedRefs anew =
           new PackedRefsReader(Differential.KEY)
               .read(new MemoryText(text), Differential.draft(), null);
-      assertThat(list.root.bytes()).isEqualTo(anew.root.bytes());
+      assertThat(list.root.bytes).isEqualTo(anew.root.bytes);
     }
   }
 

@@ -68,7 +68,7 @@ class LargeBatchUnderWayTest {
             repository,
             new RefPaths(repository, git.resolve("packed-refs").toFile()),
             TrustStat.ALWAYS,
-            new LooseMemory(git.resolve("refs").toFile()),
+            new LooseMemory(git.resolve("refs").toFile(), LooseMemory.MOST),
             Opener.OF_SYSTEM),
         () -> packed,
         transactions,

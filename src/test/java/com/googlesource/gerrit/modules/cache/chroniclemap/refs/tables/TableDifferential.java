@@ -118,7 +118,7 @@ final class TableDifferential {
         throw new IOException("too short");
       }
       String name = "table " + byName.size();
-      byName.put(name, Table.of(name, ByteBuffer.wrap(table)));
+      byName.put(name, new Table(name, ByteBuffer.wrap(table)));
     }
     TableStack stack = new TableStack(byName);
     List<Ref> all = stack.refs("");

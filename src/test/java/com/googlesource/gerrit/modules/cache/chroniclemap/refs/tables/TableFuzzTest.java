@@ -113,7 +113,7 @@ class TableFuzzTest {
     assertThat(bytes.getLong(footer + TableFormat.REF_INDEX)).isGreaterThan(first + 256L);
     bytes.putLong(footer + TableFormat.REF_INDEX, first);
     seal(table);
-    TableStack stack = new TableStack(Map.of("table", Table.of("table", bytes)));
+    TableStack stack = new TableStack(Map.of("table", new Table("table", bytes)));
     for (String name : refs.keySet()) {
       assertThat(TableDifferential.show(stack.exactRef(name)))
           .isEqualTo(TableDifferential.show(stack.refs(name).get(0)));
@@ -141,7 +141,7 @@ class TableFuzzTest {
       at++;
     }
     table[at] = (byte) 0xff;
-    TableStack stack = new TableStack(Map.of("table", Table.of("table", ByteBuffer.wrap(table))));
+    TableStack stack = new TableStack(Map.of("table", new Table("table", ByteBuffer.wrap(table))));
     assertThat(stack.refs("refs/")).hasSize(1);
     assertThat(stack.refs("refs/", Set.of("refs/x/"))).isEmpty();
   }

@@ -192,12 +192,16 @@ class PackedRefsQueueTest {
 
     /** Returns when his request is in the queue. */
     void awaitQueued() {
+      long begun = System.nanoTime();
       while (Arrays.stream(thread.getStackTrace())
           .noneMatch(
               frame ->
                   frame.getClassName().equals(PackedRefsQueue.class.getName())
                       && frame.getMethodName().equals("await"))) {
         assertWithMessage("has ended, with %s", task).that(task.isDone()).isFalse();
+        assertWithMessage("is not in PackedRefsQueue.await after %s s", SECONDS)
+            .that(System.nanoTime() - begun)
+            .isLessThan(TimeUnit.SECONDS.toNanos(SECONDS));
         Thread.onSpinWait();
       }
     }

@@ -14,9 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.repositories;
 
-import com.google.inject.Inject;
-import com.google.inject.Provider;
-import com.google.inject.Singleton;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsSettings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
@@ -25,7 +22,7 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * The provider of this server's {@link PackedRefsCache}.
+ * Finds or makes this server's {@link PackedRefsCache}.
  *
  * <p>Several programs of Gerrit may run in one process, one after the other. {@code daemon --init}
  * first runs init, which opens repositories and never stops its modules. Init may run reindex,
@@ -33,26 +30,15 @@ import java.util.Map;
  * programs share. A program gets a new cache if the old one was closed, has no store, or has other
  * settings. The old cache is closed then, and answers its remaining users from memory.
  */
-@Singleton
-final class PackedRefsCacheProvider implements Provider<PackedRefsCache> {
+final class LatestCache {
   /** The latest cache of each folder. Guarded by itself. */
   private static final Map<Path, Made> LATEST = new HashMap<>();
 
   private record Made(RefsSettings settings, UpdateSettings updates, PackedRefsCache cache) {}
 
-  private final PackedRefsCache cache;
+  private LatestCache() {}
 
-  @Inject
-  PackedRefsCacheProvider(PackedRefsConfig config) {
-    this.cache = latest(config.settings(), config.updates());
-  }
-
-  @Override
-  public PackedRefsCache get() {
-    return cache;
-  }
-
-  private static PackedRefsCache latest(RefsSettings settings, UpdateSettings updates) {
+  static PackedRefsCache of(RefsSettings settings, UpdateSettings updates) {
     if (settings.folder().isEmpty()) {
       return new PackedRefsCache(settings, updates);
     }
