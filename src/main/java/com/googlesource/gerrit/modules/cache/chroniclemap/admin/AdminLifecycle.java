@@ -39,9 +39,10 @@ final class AdminLifecycle implements LifecycleListener {
       AdminPlugin starting = plugins.get();
       starting.begin(environment.get());
       plugin = starting;
-    } catch (Exception e) {
+    } catch (Exception | LinkageError e) {
+      // A Gerrit that brings another servlet API, for example.
       logger.atSevere().withCause(e).log(
-          "The SSH commands and the REST API of %s are not available; the caches are",
+          "The SSH commands, REST API and page of %s are not available; the caches are",
           AdminPlugin.NAME);
     }
   }

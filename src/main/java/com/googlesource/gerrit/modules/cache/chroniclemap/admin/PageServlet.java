@@ -86,38 +86,25 @@ final class PageServlet extends HttpServlet {
       if (cache.isEmpty() || shown.has(cache)) {
         send(response, HttpServletResponse.SC_OK, "page", shown.of(cache, token()));
       } else {
-        send(
-            response,
-            HttpServletResponse.SC_NOT_FOUND,
-            "refusal",
-            Map.of(
-                "title", "No such cache", "text", "There is no cache \"" + cache + "\" on disk."));
+        String text = "There is no cache \"" + cache + "\" on disk.";
+        refuse(response, HttpServletResponse.SC_NOT_FOUND, "No such cache", text, false);
       }
     } else if (user.get().isIdentifiedUser()) {
-      send(
-          response,
-          HttpServletResponse.SC_FORBIDDEN,
-          "refusal",
-          Map.of(
-              "title",
-              "Not permitted",
-              "text",
-              "This page needs the global capability View Caches or Maintain Server. An"
-                  + " administrator can grant it in the access rights of All-Projects."));
+      String text =
+          "This page needs the global capability View Caches or Maintain Server. An administrator"
+              + " can grant it in the access rights of All-Projects.";
+      refuse(response, HttpServletResponse.SC_FORBIDDEN, "Not permitted", text, false);
     } else {
-      send(
-          response,
-          HttpServletResponse.SC_FORBIDDEN,
-          "refusal",
-          Map.of(
-              "title",
-              "Sign in",
-              "text",
-              "This page is for those who have the global capability View Caches or Maintain"
-                  + " Server.",
-              "signIn",
-              true));
+      String text =
+          "This page is for those who have the global capability View Caches or Maintain Server.";
+      refuse(response, HttpServletResponse.SC_FORBIDDEN, "Sign in", text, true);
     }
+  }
+
+  private void refuse(
+      HttpServletResponse response, int status, String title, String text, boolean signIn)
+      throws IOException {
+    send(response, status, "refusal", Map.of("title", title, "text", text, "signIn", signIn));
   }
 
   /**

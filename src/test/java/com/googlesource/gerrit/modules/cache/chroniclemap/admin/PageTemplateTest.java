@@ -85,7 +85,9 @@ class PageTemplateTest {
   void allTextsAreEscaped() {
     assertEscaped(PageServlet.html(TEMPLATES, "page", page("")));
     assertEscaped(PageServlet.html(TEMPLATES, "page", page(MARKUP)));
-    assertEscaped(PageServlet.html(TEMPLATES, "refusal", Map.of("title", MARKUP, "text", MARKUP)));
+    assertEscaped(
+        PageServlet.html(
+            TEMPLATES, "refusal", Map.of("title", MARKUP, "text", MARKUP, "signIn", false)));
   }
 
   @Test

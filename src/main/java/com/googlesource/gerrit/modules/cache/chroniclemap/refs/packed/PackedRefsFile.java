@@ -39,7 +39,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.JGitText;
@@ -413,17 +412,12 @@ public final class PackedRefsFile implements ListMemory.Holder {
 
   /** Waits for the reading with a number, or for the current one. The caller holds the lock. */
   private void awaitReading(long number) {
-    await(this, () -> !reading || finished >= number);
-  }
-
-  /** Waits on a monitor that the thread holds. Like reads by JGit, this is not interrupted. */
-  public static void await(Object monitor, BooleanSupplier isOver) {
     boolean interrupted = false;
-    while (!isOver.getAsBoolean()) {
+    while (reading && finished < number) {
       try {
-        monitor.wait();
+        wait();
       } catch (InterruptedException e) {
-        interrupted = true;
+        interrupted = true; // reads by JGit are not interrupted either
       }
     }
     if (interrupted) {

@@ -193,9 +193,22 @@ final class PackedRefsQueue {
     }
   }
 
-  /** Waits without a timeout: the request is under way, and an interrupt can't stop it. */
+  /**
+   * Waits without a timeout: the request is under way, and an interrupt can't stop it. Nothing is
+   * allocated here, as a caller who runs out of memory would release its locks meanwhile.
+   */
   private void await(Waiting mine) {
-    PackedRefsFile.await(this, () -> mine.done);
+    boolean interrupted = false;
+    while (!mine.done) {
+      try {
+        wait();
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   private void writeAll(LockedList list) {
