@@ -133,6 +133,7 @@ final class PageCost {
     }
   }
 
+  /** Asks once a second only, as the server would otherwise be busy with the answers. */
   private void awaitSamples(int samples) throws InterruptedException {
     while (samples() < samples) {
       Thread.sleep(1000);

@@ -26,7 +26,10 @@ import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import java.util.Optional;
 
-/** The REST API. That of the caches is bound only if the module of the caches is installed. */
+/**
+ * The REST API, the history, and the link to the page. What is of the caches is bound only if their
+ * module is installed.
+ */
 final class AdminRestModule extends RestApiModule {
   @Inject private Optional<CacheInventory> caches;
 

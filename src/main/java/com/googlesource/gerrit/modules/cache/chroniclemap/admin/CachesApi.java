@@ -47,7 +47,7 @@ final class CachesApi {
 
   /** All caches. */
   @Singleton
-  static final class All extends Collection<OneCache> {
+  static final class All extends RestCollection<OneCache> {
     @Inject private CacheInventory inventory;
 
     @Override

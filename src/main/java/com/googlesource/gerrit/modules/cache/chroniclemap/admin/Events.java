@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Sets;
 import com.google.common.collect.Streams;
 import com.google.gerrit.common.Nullable;
 import com.google.gson.JsonObject;
@@ -61,6 +62,9 @@ final class Events {
   /** Rises in the course of normal work. */
   private static final ImmutableSet<String> NORMAL = ImmutableSet.of("growths", "evicted");
 
+  private static final ImmutableSet<String> PROBLEMS =
+      Sets.difference(RISES.keySet(), NORMAL).immutableCopy();
+
   private static final ImmutableMap<StartReport.Kind, String> STARTS =
       ImmutableMap.of(
           StartReport.Kind.RECOVERED, "recovered after a crash",
@@ -96,10 +100,15 @@ final class Events {
 
   /** What is wrong at a moment, in sentences. */
   static List<String> problems(String subject, Sample.Figures now) {
-    return RISES.entrySet().stream()
-        .filter(rise -> !NORMAL.contains(rise.getKey()) && now.get(rise.getKey()) > 0)
-        .map(rise -> subject + ": " + Units.count(now.get(rise.getKey())) + " " + rise.getValue())
+    return PROBLEMS.stream()
+        .filter(kind -> now.get(kind) > 0)
+        .map(kind -> subject + ": " + Units.count(now.get(kind)) + " " + RISES.get(kind))
         .toList();
+  }
+
+  /** How much is wrong at a moment. */
+  static long countProblems(Sample.Figures now) {
+    return PROBLEMS.stream().mapToLong(now::get).filter(count -> count > 0).sum();
   }
 
   /** Looks for events in a sample. */

@@ -40,6 +40,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
@@ -134,35 +135,31 @@ final class History implements LifecycleListener {
   /** The history of all caches together, of ref lists and of the process, as JSON. */
   JsonObject json() {
     ImmutableList<Sample> all = samples();
-    JsonObject out = json(all);
-    out.add("caches", figures(all, Sample::all));
+    JsonObject out = json(all, Sample::all, event -> true);
     out.add("refs", figures(all, Sample::refs));
     out.add("process", figures(all, Sample::process));
-    JsonArray happened = new JsonArray();
-    events().forEach(event -> happened.add(event.json()));
-    out.add("events", happened);
     return out;
   }
 
   /** The history of one cache, as JSON. */
   JsonObject json(String cache) {
-    ImmutableList<Sample> all = samples();
-    JsonObject out = json(all);
-    out.add("caches", figures(all, sample -> sample.caches().get(cache)));
-    JsonArray happened = new JsonArray();
-    events().stream()
-        .filter(event -> event.subject().equals(cache))
-        .forEach(event -> happened.add(event.json()));
-    out.add("events", happened);
-    return out;
+    return json(
+        samples(), sample -> sample.caches().get(cache), event -> event.subject().equals(cache));
   }
 
-  private static JsonObject json(List<Sample> samples) {
+  private JsonObject json(
+      List<Sample> samples,
+      Function<Sample, Sample.Figures> caches,
+      Predicate<Events.Event> isShown) {
     JsonObject out = new JsonObject();
     out.addProperty("interval_millis", INTERVAL.toMillis());
     JsonArray times = new JsonArray();
     samples.forEach(sample -> times.add(sample.millis()));
     out.add("times", times);
+    out.add("caches", figures(samples, caches));
+    JsonArray happened = new JsonArray();
+    events().stream().filter(isShown).forEach(event -> happened.add(event.json()));
+    out.add("events", happened);
     return out;
   }
 

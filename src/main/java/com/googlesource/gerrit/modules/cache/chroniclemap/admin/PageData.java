@@ -100,20 +100,6 @@ final class PageData {
     boolean sessions = selected.equals("web_sessions");
     out.put("sessions", sessions);
     out.put("mayFlush", sessions ? rights.mayMaintain() : rights.mayFlush());
-    inventory.ifPresent(
-        installed -> {
-          out.put("directory", installed.directory().map(Object::toString).orElse(""));
-          out.put("memoryOnly", installed.memoryOnlyReason().orElse(""));
-          out.put("caches", caches(selected).data());
-          out.put("cacheNote", CachesTable.activity(caches));
-          out.put("cacheHistory", cacheHistory(selected).data());
-          out.put("tasks", tasks(selected));
-        });
-    caches.stream()
-        .filter(report -> report.name().equals(selected))
-        .findAny()
-        .ifPresent(report -> out.put("figures", figures(report).data()));
-    out.put("events", events(selected).data());
     Optional<String> noRefs = refs.whyNone();
     out.put("noRefs", noRefs.orElse(""));
     @Nullable RefsTotals totals = noRefs.isPresent() ? null : refs.totals();
@@ -123,6 +109,20 @@ final class PageData {
             inventory.isPresent() ? caches : null,
             totals,
             refs.transport);
+    inventory.ifPresent(
+        installed -> {
+          out.put("directory", installed.directory().map(Object::toString).orElse(""));
+          out.put("memoryOnly", installed.memoryOnlyReason().orElse(""));
+          out.put("caches", caches(selected, now).data());
+          out.put("cacheNote", CachesTable.activity(caches));
+          out.put("cacheHistory", cacheHistory(selected).data());
+          out.put("tasks", tasks(selected));
+        });
+    caches.stream()
+        .filter(report -> report.name().equals(selected))
+        .findAny()
+        .ifPresent(report -> out.put("figures", figures(report).data()));
+    out.put("events", events(selected).data());
     out.put("problems", problems(now, totals));
     if (selected.isEmpty()) {
       if (totals != null) {
@@ -158,7 +158,7 @@ final class PageData {
     return all;
   }
 
-  private PageTable caches(String selected) {
+  private PageTable caches(String selected, Sample now) {
     PageTable table =
         new PageTable()
             .text("Cache")
@@ -188,7 +188,7 @@ final class PageData {
           nanos(report.latencies().get(DiskOperation.READ).p99()),
           nanos(report.latencies().get(DiskOperation.PUT).p99()),
           count(disk.evictions()),
-          count(problems(report)),
+          count(Events.countProblems(now.caches().get(report.name()))),
           cell(CachesTable.startOf(disk)));
     }
     table.row(
@@ -205,18 +205,13 @@ final class PageData {
         cell(""),
         cell(""),
         count(sum(report -> report.disk().evictions())),
-        count(sum(PageData::problems)),
+        count(Events.countProblems(now.all())),
         cell(""));
     return table;
   }
 
   private long sum(ToLongFunction<CacheReport> figure) {
     return caches.stream().mapToLong(figure).sum();
-  }
-
-  private static long problems(CacheReport report) {
-    StoreStats disk = report.disk();
-    return disk.damaged() + disk.faults() + disk.notStored() + report.serializerErrors();
   }
 
   private static String escaped(String name) {

@@ -44,7 +44,7 @@ final class RefsApi {
 
   /** All projects that the user may see. */
   @Singleton
-  static final class All extends Collection<OneProject> {
+  static final class All extends RestCollection<OneProject> {
     @Inject private Provider<VisibleRefs> refs;
     @Inject private Provider<CurrentUser> user;
 

@@ -45,7 +45,7 @@ final class TasksApi {
 
   /** All tasks that are known. */
   @Singleton
-  static final class All extends Collection<OneTask> {
+  static final class All extends RestCollection<OneTask> {
     @Inject private UpkeepTasks tasks;
 
     @Override

@@ -30,7 +30,8 @@ import com.google.inject.Inject;
  * What can be read below {@code /config/server/}, all at once or one by one, by those who may view
  * the caches.
  */
-abstract class Collection<R extends RestResource> implements ChildCollection<ConfigResource, R> {
+abstract class RestCollection<R extends RestResource>
+    implements ChildCollection<ConfigResource, R> {
   @Inject private DynamicMap<RestView<R>> views;
   @Inject private Rights rights;
 
