@@ -19,6 +19,7 @@ import com.google.gerrit.common.Version;
 import com.google.inject.ProvisionException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.regex.Matcher;
@@ -58,11 +59,16 @@ final class BuiltFor {
     if (jar.isPresent() && server.isPresent() && !jar.equals(server)) {
       throw new ProvisionException(
           String.format(
+              Locale.ROOT,
               "this cache-chroniclemap.jar was built for Gerrit %s, and this is Gerrit %s: put the"
                   + " jar for %s into lib/ (cache-chroniclemap-VERSION-gerrit-%s.N.jar of a release)."
                   + " If this Gerrit has a version number of its own and is a %s, set"
                   + " cache-chroniclemap.checkGerritVersion = false",
-              jar.get(), running, server.get(), server.get(), jar.get()));
+              jar.get(),
+              running,
+              server.get(),
+              server.get(),
+              jar.get()));
     }
   }
 

@@ -20,6 +20,7 @@ import com.google.inject.ProvisionException;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import org.eclipse.jgit.lib.Config;
 
@@ -57,8 +58,10 @@ record InstallLines(Config config) {
     if (Collections.frequency(modules(FOR_DATABASE), module.getName()) > 1) {
       throw new ProvisionException(
           String.format(
+              Locale.ROOT,
               "etc/gerrit.config has the line \"%s = %s\" more than once: leave one",
-              FOR_DATABASE, module.getName()));
+              FOR_DATABASE,
+              module.getName()));
     }
   }
 
@@ -66,8 +69,12 @@ record InstallLines(Config config) {
     if (modules(key).contains(module.getName())) {
       throw new ProvisionException(
           String.format(
+              Locale.ROOT,
               "%s has no effect in gerrit.%s: make that line of etc/gerrit.config \"%s = %s\"",
-              module.getSimpleName(), key, right, module.getName()));
+              module.getSimpleName(),
+              key,
+              right,
+              module.getName()));
     }
   }
 
@@ -78,9 +85,12 @@ record InstallLines(Config config) {
       if (replacesCaches(other)) {
         throw new ProvisionException(
             String.format(
+                Locale.ROOT,
                 "gerrit.%s has two modules for disk caches, and Gerrit takes only the first,"
                     + " \"%s\": remove its line from etc/gerrit.config, or that of \"%s\"",
-                key, other, module.getName()));
+                key,
+                other,
+                module.getName()));
       }
     }
   }

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashSet;
+import java.util.Locale;
 import java.util.Set;
 import jdk.jfr.consumer.RecordedClass;
 import jdk.jfr.consumer.RecordedEvent;
@@ -48,8 +49,12 @@ final class BlockedThreads {
 
     @Override
     public String toString() {
-      return "%d waits of %d threads for others' loads, %d ms in all"
-          .formatted(waits, threads, total.toMillis());
+      return String.format(
+          Locale.ROOT,
+          "%d waits of %d threads for others' loads, %d ms in all",
+          waits,
+          threads,
+          total.toMillis());
     }
   }
 

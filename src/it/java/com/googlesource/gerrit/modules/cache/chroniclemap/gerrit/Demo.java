@@ -173,8 +173,10 @@ final class Demo {
     Path war = story.slowly("assembling gerrit.war", GerritWar::assemble);
     story.passed(
         String.format(
+            Locale.ROOT,
             "Gerrit %s from the jars of Maven Central (%d MB)",
-            GerritWar.version(), Files.size(war) >> 20));
+            GerritWar.version(),
+            Files.size(war) >> 20));
     Path root = Files.createTempDirectory("cache-chroniclemap-demo-");
     site = story.slowly("making the site", () -> GerritSite.init(root));
     gerrit = new Gerrit(site);
@@ -199,6 +201,7 @@ final class Demo {
             () -> script ? GerritDaemon.startByScript(site) : GerritDaemon.start(site));
     story.passed(
         String.format(
+            Locale.ROOT,
             "%s: ready after %s, pid %d",
             script ? "bin/gerrit.sh start" : "java -jar gerrit.war daemon",
             Story.seconds(daemon.readyAfter()),
@@ -230,8 +233,12 @@ final class Demo {
         });
     story.passed(
         String.format(
+            Locale.ROOT,
             "%d comments, %d votes, %d submitted in %s",
-            changes.size(), approved.size(), submitted.size(), since(begin)));
+            changes.size(),
+            approved.size(),
+            submitted.size(),
+            since(begin)));
   }
 
   private Map<String, String> firstReads(String cookie) throws Exception {
@@ -345,14 +352,18 @@ final class Demo {
       throws IOException {
     ImmutableSortedMap<String, CacheFigures> now = CacheFigures.of(gerrit.ssh());
     ImmutableMap.Builder<String, CacheFigures> watched = ImmutableMap.builder();
-    story.line(String.format("%-24s %8s %8s %8s", title, "heap", "disk", "loaded"));
+    story.line(String.format(Locale.ROOT, "%-24s %8s %8s %8s", title, "heap", "disk", "loaded"));
     for (String name : WATCHED) {
       CacheFigures figures = now.get(name).since(before);
       watched.put(name, figures);
       story.line(
           String.format(
+              Locale.ROOT,
               "  %-22s %8d %8d %8d",
-              name, figures.heapHits(), figures.diskHits(), figures.diskMisses()));
+              name,
+              figures.heapHits(),
+              figures.diskHits(),
+              figures.diskMisses()));
     }
     return watched.buildOrThrow();
   }
@@ -367,11 +378,13 @@ final class Demo {
 
   /** JGit alone, then parsed ref lists, then the same lists after a restart. */
   private void lookUpRefs(String cookie) throws Exception {
-    story.chapter(String.format("%,d refs: GET /projects/NAME/branches/BRANCH", REFS));
+    story.chapter(String.format(Locale.ROOT, "%,d refs: GET /projects/NAME/branches/BRANCH", REFS));
     story.line(
         String.format(
+            Locale.ROOT,
             "Two repositories with %,d packed refs (packed-refs: %d MB), one with core.trustStat = never,",
-            REFS, trusting.bytes() >> 20));
+            REFS,
+            trusting.bytes() >> 20));
     story.line("as is usual on NFS: then the times of a file do not tell whether it was changed.");
     BothTimes jgit = lookUp("JGit alone", cookie);
     // The refs that were made have numbers of changes too.
@@ -396,10 +409,18 @@ final class Demo {
     parses = parses();
     story.check(parses == 0, parses + " parses since this start, says cache-chroniclemap refs");
 
-    story.line(String.format("%-28s %17s   %22s", "", "times trusted", "core.trustStat = never"));
     story.line(
         String.format(
-            "%-28s %8s %8s   %11s %10s", "ms a request", "first", "median", "first", "median"));
+            Locale.ROOT, "%-28s %17s   %22s", "", "times trusted", "core.trustStat = never"));
+    story.line(
+        String.format(
+            Locale.ROOT,
+            "%-28s %8s %8s   %11s %10s",
+            "ms a request",
+            "first",
+            "median",
+            "first",
+            "median"));
     tell("JGit alone", jgit);
     tell("with the module", parsed);
     tell("with the module, restarted", again);
@@ -563,7 +584,8 @@ final class Demo {
           int asked = times.trusting.asked() + times.distrusting.asked();
           story.check(
               wrong == 0,
-              String.format("%s: %d branches looked up, %d wrong answers", what, asked, wrong));
+              String.format(
+                  Locale.ROOT, "%s: %d branches looked up, %d wrong answers", what, asked, wrong));
           return times;
         });
   }
@@ -629,6 +651,7 @@ final class Demo {
     site.keep();
     Path key = site.home().resolve(".ssh/id_rsa");
     System.out.printf(
+        Locale.ROOT,
         """
 
         Gerrit is still running (pid %d):

@@ -23,6 +23,7 @@ import java.io.IOException;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.security.KeyPair;
+import java.util.Locale;
 import java.util.Set;
 import java.util.TreeSet;
 
@@ -89,10 +90,13 @@ final class Gerrit {
             .get("id")
             .getAsString();
     String access =
-        """
+        String.format(
+            Locale.ROOT,
+            """
         {"add": {"GLOBAL_CAPABILITIES": {"permissions": {"%s": {"rules": {"%s": {"action": "ALLOW"}}}}}}}
-        """
-            .formatted(capability, uuid);
+        """,
+            capability,
+            uuid);
     admin.post("/projects/" + encode("All-Projects") + "/access", access);
   }
 
@@ -139,10 +143,14 @@ final class Gerrit {
     String administrators =
         admin.get("/groups/Administrators").json().getAsJsonObject().get("id").getAsString();
     String access =
-        """
+        String.format(
+            Locale.ROOT,
+            """
         {"add": {"%s": {"permissions": {"%s": {"exclusive": true, "rules": {"%s": {"action": "ALLOW"}}}}}}}
-        """
-            .formatted(refs, permission, administrators);
+        """,
+            refs,
+            permission,
+            administrators);
     admin.post("/projects/" + encode(project) + "/access", access);
   }
 

@@ -148,7 +148,7 @@ final class GerritWork {
   }
 
   private void run() throws Exception {
-    run.printHead("%d changes, %d users".formatted(changes, users));
+    run.printHead(String.format(Locale.ROOT, "%d changes, %d users", changes, users));
     Path root = Files.createTempDirectory("cache-chroniclemap-gerrit-");
     try {
       prepare(root);
@@ -372,18 +372,20 @@ final class GerritWork {
   }
 
   private static String coldTitle(Request request) {
-    return "first %d of %s, %s".formatted(FIRST_REQUESTS, request.title, Part.COLD.title);
+    return String.format(
+        Locale.ROOT, "first %d of %s, %s", FIRST_REQUESTS, request.title, Part.COLD.title);
   }
 
   private static String what(Request request, Spread spread, Part part) {
-    return "%s, %s, %s".formatted(request.title, spread.title, part.title);
+    return String.format(Locale.ROOT, "%s, %s, %s", request.title, spread.title, part.title);
   }
 
   /** One after the other, the other one stopped: both would start at the same time otherwise. */
   private void afterRestart(Path root) throws Exception {
     stopAll();
-    String first = "first %d requests after a restart".formatted(FIRST_REQUESTS);
-    String minute = "first %d s after a restart".formatted(afterRestart.toSeconds());
+    String first = String.format(Locale.ROOT, "first %d requests after a restart", FIRST_REQUESTS);
+    String minute =
+        String.format(Locale.ROOT, "first %d s after a restart", afterRestart.toSeconds());
     for (int i = 0; i < rounds; i++) {
       for (Kind kind : Kind.values()) {
         restart(kind);

@@ -27,6 +27,7 @@ import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
@@ -123,7 +124,7 @@ final class GitContents {
   }
 
   static String oldBranch(int number) {
-    return Constants.R_HEADS + "old-%06d".formatted(number);
+    return Constants.R_HEADS + String.format(Locale.ROOT, "old-%06d", number);
   }
 
   private void addBranches(int count, String name) throws IOException {
@@ -135,7 +136,9 @@ final class GitContents {
     }
     refs.put(Constants.R_HEADS + "hidden", commit(master.getLast(), "hidden"));
     for (int i = 0; i < count; i++) {
-      refs.put(Constants.R_HEADS + name.formatted(i), commit(base(i), name.formatted(i)));
+      refs.put(
+          Constants.R_HEADS + String.format(Locale.ROOT, name, i),
+          commit(base(i), String.format(Locale.ROOT, name, i)));
     }
   }
 
@@ -154,7 +157,8 @@ final class GitContents {
         target = objects.insert(tag);
         peeled.put(target, tip);
       }
-      refs.put(Constants.R_TAGS + "v%d.%03d".formatted(i / 1000, i % 1000), target);
+      refs.put(
+          Constants.R_TAGS + String.format(Locale.ROOT, "v%d.%03d", i / 1000, i % 1000), target);
     }
     refs.put(Constants.R_HEADS + "history", tip);
   }
@@ -181,7 +185,9 @@ final class GitContents {
       meta.setAuthor(who("Gerrit User " + account, account + "@" + serverId, i));
       meta.setCommitter(who("Gerrit Code Review", "gerrit@localhost", i));
       meta.setMessage(
-          """
+          String.format(
+              Locale.ROOT,
+              """
           Create change
 
           Uploaded patch set 1.
@@ -196,14 +202,13 @@ final class GitContents {
           Groups: %s
           Private: %s
           Work-in-progress: false
-          """
-              .formatted(
-                  id,
-                  subject,
-                  i % OPEN == 0 ? "new" : "merged",
-                  patchSet.name(),
-                  patchSet.name(),
-                  i % PRIVATE == 1));
+          """,
+              id,
+              subject,
+              i % OPEN == 0 ? "new" : "merged",
+              patchSet.name(),
+              patchSet.name(),
+              i % PRIVATE == 1));
       refs.put(RefsProject.changeRef(number, "meta"), objects.insert(meta));
     }
   }

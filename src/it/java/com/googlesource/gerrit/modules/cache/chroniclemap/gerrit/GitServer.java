@@ -22,6 +22,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
@@ -200,7 +201,7 @@ final class GitServer implements AutoCloseable {
     if (!authors.containsKey(project)) {
       authors.put(project, client(project, ADMIN, false, "author-" + project));
     }
-    String name = "%s-%s-%d".formatted(account, ssh ? "ssh" : "http", number);
+    String name = String.format(Locale.ROOT, "%s-%s-%d", account, ssh ? "ssh" : "http", number);
     return new GitWorker(
         name,
         client(project, account, ssh, project + "-" + name),

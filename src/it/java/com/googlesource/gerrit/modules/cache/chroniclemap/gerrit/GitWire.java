@@ -26,6 +26,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
+import java.util.Locale;
 
 /**
  * Git's protocol over HTTP by hand, for requests that native git does not make: it looks at the
@@ -42,7 +43,7 @@ final class GitWire {
 
   /** A line of the protocol. */
   static String packet(String line) {
-    return "%04x%s".formatted(4 + line.length(), line);
+    return String.format(Locale.ROOT, "%04x%s", 4 + line.length(), line);
   }
 
   static byte[] bytes(String text) {

@@ -57,12 +57,13 @@ final class GitWork {
   /** Who works where, all of it in one part of the table. */
   private record Part(GitContents.Kind kind, int clients, boolean ssh, String account) {
     String title() {
-      return "%s, %s, %s, %s"
-          .formatted(
-              kind == GitContents.Kind.CHANGES ? "refs of changes" : "tags",
-              ssh ? "SSH" : "HTTP",
-              account.equals(GitServer.ADMIN) ? "administrator" : "ordinary user",
-              counted(clients, "client"));
+      return String.format(
+          Locale.ROOT,
+          "%s, %s, %s, %s",
+          kind == GitContents.Kind.CHANGES ? "refs of changes" : "tags",
+          ssh ? "SSH" : "HTTP",
+          account.equals(GitServer.ADMIN) ? "administrator" : "ordinary user",
+          counted(clients, "client"));
     }
   }
 
@@ -125,8 +126,12 @@ final class GitWork {
 
   private void run() throws Exception {
     run.printHead(
-        "%d and %d refs%s"
-            .formatted(refs, SMALL_REFS, run.has("--reftable") ? " in a reftable" : ""),
+        String.format(
+            Locale.ROOT,
+            "%d and %d refs%s",
+            refs,
+            SMALL_REFS,
+            run.has("--reftable") ? " in a reftable" : ""),
         "Client    " + RefsBench.gitVersion());
     Path root = Files.createTempDirectory("cache-chroniclemap-git-");
     AtExit.add(() -> Folders.delete(root));
@@ -178,8 +183,13 @@ final class GitWork {
         Long other = seen.put(account, count);
         if (other != null && other != count) {
           throw new IOException(
-              "%s: %s sees %d refs, and with this module %d"
-                  .formatted(project, account, other, count));
+              String.format(
+                  Locale.ROOT,
+                  "%s: %s sees %d refs, and with this module %d",
+                  project,
+                  account,
+                  other,
+                  count));
         }
       }
     }
@@ -272,7 +282,8 @@ final class GitWork {
     for (Side side : Side.values()) {
       Figures figures = results.get(new Line(part, operation, large, side));
       if (figures != null) {
-        said.append(" %s %s ms".formatted(side.title, decimals(figures.median())));
+        said.append(
+            String.format(Locale.ROOT, " %s %s ms", side.title, decimals(figures.median())));
       }
     }
     say("%s, %s, %s:%s", operation.title(), large ? "large" : "small", part.title(), said);
@@ -310,7 +321,8 @@ final class GitWork {
     String project = project(line.part.kind, line.large);
     List<GitWorker> all =
         workers.computeIfAbsent(
-            "%s %s %s %s".formatted(line.side, project, line.part.account, line.part.ssh),
+            String.format(
+                Locale.ROOT, "%s %s %s %s", line.side, project, line.part.account, line.part.ssh),
             unused -> new ArrayList<>());
     while (all.size() < line.part.clients) {
       all.add(servers.get(line.side).worker(project, line.part.account, line.part.ssh, all.size()));
@@ -402,8 +414,12 @@ final class GitWork {
     Figures ours = results.get(line);
     Figures theirs = results.get(peer);
     String where =
-        ", %s, %s, %s"
-            .formatted(line.large ? refsName(refs) : "small repository", line.part.title(), versus);
+        String.format(
+            Locale.ROOT,
+            ", %s, %s, %s",
+            line.large ? refsName(refs) : "small repository",
+            line.part.title(),
+            versus);
     for (int percent : new int[] {50, 95}) {
       add(line, " p" + percent + where, "ms", ours.millis, theirs.millis, percent);
     }

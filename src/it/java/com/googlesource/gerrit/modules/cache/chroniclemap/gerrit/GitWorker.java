@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
@@ -78,7 +79,9 @@ final class GitWorker {
       }
       case SUBMIT -> push(commit(client, BASE).id() + FOR_MASTER + "%submit");
       case NEW_BRANCH ->
-          push(commit(client, BASE).id() + ":refs/heads/new-%s-%d".formatted(name, count));
+          push(
+              commit(client, BASE).id()
+                  + String.format(Locale.ROOT, ":refs/heads/new-%s-%d", name, count));
       case DELETE_BRANCH -> push(":" + GitContents.oldBranch(nextOld.getAndIncrement()));
       case FETCH_CHANGE, FETCH_CHANGE_ALONE -> {
         var unused = pushedByAuthor();
@@ -139,7 +142,9 @@ final class GitWorker {
     String message = "Add " + text + "\n\nChange-Id: " + changeId + "\n";
     String id =
         git.runWith(
-            """
+            String.format(
+                Locale.ROOT,
+                """
             reset refs/heads/next
             from %s
 
@@ -153,16 +158,15 @@ final class GitWorker {
             %s
 
             get-mark :1
-            """
-                .formatted(
-                    parent,
-                    git.user(),
-                    git.user(),
-                    message.length(),
-                    message,
-                    text,
-                    text.length(),
-                    text),
+            """,
+                parent,
+                git.user(),
+                git.user(),
+                message.length(),
+                message,
+                text,
+                text.length(),
+                text),
             "fast-import",
             "--quiet",
             "--force",

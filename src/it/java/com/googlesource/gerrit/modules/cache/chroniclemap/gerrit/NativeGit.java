@@ -28,6 +28,7 @@ import java.security.KeyPair;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.eclipse.jgit.annotations.Nullable;
@@ -228,7 +229,8 @@ final class NativeGit {
   String commit(String subject, String... parents) throws IOException {
     String tree = run("write-tree");
     List<String> args = new ArrayList<>(List.of("commit-tree", tree, "-m", subject));
-    args.addAll(List.of("-m", "Change-Id: I" + "%040x".formatted(subject.hashCode())));
+    args.addAll(
+        List.of("-m", "Change-Id: I" + String.format(Locale.ROOT, "%040x", subject.hashCode())));
     for (String parent : parents) {
       args.addAll(List.of("-p", parent));
     }

@@ -28,6 +28,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
@@ -63,15 +64,18 @@ final class Prometheus implements AutoCloseable {
     Path config = Files.createDirectories(folder).resolve("prometheus.yml");
     Files.writeString(
         config,
-        """
+        String.format(
+            Locale.ROOT,
+            """
         global:
           scrape_interval: 1s
           evaluation_interval: 1s
         rule_files:
           - %s
         %s
-        """
-            .formatted(rules.toAbsolutePath(), scrapeConfigs));
+        """,
+            rules.toAbsolutePath(),
+            scrapeConfigs));
     int port = Ports.free();
     Process process =
         run(

@@ -33,9 +33,14 @@ import java.security.KeyPair;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Predicate;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -104,6 +109,44 @@ class RealGerritIT {
     Map<String, String> after = team.readAll(reader);
     assertThat(after).isEqualTo(before);
     assertReadFromDisk();
+  }
+
+  /** Files that one locale has named are found in each other. */
+  @Test
+  void everythingIsFoundInAnyLocale() throws Exception {
+    Map<String, String> before = team.readAll(reader);
+    Set<String> files = null;
+    for (String locale : List.of("fa-IR", "fa-IR", "tr-TR", "")) {
+      Predicate<String> isLocale = option -> option.startsWith("-Duser.");
+      site.editJavaOptions(options -> options.removeIf(isLocale));
+      if (!locale.isEmpty()) {
+        Locale named = Locale.forLanguageTag(locale);
+        site.editJavaOptions(
+            options -> {
+              options.add("-Duser.language=" + named.getLanguage());
+              options.add("-Duser.country=" + named.getCountry());
+            });
+      }
+      restart();
+      assertThat(gerrit.isSignedIn(cookie)).isTrue();
+      Map<String, String> after = team.readAll(reader);
+      assertThat(after).isEqualTo(before);
+      assertReadFromDisk();
+      if (files == null) {
+        files = generations();
+      }
+      assertThat(generations()).isEqualTo(files);
+    }
+  }
+
+  /** The files of caches that are read here. */
+  private Set<String> generations() throws IOException {
+    try (Stream<Path> files = Files.list(site.path().resolve("cache/cache-chroniclemap"))) {
+      return files
+          .map(file -> file.getFileName().toString())
+          .filter(name -> name.contains(".chm"))
+          .collect(Collectors.toCollection(TreeSet::new));
+    }
   }
 
   @Test

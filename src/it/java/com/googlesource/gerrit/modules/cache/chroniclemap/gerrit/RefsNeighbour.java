@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
 import java.io.IOException;
+import java.util.Locale;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -53,8 +54,11 @@ final class RefsNeighbour implements AutoCloseable {
   /** How often it has packed, and how often it could not, in words. */
   @Override
   public String toString() {
-    return "git has packed %d times, and %d times did not get a lock"
-        .formatted(packs.get(), refusals.get());
+    return String.format(
+        Locale.ROOT,
+        "git has packed %d times, and %d times did not get a lock",
+        packs.get(),
+        refusals.get());
   }
 
   @Override

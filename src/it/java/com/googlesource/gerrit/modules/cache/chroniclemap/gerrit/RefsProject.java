@@ -20,6 +20,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.HashSet;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -70,7 +71,7 @@ final class RefsProject {
   }
 
   private static String old(int number) {
-    return "refs/heads/old-%06d".formatted(number);
+    return String.format(Locale.ROOT, "refs/heads/old-%06d", number);
   }
 
   String name() {
@@ -94,7 +95,7 @@ final class RefsProject {
   }
 
   static String changeRef(int change, Object end) {
-    return "refs/changes/%02d/%d/%s".formatted(change % 100, change, end);
+    return String.format(Locale.ROOT, "refs/changes/%02d/%d/%s", change % 100, change, end);
   }
 
   void wasMade(String ref) {
@@ -133,10 +134,19 @@ final class RefsProject {
     }
     if (!missing.isEmpty() || !back.isEmpty() || !lost.isEmpty()) {
       throw new IOException(
-          "%s: acknowledged, but not there: refs %s, commits %s; deleted, but there: %s"
-              .formatted(name, missing, lost, back));
+          String.format(
+              Locale.ROOT,
+              "%s: acknowledged, but not there: refs %s, commits %s; deleted, but there: %s",
+              name,
+              missing,
+              lost,
+              back));
     }
-    return "%d new refs, %d deleted ones, %d submitted commits"
-        .formatted(made.size(), deleted.size(), commits);
+    return String.format(
+        Locale.ROOT,
+        "%d new refs, %d deleted ones, %d submitted commits",
+        made.size(),
+        deleted.size(),
+        commits);
   }
 }

@@ -21,6 +21,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
+import java.util.Locale;
 import org.eclipse.jgit.lib.ObjectId;
 
 /**
@@ -66,7 +67,7 @@ final class RefsUser implements AutoCloseable {
     this.branch = "refs/heads/work-" + name;
     var unused =
         rest.put(
-            "/projects/%s/branches/%s".formatted(project.name(), encode(branch)),
+            String.format(Locale.ROOT, "/projects/%s/branches/%s", project.name(), encode(branch)),
             "{\"revision\": \"refs/heads/master\"}");
     this.base = git.fetch(branch);
   }
@@ -137,7 +138,10 @@ final class RefsUser implements AutoCloseable {
       var unused =
           rest.post(
               path(change) + "/revisions/current/review",
-              "{\"labels\": {\"Code-Review\": 2}, \"message\": \"fine %d\"}".formatted(count));
+              String.format(
+                  Locale.ROOT,
+                  "{\"labels\": {\"Code-Review\": 2}, \"message\": \"fine %d\"}",
+                  count));
     } catch (IOException e) {
       (first ? open : approved).addLast(change);
       throw e;
@@ -164,7 +168,8 @@ final class RefsUser implements AutoCloseable {
       throw new IOException("another user has deleted the last branch");
     }
     RestClient.Reply reply =
-        rest.tryDelete("/projects/%s/branches/%s".formatted(project.name(), encode(old)));
+        rest.tryDelete(
+            String.format(Locale.ROOT, "/projects/%s/branches/%s", project.name(), encode(old)));
     if (!reply.isOk()) {
       throw new IOException("DELETE " + old + " -> " + reply.status() + " " + reply.body());
     }

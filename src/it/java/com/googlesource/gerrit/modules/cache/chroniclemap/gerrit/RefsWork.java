@@ -80,9 +80,12 @@ final class RefsWork {
 
   private void run() throws Exception {
     run.printHead(
-        "%d and %d %s"
-            .formatted(
-                refs, SMALL_REFS, run.has("--reftable") ? "refs in a reftable" : "packed refs"));
+        String.format(
+            Locale.ROOT,
+            "%d and %d %s",
+            refs,
+            SMALL_REFS,
+            run.has("--reftable") ? "refs in a reftable" : "packed refs"));
     Path root = Files.createTempDirectory("cache-chroniclemap-refs-");
     try {
       GerritSite plain = GerritSite.init(root.resolve("plain"));
@@ -152,7 +155,8 @@ final class RefsWork {
               figures.perSecond(),
               figures.refused() == 0
                   ? ""
-                  : ", %d refused: %s".formatted(figures.refused(), figures.lastRefusal()));
+                  : String.format(
+                      Locale.ROOT, ", %d refused: %s", figures.refused(), figures.lastRefusal()));
         }
       }
     }
@@ -252,7 +256,7 @@ final class RefsWork {
         (line, ours) -> {
           if (line.kind == Kind.OURS) {
             String where = line.project.equals(LARGE) ? refsName(refs) : "small repository";
-            where = ", %s, %s".formatted(where, counted(line.users, "user"));
+            where = String.format(Locale.ROOT, ", %s, %s", where, counted(line.users, "user"));
             RefsRequest request = line.request;
             Line plain = new Line(request, line.users, line.project, Kind.PLAIN);
             add(request.title(), where + ", vs plain Gerrit", ours, results.get(plain));

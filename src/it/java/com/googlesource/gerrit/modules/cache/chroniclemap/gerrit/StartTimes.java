@@ -237,11 +237,12 @@ final class StartTimes {
   private static String spread(List<StartFigures> list, Function<StartFigures, Duration> figure) {
     List<Duration> sorted = new ArrayList<>(list.stream().map(figure).toList());
     Collections.sort(sorted);
-    return "%s (%s to %s)"
-        .formatted(
-            seconds(sorted.get(sorted.size() / 2)),
-            seconds(sorted.getFirst()),
-            seconds(sorted.getLast()));
+    return String.format(
+        Locale.ROOT,
+        "%s (%s to %s)",
+        seconds(sorted.get(sorted.size() / 2)),
+        seconds(sorted.getFirst()),
+        seconds(sorted.getLast()));
   }
 
   private static String seconds(Duration time) {

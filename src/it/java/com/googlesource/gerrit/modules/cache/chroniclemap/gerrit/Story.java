@@ -106,6 +106,7 @@ final class Story {
     say("");
     say(
         String.format(
+            Locale.ROOT,
             "The demo %s: %d passed, %d failed, in %s.",
             failed == 0 ? "went well" : "FAILED",
             passed,

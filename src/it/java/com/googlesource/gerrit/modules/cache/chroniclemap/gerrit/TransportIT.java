@@ -38,6 +38,7 @@ import java.util.Collections;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
@@ -227,11 +228,13 @@ class TransportIT {
         .rest()
         .post(
             "/projects/" + project + "/access",
-            """
+            String.format(
+                Locale.ROOT,
+                """
             {"add": {"refs/*": {"permissions": {"%s":
               {"rules": {"global:Registered-Users": {"action": "ALLOW", "force": true}}}}}}}
-            """
-                .formatted(permission));
+            """,
+                permission));
   }
 
   /** A question to one server as one user. */
@@ -970,10 +973,15 @@ class TransportIT {
   private static JsonObject section(
       String permission, String group, String action, boolean exclusive) {
     return JsonParser.parseString(
-            """
+            String.format(
+                Locale.ROOT,
+                """
             {"permissions": {"%s": {"exclusive": %s, "rules": {"%s": {"action": "%s"}}}}}
-            """
-                .formatted(permission, exclusive, group, action))
+            """,
+                permission,
+                exclusive,
+                group,
+                action))
         .getAsJsonObject();
   }
 

@@ -252,8 +252,12 @@ class TwoGerritsIT {
       pusher.refusals.forEach((reason, count) -> refusals.merge(reason, count, Integer::sum));
     }
     System.out.printf(
+        Locale.ROOT,
         "two Gerrits: %d and %d steps, %d runs of git pack-refs, refused for locks: %s%n",
-        pushers.get(0).steps, pushers.get(1).steps, packs.get(), refusals);
+        pushers.get(0).steps,
+        pushers.get(1).steps,
+        packs.get(),
+        refusals);
     assertAllAgree("busy");
     first.git("busy", "pack-refs", "--all");
     assertAllAgree("busy");

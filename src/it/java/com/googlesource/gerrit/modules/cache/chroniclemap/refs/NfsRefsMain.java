@@ -29,6 +29,7 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
@@ -162,9 +163,12 @@ final class NfsRefsMain {
     StringBuilder lines = new StringBuilder();
     for (ReceiveCommand command : TestRefs.commands(before, after)) {
       lines.append(
-          "update %s %s %s\n"
-              .formatted(
-                  command.getRefName(), command.getNewId().name(), command.getOldId().name()));
+          String.format(
+              Locale.ROOT,
+              "update %s %s %s\n",
+              command.getRefName(),
+              command.getNewId().name(),
+              command.getOldId().name()));
     }
     TestRefs.Output git = repository.tryGitWith(lines.toString(), "update-ref", "--stdin");
     if (git.status() != 0) {
@@ -310,7 +314,8 @@ final class NfsRefsMain {
           }
         }
       }
-      System.out.printf("%s: longest step %.1f s%n", Path.of(log).getFileName(), longest / 1000.0);
+      System.out.printf(
+          Locale.ROOT, "%s: longest step %.1f s%n", Path.of(log).getFileName(), longest / 1000.0);
     }
     Set<String> seen = new HashSet<>();
     for (List<String> words : all) {
@@ -334,6 +339,7 @@ final class NfsRefsMain {
         (how, list) -> {
           list.sort(null);
           System.out.printf(
+              Locale.ROOT,
               "%s sees changes of the other after (seconds): median %.1f, nine of ten %.1f, last %.1f; %d changes%n",
               how,
               list.get(list.size() / 2) / 1000.0,

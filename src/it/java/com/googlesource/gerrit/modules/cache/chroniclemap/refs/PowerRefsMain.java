@@ -22,6 +22,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import java.util.Random;
 
 /**
@@ -81,6 +82,7 @@ final class PowerRefsMain {
     List<Path> left = model.left(REPOSITORIES.get(0));
     model.check("after a loss of power");
     System.err.printf(
+        Locale.ROOT,
         "refs: acknowledged=%d locksLeft=%d undecidedLeft=%d decidedLeft=%d%n",
         model.batches(),
         ending(left, ".lock"),

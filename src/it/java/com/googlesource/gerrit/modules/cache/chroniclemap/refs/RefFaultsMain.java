@@ -25,6 +25,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
@@ -101,7 +102,7 @@ final class RefFaultsMain {
   private Map<String, ObjectId> fixed() {
     Map<String, ObjectId> fixed = new TreeMap<>();
     for (int i = 0; i < FIXED; i++) {
-      fixed.put("refs/fixed/%02d/%d".formatted(i % 100, i), values.get(0));
+      fixed.put(String.format(Locale.ROOT, "refs/fixed/%02d/%d", i % 100, i), values.get(0));
     }
     return fixed;
   }
@@ -113,7 +114,8 @@ final class RefFaultsMain {
             Path.of(args[0]), Long.parseLong(args[1]), UpdateSettings.Atomic.valueOf(args[2]));
     main.onAFullDisk(Integer.parseInt(args[3]));
     main.onAReadOnlyDisk();
-    System.out.printf("done=%d refused=%d failed=%d%n", main.done, main.refused, main.failed);
+    System.out.printf(
+        Locale.ROOT, "done=%d refused=%d failed=%d%n", main.done, main.refused, main.failed);
     System.exit(0);
   }
 
@@ -240,7 +242,8 @@ final class RefFaultsMain {
   private void require(boolean isSo, String otherwise) {
     if (!isSo) {
       throw new AssertionError(
-          "%s; done=%d refused=%d failed=%d".formatted(otherwise, done, refused, failed));
+          String.format(
+              Locale.ROOT, "%s; done=%d refused=%d failed=%d", otherwise, done, refused, failed));
     }
   }
 }

@@ -20,6 +20,7 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.ChildJvm;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -69,9 +70,15 @@ class RefKillsIT {
       }
     }
     System.out.printf(
+        Locale.ROOT,
         "RefKillsIT: kills=%d checks=%d transactions=%d refused=%d killedUndecided=%d"
             + " killedDecided=%d%n",
-        KILLS, checks, model.batches(), model.refused(), undecided, decided);
+        KILLS,
+        checks,
+        model.batches(),
+        model.refused(),
+        undecided,
+        decided);
     assertThat(model.batches()).isGreaterThan(0);
     assertThat(undecided).isGreaterThan(0);
     if (KILLS >= MANY_KILLS) {

@@ -22,6 +22,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
@@ -96,7 +97,7 @@ final class RefKillsMain {
     }
 
     String prefix() {
-      return "refs/changes/%02d/%d/".formatted(number, 1000 + number);
+      return String.format(Locale.ROOT, "refs/changes/%02d/%d/", number, 1000 + number);
     }
 
     /** The refs of a generation. All have its commit, and the one before has another. */

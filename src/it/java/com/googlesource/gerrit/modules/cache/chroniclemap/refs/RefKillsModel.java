@@ -27,6 +27,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -96,7 +97,7 @@ final class RefKillsModel {
   private static Map<String, ObjectId> fixed(List<ObjectId> values) {
     Map<String, ObjectId> refs = new TreeMap<>();
     for (int i = 0; i < FIXED; i++) {
-      refs.put("refs/fixed/%02d/%d".formatted(i % 100, i), values.get(0));
+      refs.put(String.format(Locale.ROOT, "refs/fixed/%02d/%d", i % 100, i), values.get(0));
     }
     return refs;
   }

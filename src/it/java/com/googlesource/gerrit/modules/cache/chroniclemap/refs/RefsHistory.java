@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Locale;
 
 /**
  * What was done last to a repository, in order: without it nobody knows who lost a ref. For many
@@ -32,7 +33,7 @@ final class RefsHistory {
     if (lines.size() == LINES) {
       lines.removeFirst();
     }
-    lines.add("%,12d us  %s".formatted((System.nanoTime() - begun) / 1000, what));
+    lines.add(String.format(Locale.ROOT, "%,12d us  %s", (System.nanoTime() - begun) / 1000, what));
   }
 
   private synchronized String told() {

@@ -21,6 +21,7 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 
@@ -56,7 +57,7 @@ public final class RefsSoak extends SoakRun {
     beginFolder();
     RefsSoakMain.makeRepositories(folder);
     jgitMayDelete = JGitDeletion.locksPackedRefs(folder.resolve("probe.git"));
-    out.printf("refs, seed %d%n", seed);
+    out.printf(Locale.ROOT, "refs, seed %d%n", seed);
     long begun = System.nanoTime();
     while (System.nanoTime() - begun < nanos) {
       long left = TimeUnit.NANOSECONDS.toMillis(nanos - (System.nanoTime() - begun));
@@ -64,6 +65,7 @@ public final class RefsSoak extends SoakRun {
       // The last one is not killed, so that what the one before left is checked.
       round((int) Math.min(millis, left), left > millis && random.nextInt(3) == 0);
       out.printf(
+          Locale.ROOT,
           "%d s: %d rounds, %d kills, %,d writes, %,d reads, %,d comparisons, no wrong answer%n",
           TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begun),
           rounds,
@@ -73,9 +75,10 @@ public final class RefsSoak extends SoakRun {
           figures[4]);
     }
     deleteFolder();
-    out.printf("%nrounds            %,d, of which %,d ended by a SIGKILL%n", rounds, kills);
+    out.printf(
+        Locale.ROOT, "%nrounds            %,d, of which %,d ended by a SIGKILL%n", rounds, kills);
     for (int i = 0; i < FIGURES.length; i++) {
-      out.printf("%-17s %,d%n", FIGURES[i], figures[i]);
+      out.printf(Locale.ROOT, "%-17s %,d%n", FIGURES[i], figures[i]);
     }
     out.println("no wrong answer");
   }
@@ -141,6 +144,12 @@ public final class RefsSoak extends SoakRun {
 
   private WrongException wrong(String what, CharSequence said, String errors) {
     return new WrongException(
-        "WRONG: %s%nround %d%n%s%nstandard error:%n%s".formatted(what, rounds, said, errors));
+        String.format(
+            Locale.ROOT,
+            "WRONG: %s%nround %d%n%s%nstandard error:%n%s",
+            what,
+            rounds,
+            said,
+            errors));
   }
 }

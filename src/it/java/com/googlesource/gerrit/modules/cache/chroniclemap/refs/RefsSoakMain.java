@@ -25,6 +25,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
@@ -274,6 +275,7 @@ final class RefsSoakMain {
   /** So that the figures of a process that is killed count too. */
   private void report(RefsTotals totals) {
     System.out.printf(
+        Locale.ROOT,
         "%d %d %d %d %d %d %d 1%n",
         writes.sumThenReset(),
         packs.sumThenReset(),

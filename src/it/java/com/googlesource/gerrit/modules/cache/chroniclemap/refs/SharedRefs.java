@@ -25,6 +25,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
@@ -165,7 +166,7 @@ final class SharedRefs {
   }
 
   private static String fixed(int number) {
-    return "refs/fixed/%02d/%d".formatted(number % 100, number);
+    return String.format(Locale.ROOT, "refs/fixed/%02d/%d", number % 100, number);
   }
 
   private static String moving(int number) {
@@ -499,9 +500,14 @@ final class SharedRefs {
         }
       }
       throw new AssertionError(
-          "not done in %d s in %s: %s; git said: %s; locks: %s"
-              .formatted(
-                  TRY_SECONDS, repository.folder(), what, refusalOfGit, repository.lockFiles()),
+          String.format(
+              Locale.ROOT,
+              "not done in %d s in %s: %s; git said: %s; locks: %s",
+              TRY_SECONDS,
+              repository.folder(),
+              what,
+              refusalOfGit,
+              repository.lockFiles()),
           last);
     }
 
@@ -676,7 +682,8 @@ final class SharedRefs {
             ObjectId old = expected.getOrDefault(name, ObjectId.zeroId());
             if (!old.equals(id)) {
               // Refused if anything that was acknowledged is lost.
-              input.append("update %s %s %s\n".formatted(name, id.name(), old.name()));
+              input.append(
+                  String.format(Locale.ROOT, "update %s %s %s\n", name, id.name(), old.name()));
             }
           });
       untilDone(

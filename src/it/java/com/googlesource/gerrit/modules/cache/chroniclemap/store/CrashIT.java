@@ -20,6 +20,7 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -80,8 +81,12 @@ class CrashIT {
     // How many are there is luck: who is killed may have removed all just before.
     assertThat(found).isGreaterThan(0);
     System.out.printf(
+        Locale.ROOT,
         "CrashIT: kills=%d checks=%d valuesFound=%d checksWithGrownFile=%d%n",
-        KILLS, checks, found, grown);
+        KILLS,
+        checks,
+        found,
+        grown);
   }
 
   private void runAndKill(int kill) throws Exception {

@@ -23,6 +23,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.Random;
 import java.util.stream.Stream;
@@ -57,7 +58,8 @@ final class DamageMain {
       byte[] damaged = file.clone();
       String how = damage(damaged, random);
       boolean wasClosed = random.nextBoolean();
-      System.out.printf("seed %d: %s, %s%n", seed, how, wasClosed ? "closed" : "not closed");
+      System.out.printf(
+          Locale.ROOT, "seed %d: %s, %s%n", seed, how, wasClosed ? "closed" : "not closed");
       System.out.flush();
       main.restore(name, damaged, wasClosed ? closed : open);
       main.use(random);

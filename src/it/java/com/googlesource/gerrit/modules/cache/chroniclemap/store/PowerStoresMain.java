@@ -21,6 +21,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.Random;
 
@@ -149,8 +150,13 @@ final class PowerStoresMain {
         // Any version that was ever put is right where old values are.
         if (kind.oldValues != OldValues.VALID && !history.isAllowed(key, found[key])) {
           throw new AssertionError(
-              "%s: version %d of key %d after %s"
-                  .formatted(kind, found[key], key, history.describe(key)));
+              String.format(
+                  Locale.ROOT,
+                  "%s: version %d of key %d after %s",
+                  kind,
+                  found[key],
+                  key,
+                  history.describe(key)));
         }
       }
     }
@@ -159,8 +165,13 @@ final class PowerStoresMain {
       throw new AssertionError(kind + ": " + stats);
     }
     System.err.printf(
+        Locale.ROOT,
         "store %s: values=%d damaged=%d start=%s %s%n",
-        kind, values, stats.damaged(), stats.start().kind(), stats.start().detail());
+        kind,
+        values,
+        stats.damaged(),
+        stats.start().kind(),
+        stats.start().detail());
     return found;
   }
 }

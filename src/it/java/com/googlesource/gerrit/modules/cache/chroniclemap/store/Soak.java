@@ -23,6 +23,7 @@ import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.EnumMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
@@ -72,7 +73,7 @@ public final class Soak extends SoakRun {
   @Override
   public void run(long nanos) throws IOException, InterruptedException, WrongException {
     long begun = System.nanoTime();
-    out.printf("seed %d%n", seed);
+    out.printf(Locale.ROOT, "seed %d%n", seed);
     while (System.nanoTime() - begun < nanos) {
       beginStores();
       SoakPlan plan = SoakPlan.first(random);
@@ -197,7 +198,8 @@ public final class Soak extends SoakRun {
 
   private WrongException wrong(SoakPlan plan, String what, ChildJvm child) throws IOException {
     StringBuilder message =
-        new StringBuilder("WRONG: %s%nround %d, plan %s%n".formatted(what, rounds, plan));
+        new StringBuilder(
+            String.format(Locale.ROOT, "WRONG: %s%nround %d, plan %s%n", what, rounds, plan));
     for (String line = child.readLine(); line != null; line = child.readLine()) {
       message.append(line).append('\n');
     }
@@ -207,6 +209,7 @@ public final class Soak extends SoakRun {
 
   private void report(long begun) {
     out.printf(
+        Locale.ROOT,
         "%d s: %d rounds, %d kills, %d crashes of the machine, %,d operations, no wrong answer%n",
         TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begun),
         rounds,
@@ -217,6 +220,7 @@ public final class Soak extends SoakRun {
 
   private void summary() {
     out.printf(
+        Locale.ROOT,
         "%nrounds            %,d, of which %,d ended by a SIGKILL, %,d in a crash of the machine%n"
             + "restarts within   %,d%n"
             + "operations        %,d%n"

@@ -22,6 +22,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
@@ -62,7 +63,7 @@ final class SoakDisk {
       long bytes = blocks(files);
       if (bytes > plan.limits().get(i)
           || files.stream().anyMatch(file -> file.toString().endsWith(".growing"))) {
-        out.append("store %d takes %d bytes in %s; ".formatted(i, bytes, files));
+        out.append(String.format(Locale.ROOT, "store %d takes %d bytes in %s; ", i, bytes, files));
       }
     }
     return out.toString();

@@ -324,10 +324,11 @@ final class SoakModel {
 
   /** What is known of a version, for a message. */
   String describeVersion(int version) {
-    return "version %d of thread %d, good until %d"
-        .formatted(
-            version,
-            version / VERSIONS,
-            version > 0 && version < THREADS * VERSIONS ? get(GOOD_UNTIL + version) : -1);
+    return String.format(
+        Locale.ROOT,
+        "version %d of thread %d, good until %d",
+        version,
+        version / VERSIONS,
+        version > 0 && version < THREADS * VERSIONS ? get(GOOD_UNTIL + version) : -1);
   }
 }

@@ -20,6 +20,7 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 
@@ -72,7 +73,7 @@ public abstract class SoakRun {
       maker.make(seed, folder, System.out).run(nanos);
     } catch (WrongException e) {
       System.out.printf(
-          "%n%s%n%nseed %d; the files are kept in %s%n", e.getMessage(), seed, folder);
+          Locale.ROOT, "%n%s%n%nseed %d; the files are kept in %s%n", e.getMessage(), seed, folder);
       System.exit(1);
     }
   }

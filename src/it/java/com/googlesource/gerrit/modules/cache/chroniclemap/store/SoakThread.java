@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import java.util.List;
+import java.util.Locale;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 
@@ -184,22 +185,28 @@ final class SoakThread {
     long age = plan.ages().get(store);
     if (!model.isAllowed(version, last)) {
       SoakMain.fail(
-          "store %d key %d: found %s (%d bytes, created %d), allowed is what is good after %d%n%s"
-              .formatted(
-                  store,
-                  key,
-                  version == SoakValues.BROKEN
-                      ? "a value that was never put"
-                      : model.describeVersion(version),
-                  value.bytes().length,
-                  value.created(),
-                  last,
-                  model.describe(store, key)));
+          String.format(
+              Locale.ROOT,
+              "store %d key %d: found %s (%d bytes, created %d), allowed is what is good after %d%n%s",
+              store,
+              key,
+              version == SoakValues.BROKEN
+                  ? "a value that was never put"
+                  : model.describeVersion(version),
+              value.bytes().length,
+              value.created(),
+              last,
+              model.describe(store, key)));
     }
     if (age != 0 && now - value.created() > age) {
       SoakMain.fail(
-          "store %d key %d: found a value of %d ms, %d are allowed"
-              .formatted(store, key, now - value.created(), age));
+          String.format(
+              Locale.ROOT,
+              "store %d key %d: found a value of %d ms, %d are allowed",
+              store,
+              key,
+              now - value.created(),
+              age));
     }
     return version;
   }

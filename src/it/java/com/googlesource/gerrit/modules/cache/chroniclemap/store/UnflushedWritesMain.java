@@ -25,6 +25,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Random;
 
 /**
@@ -90,6 +91,7 @@ final class UnflushedWritesMain {
       }
       int next = (int) marks.stream().filter(mark -> mark < end).count();
       System.out.printf(
+          Locale.ROOT,
           "%s %s unflushedKept=%d unflushedLost=%d entry=%d of=%d%n",
           entries.get(marks.get(next - 1)).mark(),
           entries.get(marks.get(next + 1)).mark(),

@@ -72,11 +72,17 @@ record Aim<T>(
               .toList();
       if (!measured.isEmpty()) {
         out.println(
-            "Aim, %s: reached in %d of %d"
-                .formatted(aim.text(), measured.size() - missed.size(), measured.size()));
+            String.format(
+                Locale.ROOT,
+                "Aim, %s: reached in %d of %d",
+                aim.text(),
+                measured.size() - missed.size(),
+                measured.size()));
       }
       for (T result : missed) {
-        out.println("  not in %s: %s".formatted(name.apply(result), aim.shown().apply(result)));
+        out.println(
+            String.format(
+                Locale.ROOT, "  not in %s: %s", name.apply(result), aim.shown().apply(result)));
       }
     }
   }

@@ -18,6 +18,7 @@ import com.google.common.collect.Table;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import org.h2.engine.Constants;
 import org.lmdbjava.Meta;
 import org.openjdk.jmh.runner.RunnerException;
@@ -46,12 +47,13 @@ public final class CacheBench {
     List<Peer> others =
         session.value(PEER).map(name -> List.of(Peer.valueOf(name))).orElse(Peer.OTHERS);
     session.printHead(
-        "Gerrit %s, H2 %s, LMDB %s, Chronicle-Map %s"
-            .formatted(
-                Machine.version("gerrit-acceptance-framework"),
-                Constants.VERSION,
-                lmdbVersion(),
-                Machine.version("chronicle-map")));
+        String.format(
+            Locale.ROOT,
+            "Gerrit %s, H2 %s, LMDB %s, Chronicle-Map %s",
+            Machine.version("gerrit-acceptance-framework"),
+            Constants.VERSION,
+            lmdbVersion(),
+            Machine.version("chronicle-map")));
 
     List<Peer> peers = new ArrayList<>(List.of(Peer.OURS));
     peers.addAll(others);
@@ -79,8 +81,10 @@ public final class CacheBench {
     session.printOtherWork();
     if (!warm.containsAll(results)) {
       System.out.println(
-          "No ratio: one of them still got faster after a minute of warm-up. %d such are left out of the aims."
-              .formatted(results.size() - warm.size()));
+          String.format(
+              Locale.ROOT,
+              "No ratio: one of them still got faster after a minute of warm-up. %d such are left out of the aims.",
+              results.size() - warm.size()));
     }
     Aims.print(System.out, warm);
     List<Object> figures = new ArrayList<>();

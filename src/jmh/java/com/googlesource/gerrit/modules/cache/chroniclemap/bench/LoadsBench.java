@@ -160,7 +160,8 @@ public final class LoadsBench {
   }
 
   private void measure(Keys keys, int count, int millis) throws IOException {
-    String name = "%s, %d threads, %d ms, all done".formatted(keys.title, count, millis);
+    String name =
+        String.format(Locale.ROOT, "%s, %d threads, %d ms, all done", keys.title, count, millis);
     if (!name.contains(only)) {
       return;
     }
@@ -267,7 +268,13 @@ public final class LoadsBench {
 
   private void measureCalls() throws IOException {
     System.out.printf(
-        "%n%-28s %9s %9s %9s %9s%n", "One thread", "ours, ns", "H2, ns", "ours, B", "H2, B");
+        Locale.ROOT,
+        "%n%-28s %9s %9s %9s %9s%n",
+        "One thread",
+        "ours, ns",
+        "H2, ns",
+        "ours, B",
+        "H2, B");
     for (boolean hit : new boolean[] {true, false}) {
       String name = hit ? "hit on the heap" : "miss, computed in no time";
       if (!name.contains(only)) {
@@ -280,6 +287,7 @@ public final class LoadsBench {
       double[] ours = results.get(Peer.OURS);
       double[] theirs = results.get(Peer.H2);
       System.out.printf(
+          Locale.ROOT,
           "%-28s %9s %9s %9s %9s%n",
           name,
           Numbers.whole(ours[0]),

@@ -91,7 +91,8 @@ public final class LooseRefsBench {
     while (loose.size() < count) {
       int change = 10_000_000 + loose.size() / 2;
       String end = loose.size() % 2 == 0 ? "1" : "meta";
-      String name = "refs/changes/%02d/%d/%s".formatted(change % 100, change, end);
+      String name =
+          String.format(Locale.ROOT, "refs/changes/%02d/%d/%s", change % 100, change, end);
       Path file = folder.resolve(name);
       Files.createDirectories(file.getParent());
       Files.writeString(file, id.name() + "\n", UTF_8);

@@ -50,12 +50,15 @@ public final class Machine {
         system.getArch(),
         system.getSystemLoadAverage());
     FileStore store = Files.getFileStore(folder);
-    out.printf("Disk      %s of type %s%n", store.name(), store.type());
+    out.printf(Locale.ROOT, "Disk      %s of type %s%n", store.name(), store.type());
     out.printf(
+        Locale.ROOT,
         "Java      %s, %s%n",
-        System.getProperty("java.vm.name"), System.getProperty("java.vm.version"));
-    out.printf("Versions  %s, JMH %s%n", versions, version("jmh-core"));
+        System.getProperty("java.vm.name"),
+        System.getProperty("java.vm.version"));
+    out.printf(Locale.ROOT, "Versions  %s, JMH %s%n", versions, version("jmh-core"));
     out.printf(
+        Locale.ROOT,
         "Date      %s%n",
         DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm 'UTC'", Locale.ROOT)
             .format(ZonedDateTime.now(ZoneOffset.UTC)));

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import java.time.Duration;
+import java.util.Locale;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -73,14 +74,16 @@ public final class Progress implements AutoCloseable {
         remainingNanos < 0
             ? ""
             : ", about " + show(Math.max(0, remainingNanos - (now - estimated))) + " left";
-    return "%3d/%d  %s  (%s%s)".formatted(done + 1, steps, step, show(now - start), left);
+    return String.format(
+        Locale.ROOT, "%3d/%d  %s  (%s%s)", done + 1, steps, step, show(now - start), left);
   }
 
   private static String show(long nanos) {
     Duration duration = Duration.ofNanos(nanos);
     return duration.toMinutes() == 0
         ? duration.toSecondsPart() + " s"
-        : "%d min %02d s".formatted(duration.toMinutes(), duration.toSecondsPart());
+        : String.format(
+            Locale.ROOT, "%d min %02d s", duration.toMinutes(), duration.toSecondsPart());
   }
 
   @Override

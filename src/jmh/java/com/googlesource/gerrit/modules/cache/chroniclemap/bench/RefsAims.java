@@ -26,6 +26,7 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.bench.RefsOpera
 import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /** What lookups of refs are to reach with {@link #REFS} refs, and what of it a run did not. */
@@ -55,15 +56,19 @@ final class RefsAims {
     for (String trust : List.of(RefsCase.ALWAYS, RefsCase.AFTER_OPEN, RefsCase.NEVER)) {
       aims.add(
           Aim.ratio(
-              "exactRef, %s, p50: %d times as fast as RefDirectory"
-                  .formatted(trust, TIMES.get(trust)),
+              String.format(
+                  Locale.ROOT,
+                  "exactRef, %s, p50: %d times as fast as RefDirectory",
+                  trust,
+                  TIMES.get(trust)),
               result -> isLookup(result, trust),
               result -> result.latencyRatio(50),
               TIMES.get(trust)));
     }
     aims.add(
         Aim.atMost(
-            "exactRef, never: no garbage beyond the Ref (%d bytes)".formatted(REF_BYTES),
+            String.format(
+                Locale.ROOT, "exactRef, never: no garbage beyond the Ref (%d bytes)", REF_BYTES),
             result -> isLookup(result, RefsCase.NEVER),
             result -> result.ours().garbage().orElse(Double.NaN),
             REF_BYTES,
@@ -100,8 +105,13 @@ final class RefsAims {
   private static Aim<Comparison<RefsCase, RefsPeer>> ofReftable(
       String text, int threads, int times, RefsOperation... operations) {
     return Aim.ratio(
-        "%s, reftable, %d %s, p50: %d times as fast as FileReftable"
-            .formatted(text, threads, threads == 1 ? "thread" : "threads", times),
+        String.format(
+            Locale.ROOT,
+            "%s, reftable, %d %s, p50: %d times as fast as FileReftable",
+            text,
+            threads,
+            threads == 1 ? "thread" : "threads",
+            times),
         result ->
             isBesideJGit(result)
                 && result.scenario().isReftable()

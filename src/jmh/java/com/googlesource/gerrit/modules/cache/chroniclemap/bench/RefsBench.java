@@ -22,6 +22,7 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import org.openjdk.jmh.annotations.Mode;
 import org.openjdk.jmh.results.Result;
 import org.openjdk.jmh.results.RunResult;
@@ -60,8 +61,11 @@ public final class RefsBench {
     int refs = session.value(REFS).map(Integer::parseInt).orElse(DEFAULT_REFS);
     List<RefsCase> cases = session.chosen(RefsPlan.cases(refs, session.quick()));
     session.printHead(
-        "JGit of Gerrit %s, %s"
-            .formatted(Machine.version("gerrit-acceptance-framework"), gitVersion()));
+        String.format(
+            Locale.ROOT,
+            "JGit of Gerrit %s, %s",
+            Machine.version("gerrit-acceptance-framework"),
+            gitVersion()));
     RefsRepositories.make(session.folder(), refs);
 
     List<RefsMemory> memory = new ArrayList<>();

@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
+import java.util.Locale;
+
 /**
  * One line of the results: an operation on a repository with so many refs, by a number of threads.
  *
@@ -53,8 +55,14 @@ record RefsCase(RefsOperation operation, int refs, String trust, int threads) im
 
   @Override
   public String nameOf(String quantity) {
-    return "%s, %s, %s, %d %s"
-        .formatted(quantity, count(refs), trust, threads, threads == 1 ? "thread" : "threads");
+    return String.format(
+        Locale.ROOT,
+        "%s, %s, %s, %d %s",
+        quantity,
+        count(refs),
+        trust,
+        threads,
+        threads == 1 ? "thread" : "threads");
   }
 
   @Override

@@ -31,7 +31,20 @@ final class RefsTable {
     out.println(
         " ".repeat(35)
             + "Ours: microseconds, garbage    Another: the same, and how many times p50");
-    out.printf(ROW, "Operation", "Trust", "Th.", "p50", "p99", "B", "", "p50", "p99", "B", "");
+    out.printf(
+        Locale.ROOT,
+        ROW,
+        "Operation",
+        "Trust",
+        "Th.",
+        "p50",
+        "p99",
+        "B",
+        "",
+        "p50",
+        "p99",
+        "B",
+        "");
     RefsCase previous = null;
     for (Comparison<RefsCase, RefsPeer> result : results) {
       RefsCase scenario = result.scenario();
@@ -43,6 +56,7 @@ final class RefsTable {
       Samples ours = result.ours();
       Samples theirs = result.theirs();
       out.printf(
+          Locale.ROOT,
           ROW,
           again ? "" : scenario.operation().title(),
           again ? "" : scenario.trust(),

@@ -30,8 +30,10 @@ public final class ResultTable {
     out.println(
         " ".repeat(26)
             + "Operations per second         Microseconds for a call (put: for the caller)");
-    out.printf(ROW, "", "", "", "", "", "ours/", "ours", "ours", "ours", them, them, them);
     out.printf(
+        Locale.ROOT, ROW, "", "", "", "", "", "ours/", "ours", "ours", "ours", them, them, them);
+    out.printf(
+        Locale.ROOT,
         ROW,
         "Operation",
         "Values",
@@ -61,6 +63,7 @@ public final class ResultTable {
     Samples ours = result.ours();
     Samples theirs = result.theirs();
     out.printf(
+        Locale.ROOT,
         ROW,
         scenario.operation().title(),
         scenario.size(),

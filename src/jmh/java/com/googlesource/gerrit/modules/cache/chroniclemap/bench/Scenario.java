@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
+import java.util.Locale;
+
 /** One line of the results: an operation, on values of a size, by a number of threads. */
 record Scenario(Operation operation, int valueBytes, int threads) implements Case {
   @Override
@@ -33,8 +35,13 @@ record Scenario(Operation operation, int valueBytes, int threads) implements Cas
   /** Says of a measured quantity where it was measured, such as {@code get, 10 KB, 8 threads}. */
   @Override
   public String nameOf(String quantity) {
-    return "%s, %s, %d %s"
-        .formatted(quantity, size(), threads, threads == 1 ? "thread" : "threads");
+    return String.format(
+        Locale.ROOT,
+        "%s, %s, %d %s",
+        quantity,
+        size(),
+        threads,
+        threads == 1 ? "thread" : "threads");
   }
 
   @Override

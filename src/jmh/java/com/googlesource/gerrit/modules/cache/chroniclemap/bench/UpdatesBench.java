@@ -25,6 +25,7 @@ import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
@@ -72,8 +73,11 @@ public final class UpdatesBench {
     int refs = session.value(REFS).map(Integer::parseInt).orElse(DEFAULT_REFS);
     List<UpdatesCase> cases = session.chosen(UpdatesPlan.cases(refs, session.quick()));
     session.printHead(
-        "JGit of Gerrit %s behind ours, JGit 7.4.0.202509020913-r, JGit 7.7.1.202607240634-r, %s"
-            .formatted(Machine.version("gerrit-acceptance-framework"), RefsBench.gitVersion()));
+        String.format(
+            Locale.ROOT,
+            "JGit of Gerrit %s behind ours, JGit 7.4.0.202509020913-r, JGit 7.7.1.202607240634-r, %s",
+            Machine.version("gerrit-acceptance-framework"),
+            RefsBench.gitVersion()));
     UpdatesBench bench = new UpdatesBench(session);
     try {
       bench.measure(cases);

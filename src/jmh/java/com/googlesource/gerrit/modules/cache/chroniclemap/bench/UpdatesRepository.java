@@ -32,6 +32,7 @@ import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -156,8 +157,11 @@ final class UpdatesRepository {
     Files.writeString(
         config,
         (ours < 0 ? text : text.substring(0, ours))
-            + "# benchmark\n[core]\n\tfsyncRefFiles = %s\n\tfsync = %s\n"
-                .formatted(durable, durable ? "reference" : "none"),
+            + String.format(
+                Locale.ROOT,
+                "# benchmark\n[core]\n\tfsyncRefFiles = %s\n\tfsync = %s\n",
+                durable,
+                durable ? "reference" : "none"),
         UTF_8);
   }
 
@@ -244,8 +248,12 @@ final class UpdatesRepository {
     }
     if (!missing.isEmpty()) {
       throw new IOException(
-          "%s: %d refs are not there, such as %s"
-              .formatted(folder, missing.size(), missing.iterator().next()));
+          String.format(
+              Locale.ROOT,
+              "%s: %d refs are not there, such as %s",
+              folder,
+              missing.size(),
+              missing.iterator().next()));
     }
     if (deleted.isEmpty() && rest.hash().asLong() != digest) {
       throw new IOException(folder + ": refs that nobody wrote to are not what they were");

@@ -18,6 +18,7 @@ import com.google.common.collect.Table;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.ResultTable.Numbers;
 import java.io.PrintStream;
 import java.util.List;
+import java.util.Locale;
 import java.util.OptionalDouble;
 
 /** The results about updates of refs, as a table of 112 columns. */
@@ -35,7 +36,18 @@ final class UpdatesTable {
     out.println(
         "A run: milliseconds, processor time, garbage, packed-refs.lock held. Behind: ours is so"
             + " many times as fast.");
-    out.printf(ROW, "", "runs", "median", "p95", "CPU ms", "garbage KB", "lock ms", "a second", "");
+    out.printf(
+        Locale.ROOT,
+        ROW,
+        "",
+        "runs",
+        "median",
+        "p95",
+        "CPU ms",
+        "garbage KB",
+        "lock ms",
+        "a second",
+        "");
     for (UpdatesCase scenario : cases) {
       out.println("-".repeat(WIDTH));
       out.println(scenario);
@@ -44,6 +56,7 @@ final class UpdatesTable {
         UpdatesSamples one = samples.get(scenario, peer);
         double times = new UpdatesComparison(scenario, UpdatesPeer.OURS, ours, peer, one).times();
         out.printf(
+            Locale.ROOT,
             ROW,
             title(scenario, peer),
             one.runs(),

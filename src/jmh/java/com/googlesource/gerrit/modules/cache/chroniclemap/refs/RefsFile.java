@@ -22,6 +22,7 @@ import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HexFormat;
+import java.util.Locale;
 import java.util.Random;
 import java.util.TreeSet;
 
@@ -39,7 +40,7 @@ public final class RefsFile {
   public static String[] names(int count) {
     TreeSet<String> names = new TreeSet<>();
     for (int change = 1; names.size() < count * 95L / 100; change++) {
-      String folder = "refs/changes/%02d/%d/".formatted(change % 100, change);
+      String folder = String.format(Locale.ROOT, "refs/changes/%02d/%d/", change % 100, change);
       names.add(folder + "1");
       names.add(folder + "2");
       names.add(folder + "meta");

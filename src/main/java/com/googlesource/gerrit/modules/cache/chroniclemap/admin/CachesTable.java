@@ -21,6 +21,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.function.ToLongFunction;
 import java.util.stream.Stream;
@@ -42,7 +43,7 @@ final class CachesTable {
           out, "All caches are kept in memory only: " + memoryOnlyReason.orElse("unknown"));
       return;
     }
-    out.printf("Stores in %s%n%n", directory.get());
+    out.printf(Locale.ROOT, "Stores in %s%n%n", directory.get());
     Tables.printRow(out, ROW, "", "", "Bytes", "Bytes", "Disk", "Disk", "", "", "", "Not", "Last");
     Tables.printRow(
         out, ROW, "Cache", "Entries", "live", "on disk", "limit", "reads", "Hits", "Evicted",
@@ -91,6 +92,7 @@ final class CachesTable {
   /** Sums up the figures without a column. The JSON output has them for each cache. */
   static String activity(List<CacheReport> reports) {
     return String.format(
+        Locale.ROOT,
         "Since the start, %s values have expired and %s files have been replaced, by growth or upkeep."
             + " %s values are queued for writing.",
         Units.count(sum(reports, StoreStats::expired)),
@@ -124,6 +126,7 @@ final class CachesTable {
       case RECOVERED ->
           Optional.of(
               String.format(
+                  Locale.ROOT,
                   "%s: recovered after a crash in %d ms, %s kept",
                   report.name(),
                   start.millis(),
@@ -131,6 +134,7 @@ final class CachesTable {
       case SHRUNK ->
           Optional.of(
               String.format(
+                  Locale.ROOT,
                   "%s: had %s and was made smaller: %s",
                   report.name(),
                   Units.counted(start.entries(), "entry", "entries"),

@@ -21,6 +21,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportCou
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 
 /** Prints the parsed ref lists as a table of {@link Tables#WIDTH} columns. */
 final class RefsTable {
@@ -87,6 +88,7 @@ final class RefsTable {
     List<String> notes = new ArrayList<>();
     notes.add(
         String.format(
+            Locale.ROOT,
             "%s lists in memory, with shared blocks counted once; the limit is %s. %s were evicted to"
                 + " make room, %s were loaded from disk.",
             Units.count(totals.lists()),
@@ -95,20 +97,24 @@ final class RefsTable {
             Units.count(totals.loads())));
     notes.add(
         String.format(
+            Locale.ROOT,
             "Direct memory of the indexes of object ids: %s; of the whole process: %s.",
-            Units.bytes(totals.idIndexBytes()), Units.bytes(totals.processDirectBytes())));
+            Units.bytes(totals.idIndexBytes()),
+            Units.bytes(totals.processDirectBytes())));
     totals
         .disk()
         .ifPresent(
             disk ->
                 notes.add(
                     String.format(
+                        Locale.ROOT,
                         "On disk: %s blocks, %s of at most %s.",
                         Units.count(disk.entries()),
                         Units.bytes(disk.diskBytes()),
                         Units.bytes(disk.maxBytes()))));
     notes.add(
         String.format(
+            Locale.ROOT,
             "Pushes: %s lists of refs made without those of changes, %s looked up by name, %s left to"
                 + " Gerrit; %s checked against the refs that they build on, %s against all"
                 + " advertised refs. Fetches by id: %s of visible refs, %s checked by JGit. %s branches"
@@ -124,6 +130,7 @@ final class RefsTable {
     if (totals.reftables() > 0) {
       notes.add(
           String.format(
+              Locale.ROOT,
               "Reftables: those of %s projects, %s, were looked into %s times.",
               Units.count(totals.reftables()),
               Units.bytes(totals.tableBytes()),
@@ -143,6 +150,7 @@ final class RefsTable {
     if (totals.noMemory() > 0) {
       notes.add(
           String.format(
+              Locale.ROOT,
               "There was no memory for a list %s times: raise -XX:MaxDirectMemorySize.",
               Units.count(totals.noMemory())));
     }

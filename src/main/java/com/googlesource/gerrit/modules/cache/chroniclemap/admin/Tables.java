@@ -18,6 +18,7 @@ import com.google.common.base.CharMatcher;
 import java.io.PrintWriter;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 
 /** Helpers to print tables. */
 final class Tables {
@@ -39,7 +40,7 @@ final class Tables {
     Object[] all = new Object[CharMatcher.is('%').countIn(format)];
     Arrays.fill(all, "");
     System.arraycopy(columns, 0, all, 0, columns.length);
-    out.println(String.format(format, all).stripTrailing());
+    out.println(String.format(Locale.ROOT, format, all).stripTrailing());
   }
 
   static void printRule(PrintWriter out) {

@@ -46,6 +46,7 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -152,8 +153,11 @@ final class ChronicleMapCacheFactory
     StartLog.writeNow(
         settings.site,
         "WARN ",
-        "%s. Gerrit waits for up to %d s until it has ended"
-            .formatted(who, StoreDirectory.PATIENCE.toSeconds()));
+        String.format(
+            Locale.ROOT,
+            "%s. Gerrit waits for up to %d s until it has ended",
+            who,
+            StoreDirectory.PATIENCE.toSeconds()));
   }
 
   /**
@@ -185,8 +189,11 @@ final class ChronicleMapCacheFactory
   private void warnOfStale(Exception e) {
     log.warn(
         "The caches on disk and the H2 files may be stale at the next start, and this cannot be"
-            + " recorded: %s. %s"
-                .formatted(e, H2Imports.remedyIn(settings.h2Directory().orElseThrow())));
+            + String.format(
+                Locale.ROOT,
+                " recorded: %s. %s",
+                e,
+                H2Imports.remedyIn(settings.h2Directory().orElseThrow())));
   }
 
   /** Compares the stores with H2's files. Returns false if stale stores cannot be deleted. */
@@ -211,8 +218,11 @@ final class ChronicleMapCacheFactory
       distrust();
       var unused =
           memoryOnly(
-              "%s may hold invalidated values, and they cannot be deleted: %s"
-                  .formatted(opened.path, e));
+              String.format(
+                  Locale.ROOT,
+                  "%s may hold invalidated values, and they cannot be deleted: %s",
+                  opened.path,
+                  e));
       return false;
     }
     try {

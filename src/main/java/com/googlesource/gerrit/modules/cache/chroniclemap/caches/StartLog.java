@@ -59,13 +59,14 @@ public final class StartLog {
   public static void writeNow(SitePaths site, String level, String message) {
     Path file = site.logs_dir.resolve("error_log");
     String line =
-        "[%s] [%s] %s %s : %s%n"
-            .formatted(
-                TIME.format(ZonedDateTime.now(ZoneId.systemDefault())),
-                Thread.currentThread().getName(),
-                level,
-                StartLog.class.getPackageName(),
-                message);
+        String.format(
+            Locale.ROOT,
+            "[%s] [%s] %s %s : %s%n",
+            TIME.format(ZonedDateTime.now(ZoneId.systemDefault())),
+            Thread.currentThread().getName(),
+            level,
+            StartLog.class.getPackageName(),
+            message);
     try {
       // Gerrit could not write to a file that another user has made.
       if (Files.exists(file) || isOwner(site.logs_dir)) {
@@ -103,21 +104,35 @@ public final class StartLog {
     switch (report.kind()) {
       case RECOVERED ->
           warn(
-              "Cache %s was recovered, because %s: %d entries kept"
-                  .formatted(cache, report.detail(), report.entries()));
+              String.format(
+                  Locale.ROOT,
+                  "Cache %s was recovered, because %s: %d entries kept",
+                  cache,
+                  report.detail(),
+                  report.entries()));
       case SHRUNK ->
           warn(
-              "Cache %s is being made smaller, because %s: it had %d entries"
-                  .formatted(cache, report.detail(), report.entries()));
-      case REPLACED -> warn("Cache %s starts empty: %s".formatted(cache, report.detail()));
+              String.format(
+                  Locale.ROOT,
+                  "Cache %s is being made smaller, because %s: it had %d entries",
+                  cache,
+                  report.detail(),
+                  report.entries()));
+      case REPLACED ->
+          warn(String.format(Locale.ROOT, "Cache %s starts empty: %s", cache, report.detail()));
       case NONE ->
           warn(
-              """
+              String.format(
+                  Locale.ROOT,
+                  """
               Cache %s is kept in memory only, because its file could not be made: %s. Free some \
               disk space, repair the permissions of the folder, or lower cache.%s.diskLimit (%d \
               bytes). The file is tried again from time to time, and at a restart\
-              """
-                  .formatted(cache, report.detail(), cache, diskLimit));
+              """,
+                  cache,
+                  report.detail(),
+                  cache,
+                  diskLimit));
       case PENDING, NEW, CLEAN -> {}
     }
   }

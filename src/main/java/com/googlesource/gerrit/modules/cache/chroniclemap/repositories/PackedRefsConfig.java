@@ -105,8 +105,12 @@ final class PackedRefsConfig {
               .collect(Collectors.joining(" or "));
       throw new ProvisionException(
           String.format(
+              Locale.ROOT,
               "%s.%s is \"%s\" in gerrit.config: set it to %s, or remove it",
-              SECTION, name, config.getString(SECTION, null, name), choices),
+              SECTION,
+              name,
+              config.getString(SECTION, null, name),
+              choices),
           e);
     }
   }

@@ -30,6 +30,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -282,8 +283,12 @@ public final class StoreDirectory implements AutoCloseable {
     }
     if (settings.maxBytes() < LEAST_BYTES) {
       throw new StoreUnavailableException(
-          "cache.%s.diskLimit is %d bytes; a store needs %d at least"
-              .formatted(settings.name(), settings.maxBytes(), LEAST_BYTES));
+          String.format(
+              Locale.ROOT,
+              "cache.%s.diskLimit is %d bytes; a store needs %d at least",
+              settings.name(),
+              settings.maxBytes(),
+              LEAST_BYTES));
     }
     Shared shared = stores.get(settings);
     if (shared == null) {

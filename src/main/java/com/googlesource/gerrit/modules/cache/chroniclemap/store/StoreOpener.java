@@ -25,6 +25,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.GenerationMaker;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -148,7 +149,7 @@ final class StoreOpener {
           file,
           report(
               StartReport.Kind.SHRUNK,
-              "cache.%s.diskLimit is less than it was".formatted(settings.name()),
+              String.format(Locale.ROOT, "cache.%s.diskLimit is less than it was", settings.name()),
               entries));
     }
     return new Opened(

@@ -45,6 +45,7 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Arrays;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
@@ -604,8 +605,11 @@ class H2ImportTest {
     IllegalStateException refused =
         assertThrows(IllegalStateException.class, () -> new TestSite(temp, Backend.CHRONICLE));
     String reason =
-        "%s is in use by this process (process %d)"
-            .formatted(temp.resolve("cache/cache-chroniclemap"), ProcessHandle.current().pid());
+        String.format(
+            Locale.ROOT,
+            "%s is in use by this process (process %d)",
+            temp.resolve("cache/cache-chroniclemap"),
+            ProcessHandle.current().pid());
     assertThat(refused).hasMessageThat().contains(reason);
     assertThat(refused).hasMessageThat().contains("End that process");
     start(def(SESSIONS));

@@ -24,6 +24,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSet
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.stream.Stream;
 import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.lib.NullProgressMonitor;
@@ -152,7 +153,7 @@ class BackgroundPackingTest {
     int packed = 3 * MAX_LOOSE * 1000;
     for (int i = 0; i < packed; i++) {
       text.append(ObjectId.toString(test.commits().get(0)))
-          .append(String.format(" refs/changes/%08d\n", i));
+          .append(String.format(Locale.ROOT, " refs/changes/%08d\n", i));
     }
     Files.writeString(file("packed-refs"), text, UTF_8);
     RefDatabase refs = open();

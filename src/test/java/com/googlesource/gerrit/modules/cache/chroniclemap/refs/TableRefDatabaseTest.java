@@ -21,6 +21,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
@@ -153,7 +154,9 @@ class TableRefDatabaseTest {
       for (int round = 0; round < 4; round++) {
         TreeMap<String, ObjectId> next = new TreeMap<>(now);
         for (int i = 0; i < (round == 0 ? 4000 : 30); i++) {
-          String name = "refs/changes/%02d/%d/%d".formatted(i % 100, i, 1 + random.nextInt(3));
+          String name =
+              String.format(
+                  Locale.ROOT, "refs/changes/%02d/%d/%d", i % 100, i, 1 + random.nextInt(3));
           next.put(name, commits.get(random.nextInt(commits.size())));
         }
         next.keySet().removeIf(name -> random.nextInt(50) == 0);
@@ -184,7 +187,7 @@ class TableRefDatabaseTest {
       }
     }
     for (int i = 0; i < 100; i++) {
-      String prefix = "refs/changes/%02d/".formatted(i);
+      String prefix = String.format(Locale.ROOT, "refs/changes/%02d/", i);
       assertThat(show(ours.getRefsByPrefix(prefix))).isEqualTo(show(peer.getRefsByPrefix(prefix)));
     }
     for (ObjectId id : ids) {

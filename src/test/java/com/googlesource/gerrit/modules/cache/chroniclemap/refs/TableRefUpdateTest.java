@@ -23,6 +23,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
@@ -96,7 +97,7 @@ class TableRefUpdateTest {
     Random random = new Random(writer);
     Map<String, String> expected = new TreeMap<>();
     for (int i = 0; i < 150; i++) {
-      String name = "refs/heads/%d/%d".formatted(writer, random.nextInt(20));
+      String name = String.format(Locale.ROOT, "refs/heads/%d/%d", writer, random.nextInt(20));
       ObjectId id = refs.commits().get(random.nextInt(5));
       Ref before = ours.exactRef(name);
       assertThat(before == null ? null : before.getObjectId().name()).isEqualTo(expected.get(name));
@@ -273,7 +274,7 @@ class TableRefUpdateTest {
         Files.delete(tables.resolve(names.getLast()));
         List<Future<RefUpdate.Result>> updates = new ArrayList<>();
         for (int i = 0; i < THREADS; i++) {
-          String name = "refs/heads/%d/%d".formatted(round, i);
+          String name = String.format(Locale.ROOT, "refs/heads/%d/%d", round, i);
           updates.add(
               threads.submit(
                   () -> {
@@ -428,7 +429,8 @@ class TableRefUpdateTest {
         }
       }
     }
-    return "%s detach %b %s, old %s".formatted(name, detaches, result, update.getOldObjectId());
+    return String.format(
+        Locale.ROOT, "%s detach %b %s, old %s", name, detaches, result, update.getOldObjectId());
   }
 
   private static List<String> show(FileReftableDatabase refs) throws IOException {

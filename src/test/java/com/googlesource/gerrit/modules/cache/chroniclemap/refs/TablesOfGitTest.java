@@ -22,6 +22,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
@@ -108,7 +109,9 @@ class TablesOfGitTest {
       case 5, 6 -> {
         StringBuilder input = new StringBuilder();
         for (int i = 0; i < 4; i++) {
-          input.append("update refs/batch/%d %s%n".formatted(random.nextInt(9), id.name()));
+          input.append(
+              String.format(
+                  Locale.ROOT, "update refs/batch/%d %s%n", random.nextInt(9), id.name()));
         }
         // Git refuses a ref that is named twice.
         yield refs.tryGitWith(input.toString(), "update-ref", "--stdin");
@@ -150,11 +153,13 @@ class TablesOfGitTest {
       for (int round = 0; round < 3; round++) {
         StringBuilder input = new StringBuilder();
         for (int i = 0; i < (round == 0 ? count : 60); i++) {
-          String name = "refs/changes/%02d/%d/%d".formatted(i % 100, i, 1 + random.nextInt(3));
+          String name =
+              String.format(
+                  Locale.ROOT, "refs/changes/%02d/%d/%d", i % 100, i, 1 + random.nextInt(3));
           // Names from a million, too, whose order by bytes is not that by UTF-16.
           name += i % 97 == 0 ? "\ud83d\ude00" : i % 89 == 0 ? "\uff5e" : "";
           String id = commits.get(random.nextInt(commits.size())).name();
-          input.append("update %s %s%n".formatted(name, id));
+          input.append(String.format(Locale.ROOT, "update %s %s%n", name, id));
           expected.put(name, id);
         }
         git(refs, input.toString(), "update-ref", "--stdin");
@@ -162,7 +167,7 @@ class TablesOfGitTest {
         StringBuilder deletions = new StringBuilder();
         List<String> names = new ArrayList<>(expected.keySet());
         for (int i = random.nextInt(40); i < names.size(); i += 40) {
-          deletions.append("delete %s%n".formatted(names.get(i)));
+          deletions.append(String.format(Locale.ROOT, "delete %s%n", names.get(i)));
           expected.remove(names.get(i));
         }
         git(refs, deletions.toString(), "update-ref", "--stdin");
@@ -210,7 +215,8 @@ class TablesOfGitTest {
       StringBuilder input = new StringBuilder();
       String id = refs.commits().get(0).name();
       for (int i = 0; i < 3000; i++) {
-        input.append("create refs/changes/%02d/%d/1 %s%n".formatted(i % 100, i, id));
+        input.append(
+            String.format(Locale.ROOT, "create refs/changes/%02d/%d/1 %s%n", i % 100, i, id));
       }
       git(refs, input.toString(), "update-ref", "--stdin");
       AtomicBoolean isOver = new AtomicBoolean();

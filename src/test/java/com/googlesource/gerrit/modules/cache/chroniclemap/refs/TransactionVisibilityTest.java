@@ -24,6 +24,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
@@ -101,7 +102,7 @@ class TransactionVisibilityTest {
       this.kind = kind;
       this.values = values;
       for (int i = 0; i < size; i++) {
-        names.add(prefix + "%02d%s".formatted(i, i % 4 == 3 ? "/meta" : ""));
+        names.add(prefix + String.format(Locale.ROOT, "%02d%s", i, i % 4 == 3 ? "/meta" : ""));
       }
     }
 
@@ -164,8 +165,14 @@ class TransactionVisibilityTest {
         }
       }
       throw new AssertionError(
-          "%s of %s: generations %s to %s may be seen, not %s"
-              .formatted(how, set.prefix, least, last, describe(found)));
+          String.format(
+              Locale.ROOT,
+              "%s of %s: generations %s to %s may be seen, not %s",
+              how,
+              set.prefix,
+              least,
+              last,
+              describe(found)));
     }
 
     private Map<String, Integer> describe(Map<String, ObjectId> found) {
@@ -188,13 +195,14 @@ class TransactionVisibilityTest {
         }
       }
       throw new AssertionError(
-          "%s of %s: generations %s to %s may be seen, not %s"
-              .formatted(
-                  how,
-                  set.names.get(number),
-                  least,
-                  last,
-                  ref == null ? null : set.values.indexOf(ref.getObjectId())));
+          String.format(
+              Locale.ROOT,
+              "%s of %s: generations %s to %s may be seen, not %s",
+              how,
+              set.names.get(number),
+              least,
+              last,
+              ref == null ? null : set.values.indexOf(ref.getObjectId())));
     }
   }
 
@@ -227,7 +235,7 @@ class TransactionVisibilityTest {
     for (int i = 0; i < kinds.length; i++) {
       sets.add(
           new RefSet(
-              "refs/changes/%02d/%d/".formatted(i, 100 + i),
+              String.format(Locale.ROOT, "refs/changes/%02d/%d/", i, 100 + i),
               kinds[i],
               sizes[i],
               values.subList(i * VALUES, (i + 1) * VALUES)));
@@ -384,7 +392,12 @@ class TransactionVisibilityTest {
       }
     }
     throw new AssertionError(
-        "firstExactRef, generations %s to %s may be seen, not %s".formatted(least, last, first));
+        String.format(
+            Locale.ROOT,
+            "firstExactRef, generations %s to %s may be seen, not %s",
+            least,
+            last,
+            first));
   }
 
   private void readTwoPrefixes(RefDatabase asked, View view, Random random) throws IOException {
@@ -456,7 +469,11 @@ class TransactionVisibilityTest {
       }
     }
     throw new AssertionError(
-        "getConflictingNames, generations %s to %s may be seen, not %s"
-            .formatted(least, last, found));
+        String.format(
+            Locale.ROOT,
+            "getConflictingNames, generations %s to %s may be seen, not %s",
+            least,
+            last,
+            found));
   }
 }

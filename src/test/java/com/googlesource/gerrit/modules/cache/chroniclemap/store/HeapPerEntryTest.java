@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -44,7 +45,7 @@ class HeapPerEntryTest {
       assertThat(stats.entries()).isGreaterThan(LAST * 3 / 4);
       // A hundredth of what one reference for each would take: noise of the virtual machine.
       double perEntry = (after - before) / (double) (LAST - FIRST);
-      System.out.printf("heap per entry: %.3f bytes%n", perEntry);
+      System.out.printf(Locale.ROOT, "heap per entry: %.3f bytes%n", perEntry);
       assertThat(perEntry).isLessThan(1.0);
     }
   }

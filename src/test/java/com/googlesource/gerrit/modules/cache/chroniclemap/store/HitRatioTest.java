@@ -21,6 +21,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
@@ -106,7 +107,8 @@ class HitRatioTest {
     }
     double ours = 100.0 * hits / (REQUESTS / 2);
     double lru = 100.0 * lruHits(keys, (int) entries) / (REQUESTS / 2);
-    System.out.printf("%s: ours %.1f %%, LRU of %d values %.1f %%%n", name, ours, entries, lru);
+    System.out.printf(
+        Locale.ROOT, "%s: ours %.1f %%, LRU of %d values %.1f %%%n", name, ours, entries, lru);
     assertWithMessage("%s: hit ratio, percent, beside LRU's %s", name, lru)
         .that(ours)
         .isAtLeast(lru - 3);

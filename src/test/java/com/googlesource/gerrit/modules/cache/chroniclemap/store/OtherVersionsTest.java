@@ -33,6 +33,8 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** An upgrade, and the way back: each version finds what it had left, for a day. */
 @Timeout(60)
@@ -230,5 +232,30 @@ class OtherVersionsTest {
     start(PURE, 2);
     start(PURE, 1);
     assertThat(read()).isEqualTo(1);
+  }
+
+  /** Earlier versions of this module named files so where the server's locale was Persian. */
+  @ParameterizedTest
+  @ValueSource(strings = {PURE, "web_sessions"})
+  void filesInOtherDigitsAreDeleted(String cache) throws Exception {
+    start(cache, 1);
+    put(1);
+    directory.close();
+    for (String name : files(cache, 1)) {
+      String persian =
+          name.codePoints()
+              .map(c -> c >= '0' && c <= '9' ? c + '\u06f0' - '0' : c)
+              .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append)
+              .toString();
+      Path file = temp.resolve("stores/" + cache + "-v1" + persian.substring(cache.length() + 3));
+      Files.move(temp.resolve("stores/" + name), file);
+      Files.createFile(file.resolveSibling(file.getFileName() + ".3.growing"));
+    }
+    assertThat(files(cache, 1)).hasSize(4);
+    start(cache, 1);
+    assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.NEW);
+    assertThat(read()).isEqualTo(KeyHistory.NONE);
+    assertThat(files(cache, 1)).hasSize(2);
+    assertThat(files(cache, 1).toString()).matches("\\p{ASCII}*");
   }
 }

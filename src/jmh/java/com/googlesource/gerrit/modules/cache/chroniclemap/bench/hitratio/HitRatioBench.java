@@ -72,8 +72,8 @@ public final class HitRatioBench {
   }
 
   private void header() {
-    System.out.printf("%-18s %5s", "Requests", "Cache");
-    candidates.forEach(candidate -> System.out.printf(" %9s", candidate.name()));
+    System.out.printf(Locale.ROOT, "%-18s %5s", "Requests", "Cache");
+    candidates.forEach(candidate -> System.out.printf(Locale.ROOT, " %9s", candidate.name()));
     System.out.println();
   }
 
@@ -84,7 +84,7 @@ public final class HitRatioBench {
         candidates.parallelStream()
             .mapToDouble(candidate -> hitRatio(candidate.maker().make(capacity, table), trace))
             .toArray();
-    System.out.printf("%-18s %3d %%", trace.name(), share);
+    System.out.printf(Locale.ROOT, "%-18s %3d %%", trace.name(), share);
     for (int i = 0; i < ratios.length; i++) {
       System.out.printf(Locale.ROOT, " %9.1f", ratios[i]);
       worstAgainstLru[i] = Math.min(worstAgainstLru[i], ratios[i] - ratios[0]);
@@ -105,7 +105,7 @@ public final class HitRatioBench {
   }
 
   private void aims() {
-    System.out.printf("%-24s", "Most below LRU");
+    System.out.printf(Locale.ROOT, "%-24s", "Most below LRU");
     for (double worst : worstAgainstLru) {
       System.out.printf(Locale.ROOT, " %9.1f", -worst);
     }

@@ -28,6 +28,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -139,7 +140,11 @@ final class Child implements AutoCloseable {
       dumpThreads();
       kill();
       throw new IOException(
-          "no answer for %d s; what its threads did then is in %s".formatted(secondsToAnswer, LOG),
+          String.format(
+              Locale.ROOT,
+              "no answer for %d s; what its threads did then is in %s",
+              secondsToAnswer,
+              LOG),
           e);
     } catch (ExecutionException e) {
       throw new IOException(e.getCause());
@@ -165,7 +170,12 @@ final class Child implements AutoCloseable {
     int from = Math.max(linesBefore, lines.size() - LINES_SHOWN);
     List<String> last = lines.subList(from, lines.size());
     return new IOException(
-        "%s: %s; the end of what it wrote:%n%s".formatted(request, why, String.join("\n", last)));
+        String.format(
+            Locale.ROOT,
+            "%s: %s; the end of what it wrote:%n%s",
+            request,
+            why,
+            String.join("\n", last)));
   }
 
   /** Ends it by SIGKILL, as a server whose time to stop is over. */

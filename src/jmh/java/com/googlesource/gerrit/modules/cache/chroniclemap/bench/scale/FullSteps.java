@@ -96,7 +96,7 @@ final class FullSteps {
       try (Child child = child(Optional.of(limit))) {
         PageCache.empty();
         var unused = child.ask("open");
-        Answer answer = child.ask("%s %d".formatted(what, SECONDS));
+        Answer answer = child.ask(String.format(Locale.ROOT, "%s %d", what, SECONDS));
         unused = child.ask("close");
         String name = (what.equals("mix") ? "mix" : "puts without a pause") + end;
         if (what.equals("mix")) {

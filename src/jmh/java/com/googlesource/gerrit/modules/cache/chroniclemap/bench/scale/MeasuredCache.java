@@ -102,7 +102,8 @@ final class MeasuredCache {
       for (Map.Entry<String, Double> wait : answer.all(request + ".").entrySet()) {
         results.less(
             peer,
-            name("wait of a %s, %s, %s".formatted(request, during, wait.getKey())),
+            name(
+                String.format(Locale.ROOT, "wait of a %s, %s, %s", request, during, wait.getKey())),
             "us",
             wait.getValue());
       }

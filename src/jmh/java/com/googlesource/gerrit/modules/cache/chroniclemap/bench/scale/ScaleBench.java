@@ -101,7 +101,11 @@ public final class ScaleBench {
     session.finish(results.figures());
     if (failed > 0) {
       throw new IOException(
-          "%d of %d steps failed: see above what came of them".formatted(failed, steps.size()));
+          String.format(
+              Locale.ROOT,
+              "%d of %d steps failed: see above what came of them",
+              failed,
+              steps.size()));
     }
   }
 

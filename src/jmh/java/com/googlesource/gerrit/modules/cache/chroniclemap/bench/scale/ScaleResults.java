@@ -22,6 +22,7 @@ import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /** What was measured, by name, in the order in which it came. */
@@ -90,12 +91,13 @@ final class ScaleResults {
   }
 
   void print(PrintStream out) {
-    out.printf(ROW, "", "", "ours", Peer.H2.title(), "times");
+    out.printf(Locale.ROOT, ROW, "", "", "ours", Peer.H2.title(), "times");
     out.println("-".repeat(WIDTH));
     lines.forEach(
         (name, line) -> {
           boolean both = line.has(Peer.OURS) && line.has(Peer.H2);
           out.printf(
+              Locale.ROOT,
               ROW,
               name,
               line.unit,

@@ -19,6 +19,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Peer;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -220,11 +221,12 @@ final class ScaleSteps {
       Answer compact = during(child, "compact");
       results.remark(
           cache.name("compact")
-              + ": %s, from %.0f to %.0f MB"
-                  .formatted(
-                      compact.word("outcome"),
-                      Memory.megabytes(compact.figure("before")),
-                      Memory.megabytes(compact.figure("after"))));
+              + String.format(
+                  Locale.ROOT,
+                  ": %s, from %.0f to %.0f MB",
+                  compact.word("outcome"),
+                  Memory.megabytes(compact.figure("before")),
+                  Memory.megabytes(compact.figure("after"))));
       unused = child.ask("close");
     }
   }

@@ -25,6 +25,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -206,7 +207,8 @@ final class CacheImport {
             State.FAILED,
             read == 0
                 ? e.getMessage()
-                : "H2 could not read all of %s: %s".formatted(file, e.getMessage()));
+                : String.format(
+                    Locale.ROOT, "H2 could not read all of %s: %s", file, e.getMessage()));
       }
     }
 

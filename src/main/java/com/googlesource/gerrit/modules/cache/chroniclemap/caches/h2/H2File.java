@@ -23,6 +23,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.sql.Types;
+import java.util.Locale;
 import java.util.Properties;
 
 /**
@@ -84,8 +85,11 @@ final class H2File implements AutoCloseable {
     String path = file.toAbsolutePath().toString();
     String database = path.substring(0, path.length() - ".mv.db".length());
     String url =
-        "jdbc:h2:file:%s;ACCESS_MODE_DATA=r;IFEXISTS=TRUE;TRACE_LEVEL_FILE=0;CACHE_SIZE=%d;LAZY_QUERY_EXECUTION=1"
-            .formatted(database, CACHE_KB);
+        String.format(
+            Locale.ROOT,
+            "jdbc:h2:file:%s;ACCESS_MODE_DATA=r;IFEXISTS=TRUE;TRACE_LEVEL_FILE=0;CACHE_SIZE=%d;LAZY_QUERY_EXECUTION=1",
+            database,
+            CACHE_KB);
     try {
       Connection connection = driver().connect(url, new Properties());
       if (connection == null) {

@@ -36,6 +36,7 @@ import java.util.Comparator;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -134,8 +135,10 @@ public final class H2Imports {
    * imported.
    */
   public static String remedyIn(Path folder) {
-    return "Before that start, and while no Gerrit runs here, make %s an empty file; do not delete it"
-        .formatted(folder.resolve(ImportLedger.FILE));
+    return String.format(
+        Locale.ROOT,
+        "Before that start, and while no Gerrit runs here, make %s an empty file; do not delete it",
+        folder.resolve(ImportLedger.FILE));
   }
 
   /** Whether H2 has written a file recently. */
@@ -386,23 +389,33 @@ public final class H2Imports {
       case DONE, FULL -> {
         log.accept(
             Level.INFO,
-            "Cache %s: imported %d values from H2 in %d ms"
-                .formatted(cache, report.imported(), report.millis()));
+            String.format(
+                Locale.ROOT,
+                "Cache %s: imported %d values from H2 in %d ms",
+                cache,
+                report.imported(),
+                report.millis()));
         warnOfDetail(report);
       }
       case INTERRUPTED -> warnOfDetail(report);
       case FAILED ->
           log.accept(
               Level.WARNING,
-              "Cache %s could not be imported from H2: %s. To try again: ssh HOST cache-chroniclemap import %s"
-                  .formatted(cache, report.detail(), cache));
+              String.format(
+                  Locale.ROOT,
+                  "Cache %s could not be imported from H2: %s. To try again: ssh HOST cache-chroniclemap import %s",
+                  cache,
+                  report.detail(),
+                  cache));
       case NOTHING, WAITING, RUNNING, IN_USE -> {}
     }
   }
 
   private void warnOfDetail(ImportReport report) {
     if (!report.detail().isEmpty()) {
-      log.accept(Level.WARNING, "Cache %s: %s".formatted(report.cache(), report.detail()));
+      log.accept(
+          Level.WARNING,
+          String.format(Locale.ROOT, "Cache %s: %s", report.cache(), report.detail()));
     }
   }
 

@@ -22,6 +22,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -332,7 +333,7 @@ public final class ListMemory {
       release(holder);
       throw new OutOfMemoryError(
           "the list is larger than cache.packed_refs.memoryLimit, and so is another list in use: set"
-              + " the limit to %dm or more".formatted((enough >> 20) + 1));
+              + String.format(Locale.ROOT, " the limit to %dm or more", (enough >> 20) + 1));
     }
     if (bounded() > limit) {
       evict(holder, tell);

@@ -30,9 +30,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.text.MessageFormat;
 import java.util.Collection;
-import org.eclipse.jgit.internal.JGitText;
 
 /**
  * The disk as the writers of refs use it. Each operation consists of steps, at which the process
@@ -109,7 +107,7 @@ public class RefDisk {
   public final void makeFolders(Path folder) throws IOException {
     about("make folders", folder);
     if (!make(folder.toFile())) {
-      throw new IOException(MessageFormat.format(JGitText.get().mkDirsFailed, folder));
+      throw new IOException("Creating directories for " + folder + " failed");
     }
   }
 

@@ -18,9 +18,7 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
-import java.text.MessageFormat;
 import java.util.Optional;
-import org.eclipse.jgit.internal.JGitText;
 
 /**
  * The file names that this process can express. Java encodes file names by the locale in which the
@@ -56,10 +54,7 @@ public final class FileNames {
       Path unused = file.toPath();
     } catch (InvalidPathException e) {
       throw new IOException(
-          MessageFormat.format(JGitText.get().cannotReadFile, file)
-              + ": "
-              + limits().orElseGet(e::getReason),
-          e);
+          "Cannot read file " + file + ": " + limits().orElseGet(e::getReason), e);
     }
   }
 }

@@ -20,10 +20,8 @@ import java.io.IOException;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
-import java.text.MessageFormat;
 import java.util.Arrays;
 import org.eclipse.jgit.annotations.Nullable;
-import org.eclipse.jgit.internal.JGitText;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ObjectIdRef;
@@ -109,7 +107,7 @@ public final class LooseFile {
     } catch (IOException e) {
       throw e;
     } catch (Exception e) {
-      throw new IOException(MessageFormat.format(JGitText.get().cannotReadFile, file), e);
+      throw new IOException("Cannot read file " + file, e);
     }
     return content == null ? null : parse(name, content);
   }
@@ -158,7 +156,7 @@ public final class LooseFile {
 
   private static IOException notARef(String name, byte[] content, int end, Exception cause) {
     String text = RawParseUtils.decode(content, 0, end);
-    return new IOException(MessageFormat.format(JGitText.get().notARef, name, text), cause);
+    return new IOException("Not a ref: " + name + ": " + text, cause);
   }
 
   private static boolean isSymbolic(byte[] content) {

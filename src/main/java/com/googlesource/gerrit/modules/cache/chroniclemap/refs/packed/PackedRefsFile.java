@@ -34,14 +34,12 @@ import java.nio.channels.FileChannel;
 import java.nio.channels.ReadableByteChannel;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.StandardOpenOption;
-import java.text.MessageFormat;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.eclipse.jgit.annotations.Nullable;
-import org.eclipse.jgit.internal.JGitText;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.util.FileUtils;
@@ -504,7 +502,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
     } catch (IOException e) {
       throw e;
     } catch (Exception e) {
-      throw new IOException(MessageFormat.format(JGitText.get().cannotReadFile, file), e);
+      throw new IOException("Cannot read file " + file, e);
     } finally {
       tiers.readers.giveBack(reader);
     }

@@ -27,7 +27,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import java.io.IOException;
-import java.text.MessageFormat;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -181,8 +180,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
     Set<String> names = new HashSet<>();
     for (ReceiveCommand command : sorted) {
       if (!names.add(command.getRefName())) {
-        throw new IOException(
-            MessageFormat.format(JGitText.get().duplicateRef, command.getRefName()));
+        throw new IOException("Duplicate ref: " + command.getRefName());
       }
     }
     StoredConfig config = refs.repository().getConfig();

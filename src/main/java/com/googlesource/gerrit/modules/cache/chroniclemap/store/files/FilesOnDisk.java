@@ -68,10 +68,14 @@ public final class FilesOnDisk {
   private static final Pattern GENERATION =
       Pattern.compile("-g(\\d{1,9})-(\\d{1,15})-(\\d{1,6})-([0-9a-f]{8})\\.chm");
 
-  /** A file of any store; group 2 is the cache, group 1 the cache and version. */
+  /**
+   * A file of any store; group 2 is the cache, group 1 the cache and version. Earlier versions
+   * named generations in the digits of the server's locale. Those are listed, hence deleted with
+   * what is not needed any more, but never opened: the values may have been invalidated since.
+   */
   private static final Pattern ANY =
       Pattern.compile(
-          "(([-_.%0-9A-Za-z]+)-v-?\\d{1,10})(-g[-0-9a-f]+)?\\.(chm|use|import|discard).*");
+          "(([-_.%0-9A-Za-z]+)-v-?\\d{1,10})(-g[-0-9a-f\\P{ASCII}]+)?\\.(chm|use|import|discard).*");
 
   /** A time at which no file of another version is kept any more. */
   public static final long NEVER = Long.MAX_VALUE;
@@ -163,16 +167,26 @@ public final class FilesOnDisk {
 
   GenerationName generation(int number, long bytes, int bytesPerSlot) {
     String name =
-        "%s-g%d-%d-%d-%08x.chm"
-            .formatted(versioned, number, bytes, bytesPerSlot, fingerprint(bytes, bytesPerSlot));
+        String.format(
+            Locale.ROOT,
+            "%s-g%d-%d-%d-%08x.chm",
+            versioned,
+            number,
+            bytes,
+            bytesPerSlot,
+            fingerprint(bytes, bytesPerSlot));
     return new GenerationName(
         directory.resolve(name), number, bytes, bytesPerSlot, MADE.incrementAndGet());
   }
 
   private int fingerprint(long bytes, int bytesPerSlot) {
     String all =
-        "format=%d version=%d %s"
-            .formatted(FORMAT, version, Geometry.forFileOf(bytes, bytesPerSlot));
+        String.format(
+            Locale.ROOT,
+            "format=%d version=%d %s",
+            FORMAT,
+            version,
+            Geometry.forFileOf(bytes, bytesPerSlot));
     CRC32C crc = new CRC32C();
     crc.update(all.getBytes(StandardCharsets.UTF_8));
     return (int) crc.getValue();

@@ -33,6 +33,7 @@ import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Random;
 import java.util.Set;
 import java.util.SortedMap;
@@ -159,7 +160,8 @@ class ListMemoryTest {
     long first = memory.bytes();
     ListTiers tiers = new ListTiers(Differential.KEY, memory, null, System::nanoTime);
     for (int i = 0; i < 300; i++) {
-      byte[] text = Lists.textWith(1, REFS, "refs/changes/%02d/9/1".formatted(i % 100));
+      byte[] text =
+          Lists.textWith(1, REFS, String.format(Locale.ROOT, "refs/changes/%02d/9/1", i % 100));
       a.read(text);
       ParsedRefs old = a.list;
       ParsedRefs now = tiers.gather(a.list);

@@ -24,6 +24,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -96,7 +97,7 @@ class PackedRefsJazzerTest {
     for (byte[] word : words) {
       lines.append('"');
       for (byte b : word) {
-        lines.append("\\x%02X".formatted(b));
+        lines.append(String.format(Locale.ROOT, "\\x%02X", b));
       }
       lines.append("\"\n");
     }

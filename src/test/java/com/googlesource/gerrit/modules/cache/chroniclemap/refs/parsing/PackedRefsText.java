@@ -20,6 +20,7 @@ import java.io.ByteArrayOutputStream;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.HexFormat;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.SortedMap;
@@ -44,7 +45,7 @@ public final class PackedRefsText {
         String name = "refs/heads/" + letters(random) + "/" + letters(random) + change;
         lines.put(name, line(random, name));
       } else {
-        String folder = "refs/changes/%02d/%d/".formatted(change % 100, change);
+        String folder = String.format(Locale.ROOT, "refs/changes/%02d/%d/", change % 100, change);
         for (String last : new String[] {"1", "2", "meta"}) {
           lines.put(folder + last, line(random, folder + last));
         }

@@ -31,6 +31,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Random;
@@ -76,11 +77,11 @@ class LargeBatchUnderWayTest {
   }
 
   private static String name(int i) {
-    return "refs/changes/%02d/%06d/1".formatted(i % 100, i);
+    return String.format(Locale.ROOT, "refs/changes/%02d/%06d/1", i % 100, i);
   }
 
   private static ObjectId id(int i) {
-    return ObjectId.fromString("%040x".formatted(i + 1));
+    return ObjectId.fromString(String.format(Locale.ROOT, "%040x", i + 1));
   }
 
   private static Ref ref(String name, int i) {

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 
 /**
  * What Jazzer calls ({@link TableFuzzTest}): an input is a table, whose footer gets the right
@@ -31,7 +32,7 @@ public final class TableFuzzTarget {
   private static List<String> names() {
     List<String> names = new ArrayList<>();
     for (int i = 0; i < 20; i++) {
-      names.add("refs/changes/%02d/%d".formatted(i, i + 3));
+      names.add(String.format(Locale.ROOT, "refs/changes/%02d/%d", i, i + 3));
     }
     return names;
   }

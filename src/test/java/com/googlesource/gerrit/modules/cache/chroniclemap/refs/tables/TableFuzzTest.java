@@ -26,6 +26,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
@@ -91,7 +92,7 @@ class TableFuzzTest {
     Map<String, Ref> refs = new TreeMap<>();
     Random random = new Random(1);
     for (int i = 0; i < 900; i++) {
-      String name = "refs/heads/%04d".formatted(i);
+      String name = String.format(Locale.ROOT, "refs/heads/%04d", i);
       refs.put(name, new ObjectIdRef.PeeledNonTag(Ref.Storage.PACKED, name, id(random)));
     }
     ReftableConfig config = new ReftableConfig();
@@ -170,7 +171,8 @@ class TableFuzzTest {
   // ---- tables
 
   static String name(Random random) {
-    return "refs/changes/%02d/%d".formatted(random.nextInt(20), random.nextInt(40));
+    return String.format(
+        Locale.ROOT, "refs/changes/%02d/%d", random.nextInt(20), random.nextInt(40));
   }
 
   static byte[] write(Random random, int updateIndex) throws IOException {

@@ -25,6 +25,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -58,7 +59,7 @@ class TablesFileTest {
     List<ReceiveCommand> commands = new ArrayList<>();
     commands.add(create(ALWAYS));
     for (int i = 0; i < MANY; i++) {
-      commands.add(create("refs/changes/%02d/%d/1".formatted(i % 100, i)));
+      commands.add(create(String.format(Locale.ROOT, "refs/changes/%02d/%d/1", i % 100, i)));
     }
     assertThat(TestRefs.batch(refs.repository(), jgit(), commands.toArray(new ReceiveCommand[0])))
         .isTrue();
