@@ -16,20 +16,20 @@ def external_plugin_deps():
 
     maven_jar(
         name = "chronicle-core",
-        artifact = "net.openhft:chronicle-core:2026.3",
-        sha1 = "02faf8c8c9b3d3d903e088670215195058d08f20",
+        artifact = "net.openhft:chronicle-core:2026.5",
+        sha1 = "daf1d9f10a43e2d0a652e61376fde8220155b9cd",
     )
 
     maven_jar(
         name = "chronicle-bytes",
-        artifact = "net.openhft:chronicle-bytes:2026.3",
-        sha1 = "8da00ac85f58857505333a3c460aec301126a7d2",
+        artifact = "net.openhft:chronicle-bytes:2026.4",
+        sha1 = "8e550b425cf783c52d1178180c9fa44ce3efd4de",
     )
 
     maven_jar(
         name = "chronicle-wire",
-        artifact = "net.openhft:chronicle-wire:2026.3",
-        sha1 = "b1be302d924a5a4b45f5b2b6042b725d79ddd20a",
+        artifact = "net.openhft:chronicle-wire:2026.7",
+        sha1 = "f79febb4ee7171015713645b3f16e3f9fc7dd359",
     )
 
     maven_jar(
@@ -65,22 +65,22 @@ def external_plugin_deps():
 
     maven_jar(
         name = "jnr-ffi",
-        artifact = "com.github.jnr:jnr-ffi:2.2.15",
-        sha1 = "fa3c32f463423469de314b03a157d5f1f7476ec0",
+        artifact = "com.github.jnr:jnr-ffi:2.3.3",
+        sha1 = "fa9c1048fb2edde206460af2151018cb68a0a7aa",
     )
 
     maven_jar(
         name = "jffi",
-        artifact = "com.github.jnr:jffi:1.3.12",
-        sha1 = "a439d46fb5d5d9539f16db7d574c7aafb952874a",
+        artifact = "com.github.jnr:jffi:1.4.3",
+        sha1 = "c90b45b6fcca7cf3ce7b57ceab61743cb0d33fd8",
     )
 
     # There are no sources of this classifier to attach.
     maven_jar(
         name = "jffi-native",
-        artifact = "com.github.jnr:jffi:1.3.12:native",
+        artifact = "com.github.jnr:jffi:1.4.3:native",
         attach_source = False,
-        sha1 = "ebd0e45f447d80c16fbf2a82ff0253de28837b41",
+        sha1 = "d285c749ff3d166bbf5fe9ac7419acc3686416c3",
     )
 
     maven_jar(
@@ -97,8 +97,8 @@ def external_plugin_deps():
 
     maven_jar(
         name = "jnr-constants",
-        artifact = "com.github.jnr:jnr-constants:0.10.4",
-        sha1 = "09f6f23763bf40ea7b56391791f574174914430a",
+        artifact = "com.github.jnr:jnr-constants:0.11.4",
+        sha1 = "ad6f1f59b7e1b5c0a4d228e12b20a020aed12a56",
     )
 
     maven_jar(
@@ -116,6 +116,6 @@ def external_plugin_deps():
 
     maven_jar(
         name = "junit-platform-console-standalone",
-        artifact = "org.junit.platform:junit-platform-console-standalone:1.13.4",
-        sha1 = "62734191af1bfc78ee17181ca38b94dbb5eb7737",
+        artifact = "org.junit.platform:junit-platform-console-standalone:6.1.3",
+        sha1 = "bb65bef57072d36433e8a863016163858c926113",
     )

@@ -1,11 +1,18 @@
 #!/bin/bash
-# Runs the tests that hold parsed refs against JGit's with the JGits of the other Gerrit minors: the tests as bin/test has compiled
-# them, this module as bin/release has. Exit code 0: all pass, 1: not.
+# Runs the tests that hold parsed refs against JGit's with the JGits of the other Gerrit minors, and with the newest one, which no
+# Gerrit has yet: the tests as bin/test has compiled them, this module as bin/release has. Exit code 0: all pass, 1: not.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . bin/lib/gerrits.sh
 
 tests=TableRefDatabaseTest,TableRefUpdateTest,TableFuzzTest,PackedRefsReaderTest,NameOrderTest,ParsedRefsTest,PackedRefsFuzzTest,FileRefDatabaseTest,UpdateFuzzTest,RefUpdateContractTest,SymbolicRefsTest
+
+# The jar with the classes of a Gerrit, in Maven's local repository.
+plugin_api() {
+  local folder
+  folder=$(mvn -B -q help:evaluate -Dexpression=settings.localRepository -DforceStdout)
+  printf '%s/com/google/gerrit/gerrit-plugin-api/%s/gerrit-plugin-api-%s.jar\n' "$folder" "$1" "$1"
+}
 
 # All at the same time, since most of these tests keep one processor busy. Each has its own target folder and log.
 logs=$(mktemp -d)
@@ -17,6 +24,19 @@ for gerrit in ${GERRITS#* }; do
     "-Dtest=$tests" -Dspotless.check.skip=true toolchains:select-jdk-toolchain@default surefire:test >"$logs/$gerrit" 2>&1 &
   running+=($!)
 done
+# In place of the JGit of the newest Gerrit. Its jar holds both, so the newest JGit stands before it.
+newest=7.8.1.202611041320-r
+gerrit=${GERRITS##* }
+folder=$PWD/target-jgit-$newest
+mkdir -p "$folder"
+ln -sfn "../target-$gerrit/classes" "$folder/classes"
+mvn -B -q dependency:copy "-Dartifact=org.eclipse.jgit:org.eclipse.jgit:$newest" "-DoutputDirectory=$folder" -Dmdep.useBaseVersion=true \
+  >"$logs/copy" 2>&1 || { cat "$logs/copy"; exit 1; }
+mvn -B "-Dgerrit.version=$gerrit" "-Doutput.directory=$folder" "-Dtest.classes=$PWD/target/test-classes" "-Dtest=$tests" \
+  "-Dmaven.test.dependency.excludes=com.google.gerrit:gerrit-plugin-api" \
+  "-Dmaven.test.additionalClasspath=$folder/org.eclipse.jgit-$newest.jar,$(plugin_api "$gerrit")" \
+  -Dspotless.check.skip=true toolchains:select-jdk-toolchain@default surefire:test >"$logs/JGit $newest" 2>&1 &
+running+=($!)
 bad=0
 for mvn in "${running[@]}"; do
   wait "$mvn" || bad=1
@@ -26,4 +46,6 @@ for gerrit in ${GERRITS#* }; do
   echo "other-jgit: with the JGit of Gerrit $gerrit"
   cat "$logs/$gerrit"
 done
+echo "other-jgit: with JGit $newest"
+cat "$logs/JGit $newest"
 exit $bad

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Builds a release, and for one Gerrit once more: in another folder, at another time, by somebody with other settings. Compares the
-# two; with --as-tested also the jar that bin/test has tested; and what the list of bundled jars says with what Bazel bundles.
+# two; with --as-tested also the jar that bin/test has tested; and what the list of bundled jars says with what Bazel bundles
+# and with what NOTICE names besides.
 # Prints one line for each file that is the same twice. Exit code 0: all are, 1: not.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -45,9 +46,10 @@ if not jar.endswith(named["name"] + "-" + named["version"]):
     sys.exit(f"release-check: {sys.argv[1]} is of {named['name']} {named['version']}")
 if named["hashes"] != [{"alg": "SHA-256", "content": hashlib.sha256(open(jar + ".jar", "rb").read()).hexdigest()}]:
     sys.exit(f"release-check: {sys.argv[1]} has another hash than the jar")
-listed = {(c["group"], c["name"], c["version"]) for c in bom["components"]}
+listed = {(c.get("group", ""), c["name"], c["version"]) for c in bom["components"]}
 bazel = open("external_plugin_deps.bzl").read().split("# For tests only.")[0]
 bundled = {tuple(a.split(":")[:3]) for a in re.findall(r'artifact = "([^"]+)"', bazel)}
+bundled |= {("", *library) for library in re.findall(r"^  (uplot|libffi) ([0-9.]+),", open("NOTICE").read(), re.M)}
 if listed != bundled:
     sys.exit(f"release-check: {sys.argv[1]} does not list what is bundled: {listed ^ bundled}")
 END

@@ -27,14 +27,15 @@ final class Refusal {
   private Refusal() {}
 
   /**
-   * Checks the version of Gerrit, runs other checks, and writes a refusal into the site's
-   * error_log.
+   * Checks the jar and the version of Gerrit, runs other checks, and writes a refusal into the
+   * site's error_log.
    *
    * @throws ProvisionException if a check throws one. Class names in its message must be in quotes,
    *     as Guice would shorten them otherwise
    */
   static void logging(SitePaths site, Config config, Runnable checks) {
     try {
+      OwnJar.check(Refusal.class.getClassLoader());
       BuiltFor.check(config);
       checks.run();
     } catch (ProvisionException e) {

@@ -16,9 +16,11 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.build;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.stream.Collectors.toCollection;
 
+import com.google.common.collect.ImmutableMap;
 import com.google.common.hash.Hashing;
 import com.googlesource.gerrit.modules.cache.chroniclemap.ChronicleMapCacheModule;
 import java.io.IOException;
@@ -47,6 +49,17 @@ import org.objectweb.asm.commons.Remapper;
 /** The jar that users install holds what it needs, and nothing that a released Gerrit has. */
 class JarContentsIT {
   private static final String CLASS = ".class";
+  private static final String OURS = "com/googlesource/gerrit/modules/cache/chroniclemap/";
+  private static final String BUNDLED = OURS + "bundled/";
+
+  /** Where pom.xml moves packages to, below {@link #BUNDLED}. */
+  private static final ImmutableMap<String, String> MOVED =
+      ImmutableMap.of(
+          "net/openhft/", "net/openhft/",
+          "jnr/", "jnr/",
+          "com/kenai/jnr/", "kenai/",
+          "com/squareup/javapoet/", "javapoet/",
+          "org/HdrHistogram/", "HdrHistogram/");
 
   /**
    * Packages that bundled code names and nobody provides: each belongs to a part of Chronicle that
@@ -56,7 +69,7 @@ class JarContentsIT {
       List.of(
           "com/sun/jna/", // the second way to call fallocate; jnr-ffi is the first
           "com/thoughtworks/xstream/", // export of a map as JSON
-          "net/openhft/affinity/", // event loops bound to a CPU
+          BUNDLED + "net/openhft/affinity/", // event loops bound to a CPU
           "org/jetbrains/annotations/", // annotations without an effect at run time
           "shaded/org/apache/maven/", // version of a Chronicle-Map run from its source tree
           "sun/misc/Cleaner"); // Java 8
@@ -77,15 +90,20 @@ class JarContentsIT {
     assertThat(jarPath().getFileName().toString()).isEqualTo("cache-chroniclemap.jar");
   }
 
+  /** All but the names of their packages is as it was published. */
   @Test
-  void classesOfTheBundledJarsAreThereUnchanged() throws Exception {
+  void filesOfTheBundledJarsAreThere() throws Exception {
     for (BundledJar bundled : BundledJar.fromPom()) {
       try (JarFile original = new JarFile(bundled.file().toFile())) {
         for (JarEntry entry : files(original)) {
-          if (!entry.getName().startsWith("META-INF/")) {
-            assertWithMessage("%s of %s", entry.getName(), bundled.coordinates())
-                .that(bytes(jar, entry.getName()))
-                .isEqualTo(bytes(original, entry.getName()));
+          String name = entry.getName();
+          if (!name.startsWith("META-INF/")) {
+            byte[] there = bytes(jar, moved(name));
+            if (moved(name).equals(name) && !name.startsWith("com/kenai/jnr/")) {
+              assertWithMessage("%s of %s", name, bundled.coordinates())
+                  .that(there)
+                  .isEqualTo(bytes(original, name));
+            }
           }
         }
       }
@@ -96,25 +114,46 @@ class JarContentsIT {
   void otherClassesAreOursOrReplaceTheCompiler() throws Exception {
     Set<String> others = classes(jar);
     for (BundledJar bundled : BundledJar.fromPom()) {
-      others.removeAll(classes(bundled.file()));
+      for (String name : classes(bundled.file())) {
+        others.remove(moved(name));
+      }
     }
-    others.removeIf(name -> name.startsWith("com/googlesource/gerrit/modules/cache/chroniclemap/"));
+    others.removeIf(name -> name.startsWith(OURS) && !name.startsWith(BUNDLED));
 
     assertThat(others)
         .containsExactly(
-            "net/openhft/chronicle/hash/VanillaGlobalMutableState$$Native",
-            "net/openhft/compiler/CachedCompiler",
-            "net/openhft/compiler/CompilerUtils",
-            "net/openhft/compiler/MyJavaFileManager",
-            "net/openhft/compiler/package-info");
+            BUNDLED + "net/openhft/chronicle/hash/VanillaGlobalMutableState$$Native",
+            BUNDLED + "net/openhft/compiler/CachedCompiler",
+            BUNDLED + "net/openhft/compiler/CompilerUtils",
+            BUNDLED + "net/openhft/compiler/MyJavaFileManager",
+            BUNDLED + "net/openhft/compiler/package-info");
+  }
+
+  /** A class of another name could take the place of a plugin's, or be replaced by one in lib/. */
+  @Test
+  void onlyWhatIsBoundToNativeCodeHasANameOfItsOwn() {
+    Set<String> others = classes(jar);
+    others.removeIf(name -> name.startsWith(OURS) || name.startsWith("com/kenai/jffi/"));
+
+    assertThat(others).isEmpty();
   }
 
   @Test
   void noAnalytics() {
     Set<String> analytics = classes(jar);
-    analytics.removeIf(name -> !name.startsWith("net/openhft/chronicle/analytics/"));
+    analytics.removeIf(name -> !name.contains("net/openhft/chronicle/analytics/"));
 
     assertThat(analytics).isEmpty();
+  }
+
+  /** The name in the jar of a file of a bundled jar. */
+  private static String moved(String name) {
+    for (Map.Entry<String, String> each : MOVED.entrySet()) {
+      if (name.startsWith(each.getKey())) {
+        return BUNDLED + each.getValue() + name.substring(each.getKey().length());
+      }
+    }
+    return name;
   }
 
   @Test
@@ -157,7 +196,9 @@ class JarContentsIT {
             "META-INF/MANIFEST.MF",
             "META-INF/LICENSE",
             "META-INF/NOTICE",
-            "META-INF/services/net.openhft.chronicle.core.cleaner.spi.ByteBufferCleanerService");
+            "META-INF/services/"
+                + BUNDLED.replace('/', '.')
+                + "net.openhft.chronicle.core.cleaner.spi.ByteBufferCleanerService");
   }
 
   @Test
@@ -206,6 +247,9 @@ class JarContentsIT {
     for (BundledJar bundled : BundledJar.fromPom()) {
       assertThat(notice).contains("  " + bundled.coordinates() + " ");
     }
+    String libffi = notice.replaceFirst("(?s).*  libffi ([0-9.]+),.*", "$1");
+    assertThat(new String(bytes(jar, "jni/x86_64-Linux/libjffi-1.2.so"), ISO_8859_1))
+        .contains("\0" + libffi + "\0");
   }
 
   /** Failsafe runs with the packaged jar in place of the folder of classes. */

@@ -18,7 +18,14 @@ import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
+import java.util.List;
 import net.openhft.chronicle.core.OS;
+import net.openhft.chronicle.core.pool.ClassAliasPool;
+import net.openhft.chronicle.hash.impl.HashSplitting;
+import net.openhft.chronicle.hash.serialization.impl.ByteArrayDataAccess;
+import net.openhft.chronicle.hash.serialization.impl.ByteArraySizedReader;
+import net.openhft.chronicle.hash.serialization.impl.StopBitSizeMarshaller;
+import net.openhft.chronicle.map.VanillaChronicleMap;
 import net.openhft.posix.MAdviseFlag;
 import net.openhft.posix.PosixAPI;
 import net.openhft.posix.internal.PosixAPIHolder;
@@ -44,6 +51,18 @@ public final class ChronicleRuntime {
     // Chronicle would load its native code now, which takes longer than the rest of a start. The
     // code is only needed to create files.
     PosixAPI.useNoOpPosixApi();
+    // The header of a file names these classes. The jar holds them under other names than
+    // Chronicle's own, but a file is the same whichever of them wrote it.
+    for (Class<?> type :
+        List.of(
+            VanillaChronicleMap.class,
+            StopBitSizeMarshaller.class,
+            ByteArraySizedReader.class,
+            ByteArrayDataAccess.class,
+            HashSplitting.ForPowerOf2Segments.class,
+            HashSplitting.ForSingleSegment.class)) {
+      ClassAliasPool.CLASS_ALIASES.addAlias(type, ownName(type));
+    }
   }
 
   private static boolean nativeLoaded;
@@ -80,6 +99,12 @@ public final class ChronicleRuntime {
       nativeLoaded = true;
     }
     return isLoaded();
+  }
+
+  /** The name that Chronicle has given to one of its classes, wherever the jar holds it. */
+  static String ownName(Class<?> type) {
+    // Without the package's name as a constant, which would be moved as well.
+    return "net." + type.getName().substring(type.getName().indexOf("openhft."));
   }
 
   private static boolean isLoaded() {
