@@ -462,7 +462,8 @@ public final class FileRefDatabase extends RefDatabase implements UpdatableRefs 
   @Override
   public boolean isNameConflicting(String name) throws IOException {
     boolean isConflicting =
-        ask(refs -> refs.isNameConflicting(name), refs -> refs.isNameConflicting(name));
+        paths.mayBeLoose(name + RefPaths.LOCK) // else it can't be made
+            && ask(refs -> refs.isNameConflicting(name), refs -> refs.isNameConflicting(name));
     return isConflicting && (shared == this || pin != null || shared.isNameConflicting(name));
   }
 

@@ -20,6 +20,7 @@ import static org.eclipse.jgit.transport.ReceiveCommand.Result.OK;
 
 import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.common.Nullable;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseRefs;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -79,6 +80,12 @@ final class TableBatchUpdate extends BatchRefUpdate {
     }
     if (options != null) {
       setPushOptions(options);
+    }
+    if (pending.stream().anyMatch(command -> LooseRefs.isTooLong(command.getRefName()))) {
+      // As JGit says of a name that no block has room for, after work by the square of the length.
+      pending.get(0).setResult(LOCK_FAILURE, IO_ERROR);
+      ReceiveCommand.abort(pending);
+      return;
     }
     long begun = System.nanoTime();
     boolean hasFailed = false;

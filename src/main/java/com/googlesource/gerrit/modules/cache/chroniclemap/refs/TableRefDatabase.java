@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.FileStamp;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableStack;
@@ -241,7 +242,9 @@ final class TableRefDatabase extends RefDatabase {
   @Override
   @Nullable
   public Ref exactRef(String name) throws IOException {
-    return ask(refs -> refs.exactRef(name), refs -> refs.exactRef(name));
+    return LooseRefs.isTooLong(name)
+        ? null
+        : ask(refs -> refs.exactRef(name), refs -> refs.exactRef(name));
   }
 
   /** Unlike JGit's, all are of one moment. */

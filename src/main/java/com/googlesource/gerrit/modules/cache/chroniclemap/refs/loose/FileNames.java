@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.InvalidPathException;
@@ -32,6 +34,13 @@ public final class FileNames {
   static final boolean ANY = "UTF-8".equals(ENCODING);
 
   private FileNames() {}
+
+  /** Whether a name has more bytes than a limit. Looks at no more of it than necessary. */
+  static boolean isLonger(String name, int most) {
+    // A character has up to three bytes in UTF-8, and one at least in any encoding.
+    return name.length() > most
+        || (ANY && name.length() > most / 3 && name.getBytes(UTF_8).length > most);
+  }
 
   /** Text for the log: which names can't be expressed, and what to set; empty if all can. */
   public static Optional<String> limits() {

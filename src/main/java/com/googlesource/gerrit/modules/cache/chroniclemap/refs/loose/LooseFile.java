@@ -59,7 +59,7 @@ public final class LooseFile {
       BasicFileAttributes found = attributesIfThere(path);
       return found != null && found.isRegularFile();
     } catch (IOException e) {
-      if (mayBeThere(file)) {
+      if (mayBeThere(path)) {
         throw e;
       }
       return false;
@@ -79,17 +79,20 @@ public final class LooseFile {
 
   /**
    * Decides by the folders above whether an error is the disk's. The error may also come from the
-   * name, which is too long or has a ref in the place of a folder.
+   * name, which is too long or has a ref in the place of a folder. Only folders that exist are
+   * looked at, however many the name has.
    */
-  private static boolean mayBeThere(File file) {
-    File below = file;
-    for (File above = file.getParentFile(); above != null; above = above.getParentFile()) {
-      if (above.exists()) {
+  private static boolean mayBeThere(Path file) {
+    Path whole = file.toAbsolutePath();
+    File above = whole.getRoot().toFile();
+    for (Path part : whole) {
+      File below = new File(above, part.toString());
+      if (!below.exists()) {
         String[] names = above.list();
         return above.isDirectory()
             && (names == null || Arrays.asList(names).contains(below.getName()));
       }
-      below = above;
+      above = below;
     }
     return true;
   }

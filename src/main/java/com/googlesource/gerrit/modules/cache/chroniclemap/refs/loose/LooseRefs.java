@@ -67,7 +67,8 @@ public record LooseRefs(
     LooseMemory.Known known = isRemembered(name) ? memory.get(name) : null;
     File file = paths.loose(name);
     Ref ref = null;
-    if (trust == TrustStat.ALWAYS || refreshFolders(name, known != null)) {
+    if (paths.mayBeLoose(name)
+        && (trust == TrustStat.ALWAYS || refreshFolders(name, known != null))) {
       // A stat is cheaper than an exception.
       if (known != null || LooseFile.isThere(file)) {
         ref = isRemembered(name) ? read(name, file, known) : LooseFile.read(name, file);
@@ -85,7 +86,7 @@ public record LooseRefs(
    */
   @Nullable
   public Ref readFile(String name) throws IOException {
-    if (trust != TrustStat.ALWAYS && !refreshFolders(name, false)) {
+    if (!paths.mayBeLoose(name) || (trust != TrustStat.ALWAYS && !refreshFolders(name, false))) {
       return null;
     }
     File file = paths.loose(name);
@@ -198,14 +199,22 @@ public record LooseRefs(
     return (name.startsWith(Constants.R_REFS) || name.equals(Constants.HEAD)) && mayBeRef(name);
   }
 
-  /** Whether a prefix leads to no other folder than that of its name. */
+  /** Whether a prefix leads to no other folder than that of its name, and a ref may have it. */
   public static boolean mayBePrefix(String prefix) {
     int slash = prefix.lastIndexOf('/');
-    return slash < 0 || mayBeRef(prefix.substring(0, slash));
+    return !isTooLong(prefix) && (slash < 0 || mayBeRef(prefix.substring(0, slash)));
+  }
+
+  /** Whether a name has more bytes than any ref's: 4096. */
+  public static boolean isTooLong(String name) {
+    return FileNames.isLonger(name, RefPaths.MOST_BYTES);
   }
 
   /** Whether a name leads to no other file than that of the ref, and to no lock file. */
   public static boolean mayBeRef(String name) {
+    if (isTooLong(name)) {
+      return false;
+    }
     for (int start = 0, slash; start <= name.length(); start = slash + 1) {
       slash = name.indexOf('/', start);
       slash = slash < 0 ? name.length() : slash;
@@ -276,7 +285,7 @@ public record LooseRefs(
       scanAll(refs);
     } else if (folder.equals(Constants.R_REFS)) {
       scanAll(refs);
-    } else if (folder.startsWith(Constants.R_REFS)) {
+    } else if (folder.startsWith(Constants.R_REFS) && paths.mayBeLoose(folder)) {
       try {
         scan(folder, paths.loose(folder), refs);
       } catch (IOException e) {

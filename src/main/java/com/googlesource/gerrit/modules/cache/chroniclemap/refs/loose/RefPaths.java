@@ -14,10 +14,12 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose;
 
+import com.google.common.base.Splitter;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.LinkOption;
@@ -34,6 +36,12 @@ import org.eclipse.jgit.lib.Constants;
 public final class RefPaths {
   /** The suffix of lock files, by git's own rule, which JGit follows. */
   public static final String LOCK = ".lock";
+
+  /** The longest name of a ref in bytes, which is also the longest path of Linux. */
+  static final int MOST_BYTES = 4096;
+
+  /** The longest name of a file in bytes, in all usual file systems. */
+  private static final int MOST_FILE_NAME = 255;
 
   /** A folder in the repository, as git and JGit look for refs only in {@code refs/}. */
   private static final String TRANSACTIONS = "cache-chroniclemap";
@@ -78,13 +86,30 @@ public final class RefPaths {
   }
 
   /**
-   * Checks that this process can express the file names of refs.
+   * Whether a ref may have a file. Otherwise its name is too long for one, so it can only be
+   * packed. Clients send any text for a name, and a file system's refusal is no answer: it does not
+   * tell which part is too long, nor whether a folder is in the way.
+   */
+  public boolean mayBeLoose(String name) {
+    return name.length() <= MOST_FILE_NAME / 3
+        || (!FileNames.isLonger(commonFolder.getPath() + '/' + name, MOST_BYTES - 1)
+            && Splitter.on('/')
+                .splitToStream(name)
+                .noneMatch(part -> FileNames.isLonger(part, MOST_FILE_NAME)));
+  }
+
+  /**
+   * Checks that refs can have lock files.
    *
-   * @throws IOException if {@link #loose} would throw it
+   * @throws IOException if a name is too long, or this process can't express it
    */
   public void checkNames(List<String> names) throws IOException {
-    for (int i = 0; !FileNames.ANY && i < names.size(); i++) {
-      File unused = loose(names.get(i));
+    for (String name : names) {
+      File file = loose(name);
+      if (!mayBeLoose(name + LOCK)) {
+        // As the system says it.
+        throw new FileSystemException(file + LOCK, null, "File name too long");
+      }
     }
   }
 

@@ -231,10 +231,14 @@ public record RefReader(
 
   // ---- conflicts of names
 
-  /** Returns the names of all folders above a ref, the shortest first. */
+  /**
+   * Returns the names of all folders above a ref, the shortest first; none if the name is too long
+   * for a ref, as their size grows with its square.
+   */
   public static List<String> parents(String name) {
     List<String> parents = new ArrayList<>();
-    for (int slash = name.indexOf('/', 1); slash > 0; slash = name.indexOf('/', slash + 1)) {
+    int first = LooseRefs.isTooLong(name) ? -1 : name.indexOf('/', 1);
+    for (int slash = first; slash > 0; slash = name.indexOf('/', slash + 1)) {
       parents.add(name.substring(0, slash));
     }
     return parents;

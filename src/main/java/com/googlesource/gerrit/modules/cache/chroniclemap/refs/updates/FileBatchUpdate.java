@@ -105,6 +105,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
     try {
       // JGit lists all refs for this check, HEAD among them.
       refs.sawRefs();
+      updater.paths.checkNames(pending.stream().map(ReceiveCommand::getRefName).toList());
       checkNames(pending);
       if (hasObjects(walk, pending) && isFastForward(walk, pending)) {
         apply(walk, pending);
