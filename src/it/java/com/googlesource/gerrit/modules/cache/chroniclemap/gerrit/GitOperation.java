@@ -34,7 +34,11 @@ enum GitOperation {
   /** For an ordinary user, Gerrit puts {@code changes_by_project} of the whole project. */
   LIST_ALL_AFTER("ls-remote of all after a new change"),
   LIST_SOME("ls-remote --heads of master*"),
-  CLONE("shallow clone of master");
+  CLONE("shallow clone of master"),
+  /** For an ordinary user, Gerrit would put the tags of each commit to its filter. */
+  FORWARD("fast-forward over tagged commits"),
+  /** By a client that means no good: native git sends no such names. */
+  LONG_WANTS("fetch of 31 names of 60 KB");
 
   private final String title;
 

@@ -228,7 +228,8 @@ final class GitWork {
   }
 
   private boolean isWanted(Part part, GitOperation operation) {
-    return run.isWanted(operation.title() + ", " + part.title());
+    return run.isWanted(operation.title() + ", " + part.title())
+        && !(part.ssh && operation == GitOperation.LONG_WANTS);
   }
 
   private static boolean has(Side side, Line line) {

@@ -28,6 +28,10 @@ import org.eclipse.jgit.annotations.Nullable;
 final class GitWorker {
   private static final Pattern CHANGE = Pattern.compile("/\\+/(\\d+)");
   private static final String BASE = "refs/heads/base";
+
+  /** Stands for a request that is not made by native git. */
+  private static final List<String> LONG_WANTS = List.of("want-ref");
+
   private static final String FOR_MASTER = ":refs/for/master";
   private static final String WORK = "refs/heads/work";
 
@@ -115,12 +119,40 @@ final class GitWorker {
               "--branch=master",
               client.run("remote", "get-url", "origin"),
               "clone-" + count);
+      case FORWARD -> {
+        String branch = ":refs/heads/forward-" + name + "-" + count;
+        if (!client.tryRun("rev-parse", "--verify", "low").isOk()) {
+          client.run("fetch", "-q", "--no-tags", "origin", "refs/tags/v0.000:refs/heads/low");
+          if (!client.tryRun("fetch", "-q", "origin", "refs/tags/v0.900:refs/tags/high").isOk()) {
+            client.run("fetch", "-q", "origin", "refs/tags/v0.020:refs/tags/high");
+          }
+        }
+        client.time(push("low" + branch));
+        yield push("high^{commit}" + branch);
+      }
+      case LONG_WANTS -> LONG_WANTS;
     };
   }
 
   /** Runs git; answers with how long it took, from its start to its end. */
   Duration work(List<String> args) throws IOException {
-    return client.time(args);
+    return args.equals(LONG_WANTS) ? longWants() : client.time(args);
+  }
+
+  private Duration longWants() throws IOException {
+    StringBuilder request = new StringBuilder(GitWire.packet("command=fetch\n") + "0001");
+    for (int i = 0; i < 31; i++) {
+      String wanted = "refs/heads/" + "a/".repeat(30_000) + i;
+      request.append(GitWire.packet("want-ref " + wanted + "\n"));
+    }
+    byte[] body = GitWire.bytes(request + GitWire.packet("done\n") + "0000");
+    String url = client.run("remote", "get-url", "origin") + "/git-upload-pack";
+    String cookie = client.run("config", "http.extraHeader").substring("Cookie: ".length());
+    Deadline clock = Deadline.in(Duration.ofMinutes(10));
+    var unused =
+        GitWire.exchange(
+            url, "git-upload-pack", body, "Git-Protocol", "version=2", "Cookie", cookie);
+    return clock.elapsed();
   }
 
   /** Removes what {@link #work} leaves. */

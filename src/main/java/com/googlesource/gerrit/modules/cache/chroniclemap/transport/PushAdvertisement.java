@@ -20,10 +20,8 @@ import com.google.gerrit.server.git.DelegateRepository;
 import com.google.gerrit.server.util.MagicBranch;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
@@ -40,8 +38,8 @@ import org.eclipse.jgit.transport.UploadPack;
 /**
  * The hook in front of Gerrit's hook for pushes. Gerrit's hook advertises all refs that the user
  * may see except those of changes and of the cache of merges. If nobody has set refs before, it
- * reads all refs first and then removes these. This hook reads the other namespaces only, each
- * through Gerrit's filter, and sets their refs; Gerrit's hook then takes these.
+ * reads all refs first and then removes these. This hook reads the others only, through Gerrit's
+ * filter, and sets them; Gerrit's hook then takes these.
  *
  * <p>The cost grows with the advertised refs, not with the changes. The second request of a push
  * over HTTP looks up refs by name when they are needed. If a branch was rewound while the pack
@@ -65,6 +63,9 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   private final Predicate<String> isAdvertised;
   private final TransportCounts counts;
   private final ByName byName;
+
+  /** Has Gerrit's filter run for all refs at once; null if it can't. */
+  @Nullable private final PushView view;
 
   /** The push that is given {@link #byName}, as its client has the list already; or null. */
   @Nullable private ReceivePack push;
@@ -97,6 +98,7 @@ final class PushAdvertisement implements AdvertiseRefsHook {
     this.isAdvertised = isAdvertised;
     this.counts = counts;
     byName = new ByName(repository.getRefDatabase());
+    view = PushView.below(repository);
   }
 
   /**
@@ -203,72 +205,21 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   private Map<String, Ref> visibleRefs() throws IOException {
     RefDatabase visible = repository.getRefDatabase();
     Map<String, Ref> refs = new LinkedHashMap<>();
-    List<Ref> most =
-        repository
-            .delegate()
-            .getRefDatabase()
-            .getRefsByPrefixWithExclusions(RefDatabase.ALL, LEFT_OUT);
-    for (String namespace : namespaces(most)) {
-      if (namespace.endsWith("/")) {
-        visible.getRefsByPrefix(namespace).forEach(ref -> add(ref, refs));
-      } else {
-        Ref ref = visible.exactRef(namespace);
-        if (ref != null && ref.getObjectId() != null) {
-          add(ref, refs);
-        }
+    for (Ref ref :
+        view == null
+            ? visible.getRefsByPrefixWithExclusions(RefDatabase.ALL, LEFT_OUT)
+            : view.visible(visible, LEFT_OUT)) {
+      String name = ref.getName();
+      if (isAdvertised.test(name) && !MagicBranch.isMagicBranch(name)) {
+        refs.put(name, ref);
       }
     }
     return refs;
   }
 
-  private void add(Ref ref, Map<String, Ref> refs) {
-    if (isAdvertised.test(ref.getName())) {
-      refs.put(ref.getName(), ref);
-    }
-  }
-
-  /**
-   * Returns the namespaces to advertise, such as {@code refs/heads/}, and the names of refs that
-   * are in none, such as {@code HEAD}.
-   *
-   * @param refs in order. Costs a search for each namespace
-   */
-  private static List<String> namespaces(List<Ref> refs) {
-    List<String> namespaces = new ArrayList<>();
-    int at = 0;
-    while (at < refs.size()) {
-      String namespace = namespace(refs.get(at).getName());
-      if (!isLeftOut(namespace)) {
-        namespaces.add(namespace);
-      }
-      at = namespace.endsWith("/") ? firstOutside(refs, at, namespace) : at + 1;
-    }
-    return namespaces;
-  }
-
-  private static String namespace(String name) {
-    int slash =
-        name.startsWith(Constants.R_REFS) ? name.indexOf('/', Constants.R_REFS.length()) : -1;
-    return slash < 0 ? name : name.substring(0, slash + 1);
-  }
-
-  /** Whether Gerrit's hook removes all refs of a namespace. */
-  private static boolean isLeftOut(String namespace) {
-    return LEFT_OUT.contains(namespace) || MagicBranch.isMagicBranch(namespace);
-  }
-
-  private static int firstOutside(List<Ref> refs, int from, String namespace) {
-    int low = from + 1;
-    int high = refs.size();
-    while (low < high) {
-      int middle = (low + high) >>> 1;
-      if (refs.get(middle).getName().startsWith(namespace)) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low;
+  /** Whether Gerrit's hook removes a ref. */
+  private static boolean isLeftOut(String name) {
+    return MagicBranch.isMagicBranch(name) || LEFT_OUT.stream().anyMatch(name::startsWith);
   }
 
   /**
@@ -298,7 +249,7 @@ final class PushAdvertisement implements AdvertiseRefsHook {
     public Ref get(Object key) {
       String name = (String) key;
       Ref ref = added.get(name);
-      if (ref != null || isLeftOut(namespace(name)) || !isAdvertised.test(name)) {
+      if (ref != null || isLeftOut(name) || !isAdvertised.test(name)) {
         return ref;
       }
       ref = super.get(name);

@@ -40,6 +40,9 @@ abstract class RefsByName extends AbstractMap<String, Ref> {
   /** How many refs are looked up one by one. */
   static final int MOST_LOOKUPS = 32;
 
+  /** A tag counts for so many, as Gerrit reads all branches to look for one that it is part of. */
+  private static final int TAG = 8;
+
   private final RefDatabase visible;
   private int lookups;
 
@@ -82,7 +85,8 @@ abstract class RefsByName extends AbstractMap<String, Ref> {
   /** Returns a ref by a name that the server has found itself, or null. */
   @Nullable
   final Ref find(String name) throws IOException {
-    return all != null || ++lookups > MOST_LOOKUPS ? all().get(name) : visible.exactRef(name);
+    lookups += name.startsWith(Constants.R_TAGS) ? TAG : 1;
+    return all != null || lookups > MOST_LOOKUPS ? all().get(name) : visible.exactRef(name);
   }
 
   @Override

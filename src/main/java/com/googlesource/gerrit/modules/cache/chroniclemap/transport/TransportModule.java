@@ -82,6 +82,7 @@ public final class TransportModule extends AbstractModule {
                 && method.getParameterCount() == 3
                 && method.getParameterTypes()[0] == Collection.class
                 && method.getParameterTypes()[1] == Repository.class,
+        PushView::filtered,
         call -> {
           call.getArguments()[1] = new TaggableRefs((Repository) call.getArguments()[1]);
           return VisibleBranches.during(call, counts);

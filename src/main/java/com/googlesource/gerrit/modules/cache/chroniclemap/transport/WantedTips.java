@@ -122,6 +122,9 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
           public void onLsRefs(LsRefsV2Request request) throws ServiceMayNotContinueException {
             gerrits.onLsRefs(request);
             prefixes = request.getRefPrefixes();
+            if (prefixes.size() > RefsByName.MOST_LOOKUPS) {
+              prefixes = List.of(); // each ref would be compared with all of them
+            }
             listed = null;
             if (!isListed() && fetch.getAdvertisedRefs() == byName) {
               fetch.setAdvertisedRefs(null); // JGit reads all refs

@@ -1,0 +1,168 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.Iterables;
+import com.google.common.collect.Sets;
+import com.google.gerrit.common.Nullable;
+import com.google.gerrit.entities.RefNames;
+import com.google.gerrit.server.git.DelegateRefDatabase;
+import com.google.gerrit.server.git.DelegateRepository;
+import com.google.gerrit.server.git.receive.ReceivePackRefCache;
+import java.io.IOException;
+import java.lang.invoke.VarHandle;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.aopalliance.intercept.MethodInvocation;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefDatabase;
+import org.eclipse.jgit.lib.Repository;
+
+/**
+ * The repository below Gerrit's filter in one push: as it is, but for the questions that Gerrit
+ * asks for each commit or each namespace. Those would run the filter for each ref in question,
+ * while Gerrit's own cache of all refs runs it once for a push.
+ *
+ * <ul>
+ *   <li>Gerrit wants to know the patch sets with the id of a commit, and asks for all refs with it.
+ *       It is given those of changes, so no tag is put to the filter.
+ *   <li>If a push comes to many patch sets, the filter runs for all changes at once.
+ *   <li>All refs but those of changes are filtered in one run ({@link #visible}).
+ * </ul>
+ *
+ * <p>For one push, and one thread at a time.
+ */
+final class PushView extends DelegateRepository {
+  /** Gerrit has no method to put another repository below its filter; null if it is gone. */
+  @Nullable
+  private static final VarHandle BELOW =
+      NearConnectivity.fieldOf(
+          DelegateRefDatabase.class,
+          "delegate",
+          "This Gerrit's filter of refs can't be asked for many at once; it may run for each");
+
+  private static final StackWalker STACK = StackWalker.getInstance();
+
+  /** Between Gerrit's cache and this class are two methods of its filter. */
+  private static final int FRAMES = 8;
+
+  /** How many refs of changes are put to the filter one by one. */
+  private static final int MOST_QUESTIONS = 64;
+
+  private final RefDatabase refs;
+  private int questions;
+
+  /** The refs that {@link #visible} leaves out; none unless it runs. */
+  private Set<String> leftOut = Set.of();
+
+  /** Whether refs of changes are visible, by name; null until the filter has run for all. */
+  @Nullable private Map<String, Boolean> judged;
+
+  private PushView(Repository below) {
+    super(below);
+    refs =
+        new DelegateRefDatabase(below) {
+          @Override
+          public Set<Ref> getTipsWithSha1(ObjectId id) throws IOException {
+            Set<Ref> tips = super.getTipsWithSha1(id);
+            return tips.isEmpty() || !isForPatchSets()
+                ? tips
+                : Sets.filter(tips, PushView::isChange);
+          }
+
+          @Override
+          public List<Ref> getRefsByPrefix(String prefix) throws IOException {
+            return prefix.isEmpty() && !leftOut.isEmpty()
+                ? getRefsByPrefixWithExclusions(prefix, leftOut)
+                : super.getRefsByPrefix(prefix);
+          }
+        };
+  }
+
+  /** Puts a view below the filter of a push's repository; returns null if that can't be done. */
+  @Nullable
+  static PushView below(DelegateRepository filtering) {
+    if (BELOW == null || !(filtering.getRefDatabase() instanceof DelegateRefDatabase filter)) {
+      return null;
+    }
+    PushView view = new PushView(filtering.delegate());
+    BELOW.set(filter, view);
+    return view;
+  }
+
+  @Override
+  public RefDatabase getRefDatabase() {
+    return refs;
+  }
+
+  private static boolean isChange(Ref ref) {
+    return ref.getName().startsWith(RefNames.REFS_CHANGES);
+  }
+
+  /** Whether Gerrit asks, which drops all refs but those of patch sets. Others may want them. */
+  private static boolean isForPatchSets() {
+    String gerrits = ReceivePackRefCache.class.getName();
+    return STACK.walk(
+        frames -> frames.limit(FRAMES).anyMatch(frame -> frame.getClassName().startsWith(gerrits)));
+  }
+
+  /**
+   * Returns the visible refs but those with some prefixes, by one run of the filter.
+   *
+   * @param filter of {@link #below}
+   */
+  List<Ref> visible(RefDatabase filter, Set<String> without) throws IOException {
+    leftOut = without;
+    try {
+      return filter.getRefsByPrefix(RefDatabase.ALL);
+    } finally {
+      leftOut = Set.of();
+    }
+  }
+
+  /** Intercepts Gerrit's filter. */
+  static Object filtered(MethodInvocation filter) throws Throwable {
+    return filter.getArguments()[1] instanceof PushView view
+        ? view.answer(filter)
+        : filter.proceed();
+  }
+
+  @SuppressWarnings("unchecked") // by the types of the filter
+  private Object answer(MethodInvocation filter) throws Throwable {
+    Collection<Ref> asked = (Collection<Ref>) filter.getArguments()[0];
+    Ref one = asked.size() == 1 ? Iterables.getOnlyElement(asked) : null;
+    if (one == null || !isChange(one) || ++questions <= MOST_QUESTIONS) {
+      return filter.proceed();
+    }
+    if (judged == null) {
+      Collection<Ref> all = getRefDatabase().getRefsByPrefix(RefNames.REFS_CHANGES);
+      filter.getArguments()[0] = all;
+      Collection<Ref> visible = (Collection<Ref>) filter.proceed();
+      filter.getArguments()[0] = asked;
+      judged = new HashMap<>();
+      all.forEach(ref -> judged.put(ref.getName(), false));
+      visible.forEach(ref -> judged.put(ref.getName(), true));
+    }
+    Boolean isVisible = judged.get(one.getName());
+    return isVisible == null
+        ? filter.proceed() // made since
+        : isVisible ? ImmutableList.of(one) : ImmutableList.of();
+  }
+}
