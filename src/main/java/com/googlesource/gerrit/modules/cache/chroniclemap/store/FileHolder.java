@@ -16,14 +16,12 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import com.google.common.util.concurrent.Uninterruptibles;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
-import java.nio.file.NoSuchFileException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -40,9 +38,6 @@ final class FileHolder {
 
   /** How long after the store's creation a caller may wait for the file to be opened. */
   private static final long OPEN_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
-
-  /** How long a file of {@link OldValues#DANGEROUS} may be used that cannot be forced to disk. */
-  private static final long UNOPENED_MILLIS = TimeUnit.MINUTES.toMillis(5);
 
   private final StoreContext context;
   private final Consumer<FileInUse> failed;
@@ -65,9 +60,6 @@ final class FileHolder {
 
   /** The last file that failed; null if none has. */
   private volatile FileInUse givenUp;
-
-  /** Since when the file could not be opened to force it, milliseconds; 0 if it could. */
-  private volatile long unopenedSince;
 
   private final AtomicBoolean toldOfChange = new AtomicBoolean();
 
@@ -270,26 +262,13 @@ final class FileHolder {
   private boolean force(FileInUse forced, FolderDisk.Step forcing) {
     try {
       forcing.run();
-      unopenedSince = 0;
       return true;
     } catch (FileSystemException e) {
-      if (!stillUses(forced)) {
-        // The file failed or was closed meanwhile, and may be deleted.
-        return false;
-      }
-      // Too many open files, for example. The disk has refused nothing so far.
-      long now = context.clock.getAsLong();
-      long since = unopenedSince; // another thread may be setting it to 0
-      if (since == 0) {
-        since = now;
-        unopenedSince = now;
-      }
-      if (context.settings.oldValues() == OldValues.DANGEROUS
-          && (Math.abs(now - since) > UNOPENED_MILLIS || e instanceof NoSuchFileException)) {
-        fail(forced, e);
-      } else {
+      // Of a file that failed or was closed meanwhile, nothing is forced any more.
+      if (stillUses(forced)) {
+        // Too many open files, for example. The disk has refused nothing so far.
         context.faults.warn(
-            e, "cannot open its file to force it to disk; tried again after a minute at most");
+            e, "cannot open its folder to force it to disk; tried again after a minute at most");
       }
     } catch (IOException | RuntimeException | InternalError e) {
       fail(forced, e);

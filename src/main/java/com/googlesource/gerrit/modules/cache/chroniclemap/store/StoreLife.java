@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FileReplacedException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import java.io.IOException;
@@ -263,6 +264,9 @@ final class StoreLife {
       } finally {
         letGoOfFile(inOrder);
       }
+    } catch (FileReplacedException e) {
+      holder.markForDiscard();
+      context.faults.warn(e, "will start empty: its file has no name");
     } catch (IOException | RuntimeException | InternalError e) {
       context.faults.warn(
           e, "could not be closed properly and will be recovered at the next start");

@@ -133,16 +133,21 @@ final class StoreOpener {
         Holes.fill(files.disk, found.path());
       }
       state.takeOver(found.path(), verdict);
-      if (settings.oldValues() == OldValues.DANGEROUS) {
-        // If the disk does not take what the last process wrote, that must show now and not later.
-        files.disk.force(found.path());
-      }
       generation = maker.open(found, state);
     } catch (IOException | RuntimeException | Error e) {
       state.release();
       throw e;
     }
     FileInUse file = new FileInUse(maker, generation);
+    if (settings.oldValues() == OldValues.DANGEROUS) {
+      try {
+        // If the disk does not take what the last process wrote, that must show now and not later.
+        file.forceCurrent();
+      } catch (IOException | RuntimeException | Error e) {
+        file.unmap();
+        throw e;
+      }
+    }
     long entries = file.values().entries();
     if (settings.maxBytes() < found.bytes()) {
       return new Opened(

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FileReplacedException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
@@ -23,7 +24,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable.VerifyCounts;
 import java.io.IOException;
 import java.nio.channels.ClosedChannelException;
-import java.nio.channels.FileChannel;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -92,14 +92,13 @@ final class StoreUpkeep {
   private boolean verifyAll(FileInUse file, Progress progress, VerifyCounts counts) {
     growth.await();
     Generation checked = file.current();
-    // A channel of its own: an interrupt of this thread closes it, which must not hit a growth.
-    try (FileChannel channel = checked.openChannel();
-        SegmentReader reader = checked.reader(channel)) {
+    try (SegmentReader reader = checked.reader()) {
       int segments = file.segments();
       for (int i = 0; i < segments; i++) {
         context.lock.giveWay();
         int segment = i;
         if (progress.isCancelled()
+            || Thread.currentThread().isInterrupted()
             || !whileInUse(
                 file, checked, () -> file.values().verifySegment(segment, reader, counts))) {
           return false;
@@ -213,6 +212,13 @@ final class StoreUpkeep {
     FileInUse file = holder.file();
     if (file != null) {
       growth.fitIfDue(file);
+      if (file.isReplaced()) {
+        context.faults.warn(
+            new FileReplacedException(file.current().name.path()),
+            "its file was replaced by another program while it was in use, and is made anew from"
+                + " what is in memory");
+        boolean unused = growth.rebuild(file, file.bytes(), Progress.NONE).isPresent();
+      }
       // Not when the file is opened: that would cost each start some processor time.
       file.expectRandomAccess();
       context.threads.settle(() -> holder.force(/* all= */ true));
@@ -252,9 +258,7 @@ final class StoreUpkeep {
   }
 
   private void sweep(FileInUse file, Generation swept, List<Integer> segments) throws IOException {
-    // A channel of its own, as in verifyAll.
-    try (FileChannel channel = swept.openChannel();
-        SegmentReader reader = swept.reader(channel)) {
+    try (SegmentReader reader = swept.reader()) {
       for (int segment : segments) {
         context.lock.giveWay();
         long begun = System.nanoTime();

@@ -20,6 +20,7 @@ import com.google.common.base.Splitter;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -187,7 +188,7 @@ final class CrashingDisk extends FolderDisk {
   }
 
   @Override
-  public synchronized void force(Path file) throws IOException {
+  public synchronized void force(Path file, FileChannel open) throws IOException {
     String shadow = now().get(file.getFileName().toString());
     if (shadow == null) {
       throw new NoSuchFileException(file.toString());

@@ -337,7 +337,7 @@ final class FaultyDisk implements Disk {
   }
 
   @Override
-  public void force(Path file) throws IOException {
+  public void force(Path file, FileChannel open) throws IOException {
     call(
         Kind.WRITE,
         file,

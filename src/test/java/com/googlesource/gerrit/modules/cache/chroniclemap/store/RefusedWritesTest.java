@@ -22,6 +22,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.Ol
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -120,59 +121,26 @@ class RefusedWritesTest {
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.REPLACED);
   }
 
+  /** The files are open, so too many open files keep nothing from being forced. */
   @Test
-  void aFileThatCannotBeOpenedJustNowIsKept() throws Exception {
-    open(OldValues.STALE, disk);
-    store.put(KEY, OLD, 1);
-    disk.setHandles(false);
-    store.put(KEY, NEW, 1);
-    directory.sweep();
-    directory.awaitSettled();
-    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
-    assertThat(store.stats().faults()).isGreaterThan(0);
-    assertThat(store.read(KEY).bytes()).isEqualTo(NEW);
-    // What was not forced then still is to be.
-    disk.setHandles(true);
-    disk.refuse();
-    directory.sweep();
-    directory.awaitSettled();
-    assertGone();
-  }
-
-  /** Too many open files are no reason to sign everybody out. */
-  @Test
-  void aFileOfSessionsThatCannotBeOpenedToForceItIsForcedWithTheNextChange() throws Exception {
+  void aProcessWithoutFileHandlesForcesItsFiles() throws Exception {
     open(OldValues.DANGEROUS, disk);
     byte[] other = "other".getBytes(UTF_8);
     store.put(KEY, OLD, 1);
     store.put(other, OLD, 1);
-    disk.refuse();
     disk.setHandles(false);
+    int before = disk.forced();
     long unused = store.remove(KEY);
-    assertThat(store.read(KEY)).isNull();
+    assertThat(disk.forced()).isEqualTo(before + 1);
+    directory.sweep();
+    directory.awaitSettled();
     assertThat(store.read(other).bytes()).isEqualTo(OLD);
+    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+    // What could not be synced then, the folder, still is to be.
+    assertThat(store.stats().faults()).isEqualTo(1);
     disk.setHandles(true);
+    disk.refuse();
     unused = store.put(other, NEW, 2);
-    assertGone();
-  }
-
-  @Test
-  void aFileOfSessionsThatCannotBeForcedForMinutesIsGivenUp() throws Exception {
-    AtomicLong minutes = new AtomicLong();
-    directory =
-        StoreDirectory.open(
-            temp.resolve("stores"), disk, () -> TimeUnit.MINUTES.toMillis(1000 + minutes.get()));
-    store =
-        TestStores.open(
-            directory,
-            new StoreSettings("cache", 1, 1 << 20, Optional.empty(), OldValues.DANGEROUS));
-    store.put(KEY, OLD, 1);
-    disk.setHandles(false);
-    for (; minutes.get() <= 5; minutes.incrementAndGet()) {
-      long unused = store.put(KEY, NEW, 1);
-      assertThat(store.stats().state()).isEqualTo(StoreState.READY);
-    }
-    long unused = store.put(KEY, OLD, 1);
     assertGone();
   }
 
@@ -186,13 +154,13 @@ class RefusedWritesTest {
         OldValues.DANGEROUS,
         new FolderDisk(Disk.REAL) {
           @Override
-          public void force(Path file) throws IOException {
+          public void force(Path file, FileChannel open) throws IOException {
             if (armed.compareAndSet(true, false)) {
               forcing.countDown();
               awaitUninterruptibly(goOn);
               throw new IOException("Input/output error (a test)");
             }
-            super.force(file);
+            super.force(file, open);
           }
         });
     store.put(KEY, OLD, 1);
@@ -226,11 +194,11 @@ class RefusedWritesTest {
     }
 
     @Override
-    public synchronized void force(Path file) throws IOException {
+    public synchronized void force(Path file, FileChannel open) throws IOException {
       if (file.toString().endsWith(".chm")) {
         noted = Files.exists(file.resolveSibling("cache-v1.discard.early"));
       }
-      super.force(file);
+      super.force(file, open);
     }
   }
 
@@ -284,11 +252,11 @@ class RefusedWritesTest {
           }
 
           @Override
-          public void force(Path file) throws IOException {
+          public void force(Path file, FileChannel open) throws IOException {
             if (broken.get()) {
               throw new IOException("Input/output error (a test)");
             }
-            super.force(file);
+            super.force(file, open);
           }
         };
     directory =
@@ -366,14 +334,14 @@ class RefusedWritesTest {
     }
 
     @Override
-    public void force(Path file) throws IOException {
+    public void force(Path file, FileChannel open) throws IOException {
       if (file.toString().endsWith(".growing") && armed) {
         armed = false;
         forcing.countDown();
         awaitUninterruptibly(replaced);
         throw new IOException("Input/output error (a test)");
       }
-      super.force(file);
+      super.force(file, open);
     }
   }
 
@@ -412,9 +380,9 @@ class RefusedWritesTest {
         OldValues.DANGEROUS,
         new FolderDisk(Disk.REAL) {
           @Override
-          public void force(Path file) throws IOException {
+          public void force(Path file, FileChannel open) throws IOException {
             asked.add(file.toString());
-            super.force(file);
+            super.force(file, open);
           }
         });
     store.put(KEY, OLD, 1);

@@ -21,6 +21,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
@@ -102,12 +103,27 @@ class RefusingDisk extends FolderDisk {
     return true;
   }
 
-  @Override
-  public synchronized void force(Path file) throws IOException {
+  private synchronized void takeHandle(Path file) throws IOException {
     if (hasNoHandles) {
       throw new FileSystemException(file.toString(), null, "Too many open files (a test)");
     }
-    super.force(file);
+  }
+
+  @Override
+  public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
+    takeHandle(file);
+    return super.open(file, options);
+  }
+
+  @Override
+  public void sync(Path folder) throws IOException {
+    takeHandle(folder);
+    super.sync(folder);
+  }
+
+  @Override
+  public synchronized void force(Path file, FileChannel open) throws IOException {
+    super.force(file, open);
     forced++;
     boolean lost = writeBack(file);
     if (failed.remove(file) || lost) {

@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.disk;
 import java.io.IOException;
 import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.file.FileSystemException;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.util.List;
@@ -58,6 +57,7 @@ public interface Disk {
   /** Lists the files of a folder. */
   List<Path> list(Path folder) throws IOException;
 
+  /** Opens a file. Interrupts do not close it. */
   FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException;
 
   /** Writes a file that was just created. */
@@ -70,22 +70,25 @@ public interface Disk {
   void unmap(MappedByteBuffer mapped);
 
   /**
-   * Forces the content of a file to disk. Ignores interrupts.
+   * Forces the content of an open file to disk, whatever has its name by now. Ignores interrupts.
    *
-   * @throws FileSystemException if the file cannot be opened
+   * @param file the name of the file, for messages and tests
+   * @param open the file, as {@link #open} returned it
    * @throws IOException if the disk did not take all of the content. The system reports that only
    *     once, and may have dropped the lost pages and read the older ones again
    */
-  void force(Path file) throws IOException;
+  void force(Path file, FileChannel open) throws IOException;
 
   /**
    * Identifies a file, also among files that had the same name: its inode number and its creation
-   * time. At most 64 characters of ASCII.
+   * time, or a note that the creation time is not known. At most 64 characters of ASCII.
    */
   String fileKey(Path file) throws IOException;
 
-  /** Whether a file has a key of {@link #fileKey}, compared without a creation time if unknown. */
-  boolean hasKey(Path file, String key) throws IOException;
+  /** Whether a file has a key of {@link #fileKey}. */
+  default boolean hasKey(Path file, String key) throws IOException {
+    return key.equals(fileKey(file));
+  }
 
   /** The time at which the content was last changed, in nanoseconds since the epoch. */
   long modified(Path file) throws IOException;

@@ -157,8 +157,8 @@ public class FolderDisk implements Disk {
   }
 
   @Override
-  public void force(Path file) throws IOException {
-    disk.force(file);
+  public void force(Path file, FileChannel open) throws IOException {
+    disk.force(file, open);
     called();
   }
 

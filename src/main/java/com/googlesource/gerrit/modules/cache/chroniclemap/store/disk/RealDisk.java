@@ -14,21 +14,15 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.disk;
 
-import com.google.common.base.Throwables;
 import com.google.common.flogger.FluentLogger;
-import com.google.common.util.concurrent.Uninterruptibles;
-import java.io.FileNotFoundException;
 import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.file.FileSystemException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -38,8 +32,6 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
@@ -47,11 +39,15 @@ import java.util.stream.Stream;
 final class RealDisk implements Disk {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final String BOOT_ID = readBootId();
+  private static final FileTime NO_TIME = FileTime.fromMillis(0);
 
   /** The only way in Java 21 to unmap a buffer; null if this runtime has no such method. */
   private static final Method CLEANER;
 
   private static final Object UNSAFE;
+
+  /** Has interrupts not close a channel; null if this runtime has no such method. */
+  private static final Method UNINTERRUPTIBLE = uninterruptible();
 
   /** The folder in which the kernel describes its devices. */
   private final Path sys;
@@ -111,53 +107,16 @@ final class RealDisk implements Disk {
     Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
   }
 
-  /**
-   * Runs in a thread of its own, because a folder can only be opened as a channel: an interrupt of
-   * the calling thread would close it and hide an error, which the system reports only once.
-   */
   @Override
   public void sync(Path folder) throws IOException {
-    FutureTask<Void> syncing =
-        new FutureTask<>(
-            () -> {
-              try (FileChannel channel = FileChannel.open(folder, StandardOpenOption.READ)) {
-                channel.force(true);
-              }
-              return null;
-            });
-    try {
-      var unused = Thread.ofPlatform().daemon().name("cache-chroniclemap-sync").start(syncing);
-    } catch (OutOfMemoryError e) {
-      throw (IOException)
-          new FileSystemException(folder.toString(), null, "no thread can be started to force it")
-              .initCause(e);
-    }
-    try {
-      Uninterruptibles.getUninterruptibly(syncing);
-    } catch (ExecutionException e) {
-      Throwables.throwIfInstanceOf(e.getCause(), IOException.class);
-      throw new IOException(e.getCause());
+    try (FileChannel channel = open(folder, Set.of(StandardOpenOption.READ))) {
+      channel.force(true);
     }
   }
 
-  /**
-   * Uses no channel: an interrupt would close it and hide an error, which the system reports only
-   * once. Opens the file for reading only, because a file system that met errors becomes read-only
-   * but still has to report them.
-   */
   @Override
-  public void force(Path path) throws IOException {
-    try (RandomAccessFile file = new RandomAccessFile(path.toFile(), "r")) {
-      file.getFD().sync();
-    } catch (FileNotFoundException e) {
-      // Whatever the message says, this exception means only that the file cannot be opened.
-      FileSystemException failure =
-          Files.notExists(path)
-              ? new NoSuchFileException(path.toString())
-              : new FileSystemException(path.toString(), null, e.getMessage());
-      failure.initCause(e);
-      throw failure;
-    }
+  public void force(Path file, FileChannel open) throws IOException {
+    open.force(true);
   }
 
   @Override
@@ -171,7 +130,25 @@ final class RealDisk implements Disk {
 
   @Override
   public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
-    return FileChannel.open(file, options);
+    FileChannel channel = FileChannel.open(file, options);
+    if (UNINTERRUPTIBLE != null) {
+      try {
+        // An interrupt would also hide an error of the disk, which the system reports only once.
+        UNINTERRUPTIBLE.invoke(channel);
+      } catch (ReflectiveOperationException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+    return channel;
+  }
+
+  private static Method uninterruptible() {
+    try {
+      return Class.forName("sun.nio.ch.FileChannelImpl").getMethod("setUninterruptible");
+    } catch (ReflectiveOperationException e) {
+      logger.atFine().withCause(e).log("an interrupt closes the files that a thread uses");
+      return null;
+    }
   }
 
   @Override
@@ -202,18 +179,30 @@ final class RealDisk implements Disk {
   @Override
   public String fileKey(Path file) throws IOException {
     Map<String, Object> attributes = Files.readAttributes(file, "unix:ino,creationTime");
-    return attributes.get("ino") + " " + attributes.get("creationTime");
+    return attributes.get("ino")
+        + (knowsCreation(file) ? " " + attributes.get("creationTime") : " not known");
   }
 
-  @Override
-  public boolean hasKey(Path file, String key) throws IOException {
-    Map<String, Object> attributes =
-        Files.readAttributes(file, "unix:ino,creationTime,lastModifiedTime");
-    Object made = attributes.get("creationTime");
-    // Java returns the time of the last change if the file system has no creation time.
-    boolean known = !made.equals(attributes.get("lastModifiedTime"));
-    String number = attributes.get("ino") + " ";
-    return key.startsWith(number) && (!known || key.equals(number + made));
+  /**
+   * Whether creation times of the file's file system are known: otherwise Java returns the time of
+   * the last change, or 1970. One file can have been given such a time, but hardly all folders
+   * above it too.
+   */
+  private static boolean knowsCreation(Path file) throws IOException {
+    Object device = null;
+    for (Path at = file.toAbsolutePath(); at != null; at = at.getParent()) {
+      Map<String, Object> attributes =
+          Files.readAttributes(at, "unix:dev,creationTime,lastModifiedTime");
+      Object created = attributes.get("creationTime");
+      if (device != null && !device.equals(attributes.get("dev"))) {
+        break;
+      }
+      if (!created.equals(attributes.get("lastModifiedTime")) && !created.equals(NO_TIME)) {
+        return true;
+      }
+      device = attributes.get("dev");
+    }
+    return false;
   }
 
   @Override

@@ -18,6 +18,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import com.google.common.primitives.Bytes;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FileReplacedException;
 import java.io.IOException;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -34,6 +35,7 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongPredicate;
+import java.util.function.Predicate;
 import java.util.zip.CRC32C;
 
 /**
@@ -63,7 +65,8 @@ import java.util.zip.CRC32C;
  *    128  closed (4), changed (4), based (4), on disk (4), checksum known (4), checksum (4),
  *         last modification of the file (8)
  *    192  boot and device when the file was opened, see {@link Disk#boot} (64, text)
- *    256  key of the file, see {@link Disk#fileKey} (64, text)
+ *    256  key of the file, see {@link Disk#fileKey} (64, text). Earlier versions did not say
+ *         whether the creation time was known: where it is not, their file counts as a copy
  *    320  numbers of the segments written last, plus 1 (16 of 4)
  *    512  for each segment: records (4), values (4), bytes (4), flags (4)
  * </pre>
@@ -130,6 +133,15 @@ public final class FileState {
   /** Null once released. Used under this object's lock, or while the store's file is in use. */
   private ByteBuffer buffer;
 
+  /** The state file, to force what is mapped and nothing else; null if it is in memory only. */
+  private final FileChannel channel;
+
+  /** The key of the state file that is mapped. */
+  private final String ownKey;
+
+  /** The key of the store's file that is mapped, or is about to be. */
+  private String storeKey;
+
   public final int segments;
   private final AtomicLong records = new AtomicLong();
   private final AtomicLong values = new AtomicLong();
@@ -156,10 +168,13 @@ public final class FileState {
    */
   private volatile boolean unforced = true;
 
-  private FileState(Disk disk, Path path, ByteBuffer buffer) {
+  private FileState(
+      Disk disk, Path path, ByteBuffer buffer, FileChannel channel, String ownKey) {
     this.disk = disk;
     this.path = path;
-    this.buffer = buffer.order(ByteOrder.LITTLE_ENDIAN);
+    this.channel = channel;
+    this.ownKey = ownKey;
+    this.buffer = buffer;
     this.segments = buffer.getInt(SEGMENTS_AT);
     open = buffer.getInt(CLOSED_AT) == 0;
     changed = buffer.getInt(CHANGED_AT) != 0;
@@ -192,14 +207,46 @@ public final class FileState {
     disk.create(path);
     // All bytes are written, so that all disk is allocated.
     disk.write(path, bytes);
-    return new FileState(disk, path, disk.map(path));
+    return map(disk, path, buffer -> true).orElseThrow();
+  }
+
+  /** Maps a state file; empty if its content is not what it should be. */
+  private static Optional<FileState> map(Disk disk, Path path, Predicate<ByteBuffer> isValid)
+      throws IOException {
+    String key = disk.fileKey(path);
+    FileChannel channel = disk.open(path, Set.of(StandardOpenOption.READ));
+    MappedByteBuffer mapped = null;
+    FileState state = null;
+    try {
+      mapped = disk.map(path);
+      ByteBuffer buffer = mapped.order(ByteOrder.LITTLE_ENDIAN);
+      if (isValid.test(buffer)) {
+        checkKey(disk, path, key);
+        state = new FileState(disk, path, buffer, channel, key);
+      }
+      return Optional.ofNullable(state);
+    } finally {
+      if (state == null) {
+        channel.close();
+        if (mapped != null) {
+          disk.unmap(mapped);
+        }
+      }
+    }
+  }
+
+  private static void checkKey(Disk disk, Path file, String key) throws IOException {
+    if (!disk.fileKey(file).equals(key)) {
+      throw new FileReplacedException(file);
+    }
   }
 
   /** Returns the state of a map in memory. */
   static FileState inMemory(int segments) {
     ByteBuffer zeros =
         ByteBuffer.allocateDirect(TABLE_AT + ROW_BYTES * segments).order(ByteOrder.LITTLE_ENDIAN);
-    FileState state = new FileState(Disk.REAL, null, zeros.putInt(SEGMENTS_AT, segments));
+    FileState state =
+        new FileState(Disk.REAL, null, zeros.putInt(SEGMENTS_AT, segments), null, "");
     state.noted = true;
     return state;
   }
@@ -213,12 +260,13 @@ public final class FileState {
     } catch (NoSuchFileException e) {
       return Optional.empty();
     }
-    ByteBuffer buffer = disk.map(path).order(ByteOrder.LITTLE_ENDIAN);
-    return buffer.getLong(0) == MAGIC
-            && buffer.getInt(SEGMENTS_AT) == segments
-            && buffer.getInt(CHECKSUM_AT) == fixedChecksum(buffer)
-        ? Optional.of(new FileState(disk, path, buffer))
-        : Optional.empty();
+    return map(
+        disk,
+        path,
+        buffer ->
+            buffer.getLong(0) == MAGIC
+                && buffer.getInt(SEGMENTS_AT) == segments
+                && buffer.getInt(CHECKSUM_AT) == fixedChecksum(buffer));
   }
 
   /** Whether the creation of the file was never completed, so that the store's file is empty. */
@@ -256,7 +304,7 @@ public final class FileState {
     buffer.putInt(HEADER_BYTES_AT, headerBytes);
     buffer.putInt(HEADER_CHECKSUM_AT, checksum);
     putText(BOOT_AT, disk.boot(path));
-    putText(KEY_AT, disk.fileKey(store));
+    putText(KEY_AT, storeKey);
     buffer.putInt(CHECKSUM_AT, fixedChecksum(buffer));
     // Written last, as the state is not valid without.
     VarHandle.releaseFence();
@@ -275,8 +323,26 @@ public final class FileState {
     return (int) crc.getValue();
   }
 
+  /** Notes which file is about to be mapped. */
+  void mapping(Path store) throws IOException {
+    storeKey = disk.fileKey(store);
+  }
+
+  /**
+   * Ensures that the store's file and the state file have their names, and not other files that
+   * were put in their place.
+   *
+   * @param store the current name of the store's file
+   * @throws FileReplacedException if a name leads to another file
+   */
+  public void checkInPlace(Path store) throws IOException {
+    checkKey(disk, store, storeKey);
+    checkKey(disk, path, ownKey);
+  }
+
   /** Tells what may be done with the store's file, which must not be mapped yet. */
   public Verdict judge(Path store) throws IOException {
+    mapping(store);
     if (disk.size(store) != buffer.getLong(FILE_BYTES_AT)) {
       return Verdict.LOST;
     }
@@ -330,11 +396,17 @@ public final class FileState {
     }
     VarHandle.releaseFence();
     buffer.put(TOUCHED_AT, new byte[4 * TOUCHED]);
-    putText(KEY_AT, disk.fileKey(store));
+    // Not the key of what has the name by now, which was not judged.
+    putText(KEY_AT, storeKey);
     putOpen();
     open = true;
     // Otherwise the disk could have the old key and boot together with later writes.
-    disk.force(path);
+    force();
+  }
+
+  /** Forces the state file to disk. */
+  public void force() throws IOException {
+    disk.force(path, channel);
   }
 
   /** Notes that the file is open in this boot. */
@@ -374,7 +446,7 @@ public final class FileState {
       if (onDisk) {
         // Otherwise, after a crash of the machine, the disk could have "closed" together with some
         // of the new pages.
-        disk.force(path);
+        force();
       }
     } catch (IOException e) {
       throw new IllegalStateException("cannot note that the file is open", e);
@@ -382,16 +454,23 @@ public final class FileState {
     open = true;
   }
 
-  /** Notes that the store's file is whole. Nothing may be written to it any more. */
+  /**
+   * Notes that the store's file is whole. Nothing may be written to it any more.
+   *
+   * @throws FileReplacedException if another file has its name, or that of the state file
+   */
   public synchronized void close(Path store) throws IOException {
+    checkMapped();
+    long size = disk.size(store);
+    long modified = disk.modified(store);
+    checkInPlace(store);
     if (!open) {
       return;
     }
-    checkMapped();
-    if (disk.size(store) != buffer.getLong(FILE_BYTES_AT)) {
-      throw new IOException("the file was cut off at " + disk.size(store) + " bytes");
+    if (size != buffer.getLong(FILE_BYTES_AT)) {
+      throw new IOException("the file was cut off at " + size + " bytes");
     }
-    buffer.putLong(MODIFIED_AT, disk.modified(store));
+    buffer.putLong(MODIFIED_AT, modified);
     VarHandle.releaseFence();
     buffer.putInt(CLOSED_AT, 1);
     open = false;
@@ -444,21 +523,31 @@ public final class FileState {
    * Unmaps the state file. After that only the totals may be read; methods that note something
    * about the closed file do nothing.
    */
-  public synchronized void release() {
+  public synchronized void unmap() {
     if (buffer instanceof MappedByteBuffer mapped) {
       buffer = null;
       disk.unmap(mapped);
     }
   }
 
-  /** Computes the CRC32C of the whole store's file. */
-  public int checksum(Path store) throws IOException {
+  /** Unmaps and closes the state file, which nobody may be forcing. */
+  public void release() {
+    unmap();
+    RecordMap.close(channel);
+  }
+
+  private int checksum(Path store) throws IOException {
+    try (FileChannel open = disk.open(store, Set.of(StandardOpenOption.READ))) {
+      return checksum(open);
+    }
+  }
+
+  /** Computes the CRC32C of a whole file. */
+  static int checksum(FileChannel file) throws IOException {
     CRC32C crc = new CRC32C();
     ByteBuffer chunk = ByteBuffer.allocateDirect(1 << 18);
-    try (FileChannel channel = disk.open(store, Set.of(StandardOpenOption.READ))) {
-      while (channel.read(chunk.clear()) >= 0) {
-        crc.update(chunk.flip());
-      }
+    for (long at = 0; file.read(chunk.clear(), at) >= 0; at += chunk.limit()) {
+      crc.update(chunk.flip());
     }
     return (int) crc.getValue();
   }
@@ -502,7 +591,7 @@ public final class FileState {
     checkMapped();
     changed = true;
     buffer.putInt(CHANGED_AT, 1);
-    disk.force(path);
+    force();
     // Ensures that this file, and not an older one, is the store's file after a crash.
     disk.sync(path.toAbsolutePath().getParent());
     noted = true;

@@ -23,9 +23,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
-import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BiFunction;
@@ -98,9 +96,6 @@ public final class RecordMap implements BorrowedPages.Mapped {
   /** Bytes of the file, all allocated on disk. */
   public final long fileBytes;
 
-  private final Disk disk;
-  private final Path path;
-
   /** Held by code that needs the mapping and does not go through Chronicle-Map. */
   private final Object unmapping = new Object();
 
@@ -109,27 +104,28 @@ public final class RecordMap implements BorrowedPages.Mapped {
   /** Whether {@link #expectRandomAccess} was called. */
   private final AtomicBoolean advised = new AtomicBoolean();
 
-  /** For reads past the mapping; null if the file is in memory only. */
+  /**
+   * The file that is mapped, whatever has its name by now, for all that goes past the mapping; null
+   * if the file is in memory only.
+   */
   private final FileChannel channel;
 
   /**
    * Takes over a map that is not used yet.
    *
-   * @param path null if the map is in memory only
-   * @param channel to read the file, closed with this map; null if the map is in memory only
+   * @param path for messages and tests; null if the map is in memory only
+   * @param channel to read, write and force the file, closed with this map; null if the map is in
+   *     memory only
    * @param damaged counts damaged records that are found in repairs
    */
   RecordMap(
       ChronicleMap<byte[], byte[]> map,
       Geometry geometry,
       FileState state,
-      Disk disk,
       Path path,
       FileChannel channel,
       long fileBytes,
       LongAdder damaged) {
-    this.disk = disk;
-    this.path = path;
     this.channel = channel;
     this.map = between.apply(path, map);
     this.hash = (VanillaChronicleHash<?, ?, ?, ?>) map;
@@ -152,7 +148,8 @@ public final class RecordMap implements BorrowedPages.Mapped {
     this.mender =
         path == null
             ? null
-            : new SegmentMender(disk, path, layout, KeyPlaces.of(hash), state, headers, damaged);
+            : new SegmentMender(
+                path, channel, layout, KeyPlaces.of(hash), state, headers, damaged);
     this.geometry = geometry;
     this.fileBytes = fileBytes;
   }
@@ -517,12 +514,7 @@ public final class RecordMap implements BorrowedPages.Mapped {
    * @param now the current name of the file
    */
   public SegmentReader reader(Path now) {
-    return reader(channel, now);
-  }
-
-  /** The same with a channel of the caller's own, which an interrupt may close. */
-  public SegmentReader reader(FileChannel own, Path now) {
-    return new SegmentReader(own, layout, new BorrowedPages(now, this, address, mappedBytes));
+    return new SegmentReader(channel, layout, new BorrowedPages(now, this, address, mappedBytes));
   }
 
   /**
@@ -535,18 +527,15 @@ public final class RecordMap implements BorrowedPages.Mapped {
       return;
     }
     long start = layout.offsetOf(segment);
-    try (FileChannel own =
-        disk.open(path, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE))) {
-      long free = layout.startOf(endOfUsed(own, start));
-      ByteBuffer zeros = ByteBuffer.allocate((int) Math.min(bytes, layout.segmentBytes() - free));
-      SegmentReader.writeFully(own, start + free, zeros);
-    }
+    long free = layout.startOf(endOfUsed(start));
+    ByteBuffer zeros = ByteBuffer.allocate((int) Math.min(bytes, layout.segmentBytes() - free));
+    SegmentReader.writeFully(channel, start + free, zeros);
   }
 
   /** The number of the chunk after which none is used. */
-  private int endOfUsed(FileChannel own, long segmentOffset) throws IOException {
+  private int endOfUsed(long segmentOffset) throws IOException {
     ByteBuffer used = ByteBuffer.allocate(layout.freeListBytes()).order(ByteOrder.LITTLE_ENDIAN);
-    if (!SegmentReader.readFully(own, segmentOffset + layout.freeListOffset(), used)) {
+    if (!SegmentReader.readFully(channel, segmentOffset + layout.freeListOffset(), used)) {
       throw new IOException("the file was cut off");
     }
     for (int word = layout.freeListBytes() / Long.BYTES - 1; word >= 0; word--) {
@@ -581,8 +570,31 @@ public final class RecordMap implements BorrowedPages.Mapped {
     return unmapped;
   }
 
-  /** Unmaps the file. */
+  /**
+   * Forces the file to disk, also after {@link #unmap}.
+   *
+   * @param now the current name of the file
+   */
+  public void force(Disk disk, Path now) throws IOException {
+    disk.force(now, channel);
+  }
+
+  /** Computes the CRC32C of the whole file, also after {@link #unmap}. */
+  public int checksum() throws IOException {
+    return FileState.checksum(channel);
+  }
+
+  /** Unmaps and closes the file and its state file. */
   public void close() {
+    try {
+      unmap();
+    } finally {
+      release();
+    }
+  }
+
+  /** Unmaps the file, which stays open until {@link #release}. */
+  public void unmap() {
     unmapped = true;
     // Waits for the thread that is using the mapping.
     synchronized (unmapping) {
@@ -591,13 +603,22 @@ public final class RecordMap implements BorrowedPages.Mapped {
       map.close();
     } finally {
       headers.free();
-      try {
-        if (channel != null) {
-          channel.close();
-        }
-      } catch (IOException e) {
-        logger.atFine().withCause(e).log("cannot close");
+    }
+  }
+
+  /** Closes the unmapped file and its state file, which nobody may be forcing. */
+  public void release() {
+    close(channel);
+    state.release();
+  }
+
+  static void close(FileChannel file) {
+    try {
+      if (file != null) {
+        file.close();
       }
+    } catch (IOException e) {
+      logger.atFine().withCause(e).log("cannot close");
     }
   }
 }

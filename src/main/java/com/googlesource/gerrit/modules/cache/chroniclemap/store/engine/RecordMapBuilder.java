@@ -45,6 +45,7 @@ public final class RecordMapBuilder {
     try {
       FileState state = FileState.create(disk, statePath, geometry.segments());
       disk.create(path);
+      state.mapping(path);
       boolean allocated = ChronicleRuntime.allocatesDisk();
       file =
           ChronicleRuntime.making(
@@ -55,6 +56,7 @@ public final class RecordMapBuilder {
         Holes.rewrite(disk, path);
       }
       state.describe(path, file.fileBytes, Math.toIntExact(file.layout.headersOffset()));
+      state.checkInPlace(path);
       return file;
     } catch (IOException | RuntimeException | Error e) {
       if (file != null) {
@@ -121,9 +123,8 @@ public final class RecordMapBuilder {
           map,
           geometry,
           state,
-          disk,
           path,
-          disk.open(path, Set.of(StandardOpenOption.READ)),
+          disk.open(path, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE)),
           size,
           damaged);
     } catch (IOException | RuntimeException | Error e) {
@@ -141,7 +142,6 @@ public final class RecordMapBuilder {
             builder(geometry).create(),
             geometry,
             FileState.inMemory(geometry.segments()),
-            Disk.REAL,
             null,
             null,
             0,
@@ -166,7 +166,14 @@ public final class RecordMapBuilder {
       Disk disk, Path path, Geometry geometry, FileState state, LongAdder damaged)
       throws IOException {
     checkReady(disk, path);
-    return map(disk, path, geometry, state, damaged);
+    RecordMap map = map(disk, path, geometry, state, damaged);
+    try {
+      state.checkInPlace(path);
+      return map;
+    } catch (IOException | RuntimeException e) {
+      map.close();
+      throw e;
+    }
   }
 
   /** Rejects an incomplete header, for which Chronicle-Map would wait a minute. */

@@ -15,14 +15,10 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
 import com.google.common.flogger.FluentLogger;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
-import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Stream;
@@ -38,8 +34,8 @@ import java.util.stream.Stream;
  * @param damaged counts slots that led to no valid record
  */
 record SegmentMender(
-    Disk disk,
     Path path,
+    FileChannel file,
     FileLayout layout,
     KeyPlaces places,
     FileState state,
@@ -61,7 +57,7 @@ record SegmentMender(
   /**
    * Repairs a segment if it is unchecked.
    *
-   * @throws IllegalStateException if the file cannot be read or written, or was deleted
+   * @throws IllegalStateException if the file cannot be read or written
    * @throws StoreBusyException if there is too little memory
    */
   void mend(int segment) {
@@ -70,46 +66,30 @@ record SegmentMender(
       if (!state.isUnchecked(segment)) {
         return;
       }
-      boolean interrupted = false;
       try {
         byte[] room = stripe.room;
         if (room.length < layout.segmentBytes()) {
           room = new byte[layout.segmentBytes()];
           stripe.room = room;
         }
-        while (true) {
-          // An interrupt would close the channel.
-          interrupted |= Thread.interrupted();
-          try (FileChannel channel =
-              disk.open(path, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE))) {
-            mend(segment, channel, new SegmentRepair(layout, places, room));
-            if (state.unchecked() == 0) {
-              // If another file needs memory, it is allocated again.
-              STRIPES.forEach(each -> each.room = Stripe.NONE);
-            }
-            return;
-          } catch (ClosedByInterruptException e) {
-            // Tries again.
-          }
+        mend(segment, new SegmentRepair(layout, places, room));
+        if (state.unchecked() == 0) {
+          // If another file needs memory, it is allocated again.
+          STRIPES.forEach(each -> each.room = Stripe.NONE);
         }
       } catch (IOException e) {
-        // The file may just have been replaced by another one, which only the caller knows.
         throw new IllegalStateException("cannot repair a segment", e);
       } catch (OutOfMemoryError e) {
         // The file has not changed.
         logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.MINUTES).log(
             "no memory to repair a segment of %s", path);
         throw new StoreBusyException();
-      } finally {
-        if (interrupted) {
-          Thread.currentThread().interrupt();
-        }
       }
     }
   }
 
-  private void mend(int segment, FileChannel channel, SegmentRepair repair) throws IOException {
-    repair.mend(segment, channel, state, headers);
+  private void mend(int segment, SegmentRepair repair) throws IOException {
+    repair.mend(segment, file, state, headers);
     if (repair.damaged > 0) {
       damaged.add(repair.damaged);
       logger.atFine().log("%s: %d damaged records in segment %d", path, repair.damaged, segment);

@@ -410,6 +410,11 @@ public final class FileInUse {
     return generation == current && after == next;
   }
 
+  /** Whether another file was put in the place of the current one. Needs no lock. */
+  public boolean isReplaced() {
+    return current.isReplaced();
+  }
+
   /** Saves how often values are used. Needs no lock. */
   public void saveUsage() {
     maker.usage().save(bytes());
@@ -440,7 +445,7 @@ public final class FileInUse {
   public void release() {
     // Another file of the same name must not be created while one is mapped.
     tidy();
-    current.state().release();
+    current.release();
     maker.usage().close();
   }
 

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FileReplacedException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
@@ -23,12 +24,10 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredVal
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk.GenerationName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable;
 import java.io.IOException;
-import java.nio.channels.FileChannel;
 import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.StandardOpenOption;
-import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * A generation: one file of a store while it is mapped, and the gate that keeps it mapped while
@@ -46,8 +45,11 @@ public final class Generation {
 
   private final Gate gate = new Gate();
 
-  /** Held while the file is forced to disk. */
-  private final Object forcing = new Object();
+  /** Held while the file is forced to disk, and while it is closed. */
+  private final ReentrantLock forcing = new ReentrantLock();
+
+  /** Whether the file is closed, or will be by the thread that is forcing it. */
+  private volatile boolean released;
 
   /** Whether the state file was forced since the file was. Guarded by {@link #forcing}. */
   private boolean saved;
@@ -111,14 +113,19 @@ public final class Generation {
   /** Waits for the readers inside the gate, then unmaps the file and its state file. */
   public synchronized void unmap() {
     gate.shut();
-    values.map.close();
-    state().release();
+    try {
+      values.map.unmap();
+    } finally {
+      release();
+    }
   }
 
   /** Gives a complete file its final name. */
   void install() throws IOException {
     try {
+      state().checkInPlace(name.growingPath());
       disk.move(name.growingPath(), name.path());
+      state().checkInPlace(name.path());
     } catch (IOException e) {
       // It may have its new name nevertheless; the next start would take it for the newer one.
       try {
@@ -133,14 +140,9 @@ public final class Generation {
     state().takesPlace();
   }
 
-  /** Opens the file a second time, for {@link #reader}. */
-  public FileChannel openChannel() throws IOException {
-    return disk.open(name.path(), Set.of(StandardOpenOption.READ));
-  }
-
-  /** A reader of the file that bypasses the mapping, with a channel of the caller's own. */
-  public SegmentReader reader(FileChannel channel) {
-    return values.map.reader(channel, name.path());
+  /** A reader of the file that bypasses the mapping. */
+  public SegmentReader reader() {
+    return values.map.reader(name.path());
   }
 
   /** Repairs a segment if needed, unless the file was unmapped. */
@@ -165,20 +167,21 @@ public final class Generation {
    *
    * @param all whether to force the state file too. Once that is done, the file survives a crash of
    *     the machine, with its content of then or later
-   * @throws FileSystemException if the file cannot be opened at the moment
+   * @throws FileSystemException if the folder cannot be opened at the moment
    * @throws IOException if the disk did not take what was written; the system says so only once, so
    *     each later call throws again
    */
   void force(boolean all) throws IOException {
-    synchronized (forcing) {
+    forcing.lock();
+    try {
       throwIfRefused();
+      if (released) {
+        throw new NoSuchFileException(name.path().toString());
+      }
       if (state().takeUnforced()) {
         saved = false;
         try {
           forceFile();
-        } catch (FileSystemException e) {
-          state().wrote();
-          throw e;
         } catch (IOException e) {
           refused = e;
           throw e;
@@ -190,9 +193,12 @@ public final class Generation {
           disk.sync(name.path().toAbsolutePath().getParent());
           state().noteBased();
         }
-        disk.force(name.statePath());
+        state().force();
         saved = true;
       }
+    } finally {
+      forcing.unlock();
+      closeIfReleased();
     }
   }
 
@@ -204,32 +210,64 @@ public final class Generation {
   }
 
   private void forceFile() throws IOException {
-    if (!installed) {
-      try {
-        disk.force(name.growingPath());
-        return;
-      } catch (NoSuchFileException e) {
-        // The file was given its final name just now.
-      }
-    }
-    disk.force(name.path());
+    values.map.force(disk, installed ? name.path() : name.growingPath());
   }
 
   /**
    * Marks the file, to which nobody writes any more, as closed, and unmaps it. The mark takes no
-   * longer for a large file. The state file stays mapped for {@link #settle}, until {@link
-   * FileInUse#release}.
+   * longer for a large file. File and state file stay open for {@link #settle}, until {@link
+   * #release}.
+   *
+   * @throws FileReplacedException if another file was put in the place of one of them
    */
   void closeCleanly() throws IOException {
     gate.shut();
+    boolean closed = false;
     try {
       // A newer version of a plugin's cache may have deleted the file.
       if (disk.exists(name.path())) {
         state().close(name.path());
       }
+      closed = true;
     } finally {
       // Last, as this takes the longer the more of the file was touched.
-      values.map.close();
+      values.map.unmap();
+      if (!closed) {
+        release();
+      }
+    }
+  }
+
+  /**
+   * Closes the unmapped file: nothing is noted about it any more. Does not wait for a thread that
+   * is forcing it, which then closes it.
+   */
+  void release() {
+    state().unmap();
+    released = true;
+    closeIfReleased();
+  }
+
+  private void closeIfReleased() {
+    if (released && forcing.tryLock()) {
+      try {
+        values.map.release();
+      } finally {
+        forcing.unlock();
+      }
+    }
+  }
+
+  /** Whether another file was put in the place of this one, or of its state file. */
+  boolean isReplaced() {
+    try {
+      state().checkInPlace(name.path());
+      return false;
+    } catch (FileReplacedException e) {
+      return true;
+    } catch (IOException e) {
+      // A file that was deleted, by a newer version of a plugin's cache, stays deleted.
+      return false;
     }
   }
 
@@ -241,20 +279,24 @@ public final class Generation {
    *     part; does not change while {@code ours} is held as a lock
    */
   void settle(AtomicBoolean ours) throws IOException {
-    synchronized (forcing) {
+    forcing.lock();
+    try {
       throwIfRefused();
-      if (state().isOnDisk() || !disk.exists(name.path())) {
+      if (released || state().isOnDisk() || !disk.exists(name.path())) {
         return;
       }
-      disk.force(name.path());
-    }
-    // The state file holds the counts of the segments.
-    disk.force(name.statePath());
-    ifOurs(ours, state()::noteOnDisk);
-    // A file in which nothing was ever invalidated can be used as a copy without a checksum.
-    if (state().isChanged()) {
-      int checksum = state().checksum(name.path());
-      ifOurs(ours, () -> state().noteChecksum(checksum));
+      values.map.force(disk, name.path());
+      // The state file holds the counts of the segments.
+      state().force();
+      ifOurs(ours, state()::noteOnDisk);
+      // A file in which nothing was ever invalidated can be used as a copy without a checksum.
+      if (state().isChanged()) {
+        int checksum = values.map.checksum();
+        ifOurs(ours, () -> state().noteChecksum(checksum));
+      }
+    } finally {
+      forcing.unlock();
+      closeIfReleased();
     }
   }
 

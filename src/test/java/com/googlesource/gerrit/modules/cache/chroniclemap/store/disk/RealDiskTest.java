@@ -18,10 +18,14 @@ import static com.google.common.truth.Truth.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileTime;
+import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -93,21 +97,45 @@ class RealDiskTest {
 
   @Test
   void whatCannotBeOpenedToBeForcedIsToldFromWhatTheDiskRefuses() throws Exception {
-    Path file = Files.createFile(temp.resolve("file"));
-    assertThrows(NoSuchFileException.class, () -> Disk.REAL.force(temp.resolve("none")));
-    assertThrows(FileSystemException.class, () -> Disk.REAL.force(file.resolve("below")));
     assertThrows(FileSystemException.class, () -> Disk.REAL.sync(temp.resolve("none")));
     // The system refuses to force what is no file of a disk.
-    IOException refused =
-        assertThrows(IOException.class, () -> Disk.REAL.force(Path.of("/proc/self/status")));
-    assertThat(refused).isNotInstanceOf(FileSystemException.class);
+    Path status = Path.of("/proc/self/status");
+    try (FileChannel channel = Disk.REAL.open(status, Set.of(StandardOpenOption.READ))) {
+      IOException refused =
+          assertThrows(IOException.class, () -> Disk.REAL.force(status, channel));
+      assertThat(refused).isNotInstanceOf(FileSystemException.class);
+    }
+  }
+
+  /** The number of a deleted file is given to the next one at once. */
+  @Test
+  void aFileWithTheTimesOfAnotherIsAnother() throws Exception {
+    Path file = Files.createFile(temp.resolve("file"));
+    String key = Disk.REAL.fileKey(file);
+    FileTime created = (FileTime) Files.getAttribute(file, "creationTime");
+    assertThat(key).endsWith(" " + created);
+    Files.setLastModifiedTime(file, created);
+    assertThat(Disk.REAL.hasKey(file, key)).isTrue();
+    Files.delete(file);
+    Files.createFile(file);
+    Files.setLastModifiedTime(file, (FileTime) Files.getAttribute(file, "creationTime"));
+    assertThat(Disk.REAL.hasKey(file, key)).isFalse();
+  }
+
+  @Test
+  void aKeySaysWhereNoCreationTimeIsKnown() throws Exception {
+    // The kernel gives the files of its own file system none.
+    assertThat(Disk.REAL.fileKey(Path.of("/proc/sys/kernel/ostype"))).endsWith(" not known");
   }
 
   @Test
   void anInterruptDoesNotKeepAFileFromBeingForced() throws Exception {
-    Path file = Files.createFile(temp.resolve("file"));
+    Path file = Files.writeString(temp.resolve("file"), "x");
     Thread.currentThread().interrupt();
-    Disk.REAL.force(file);
+    try (FileChannel channel = Disk.REAL.open(file, Set.of(StandardOpenOption.READ))) {
+      Disk.REAL.force(file, channel);
+      assertThat(channel.read(ByteBuffer.allocate(1), 0)).isEqualTo(1);
+    }
     Disk.REAL.sync(temp);
     assertThat(Thread.interrupted()).isTrue();
   }

@@ -32,6 +32,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.LongAdder;
 import net.openhft.chronicle.core.OS;
@@ -80,6 +81,7 @@ class PageCacheTest {
   private RecordMap open() throws IOException {
     FileState state =
         FileState.open(Disk.REAL, FileState.pathOf(path), geometry.segments()).orElseThrow();
+    state.mapping(path);
     state.takeOver(path, FileState.Verdict.CLEAN);
     RecordMap file = RecordMapBuilder.open(Disk.REAL, path, geometry, state, new LongAdder());
     file.expectRandomAccess();
@@ -221,7 +223,9 @@ class PageCacheTest {
   }
 
   private void makeCold() throws IOException {
-    Disk.REAL.force(path);
+    try (FileChannel channel = Disk.REAL.open(path, Set.of(StandardOpenOption.READ))) {
+      Disk.REAL.force(path, channel);
+    }
     dropPages();
     assertThat(resident().cardinality()).isLessThan(100);
   }

@@ -102,6 +102,7 @@ class SegmentMenderTest {
   private RecordMap open() throws IOException {
     FileState state =
         FileState.open(Disk.REAL, FileState.pathOf(path), geometry.segments()).orElseThrow();
+    state.mapping(path);
     state.takeOver(path, FileState.Verdict.UNSURE);
     return RecordMapBuilder.open(Disk.REAL, path, geometry, state, damaged);
   }

@@ -1,0 +1,291 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import static com.google.common.truth.Truth.assertThat;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.common.primitives.Bytes;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Other programs put an older file in the place of the one in use, in which Alice was still signed
+ * in. She must not be signed in again, and no step may take the other file for the mapped one.
+ */
+class ReplacedFilesTest {
+  private static final byte[] ALICE = "session of Alice".getBytes(UTF_8);
+  private static final byte[] BOB = "session of Bob".getBytes(UTF_8);
+  private static final byte[] VALUE = "signed in".getBytes(UTF_8);
+
+  @TempDir Path temp;
+  private Path folder;
+  private Path backup;
+  private Path stateBackup;
+
+  @AutoClose private StoreDirectory directory;
+  private Store store;
+
+  @BeforeEach
+  void paths() {
+    folder = temp.resolve("stores");
+    backup = temp.resolve("backup");
+    stateBackup = temp.resolve("backup.state");
+  }
+
+  private Path file() {
+    try (Stream<Path> files = Files.list(folder)) {
+      return files.filter(f -> f.toString().endsWith(".chm")).findFirst().orElseThrow();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private void open(OldValues kind, Disk disk) throws Exception {
+    directory = StoreDirectory.open(folder, disk, System::currentTimeMillis);
+    store =
+        TestStores.open(
+            directory, new StoreSettings("web_sessions", 1, 4 << 20, Optional.empty(), kind));
+  }
+
+  /** Alice signs in, a clean stop, a backup, a start, and she signs out. */
+  private void signOut(OldValues kind, Disk disk) throws Exception {
+    open(kind, Disk.REAL);
+    store.put(BOB, VALUE, System.currentTimeMillis());
+    store.remove(BOB);
+    store.put(ALICE, VALUE, System.currentTimeMillis());
+    store.flush();
+    directory.close();
+    copy(file(), backup);
+    copy(FileState.pathOf(file()), stateBackup);
+    open(kind, disk);
+    assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
+    store.put(BOB, VALUE, System.currentTimeMillis());
+    store.remove(ALICE);
+    store.flush();
+  }
+
+  private static void copy(Path from, Path to) throws IOException {
+    Files.copy(from, to, StandardCopyOption.COPY_ATTRIBUTES, StandardCopyOption.REPLACE_EXISTING);
+  }
+
+  /** As {@code rsync} and {@code cp x t; mv t file} do. */
+  private void restore(Path from, Path to) throws IOException {
+    Path copy = temp.resolve("copy");
+    copy(from, copy);
+    Files.move(copy, to, StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  private void assertSignedOutAfter(OldValues kind) throws Exception {
+    directory.close();
+    open(kind, Disk.REAL);
+    assertThat(store.read(ALICE)).isNull();
+    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aFileThatIsRenamedOntoTheOneInUseIsNeverCertified(OldValues kind) throws Exception {
+    for (boolean change : new boolean[] {false, true}) {
+      for (boolean sweep : new boolean[] {false, true}) {
+        folder = temp.resolve("stores " + change + sweep);
+        signOut(kind, Disk.REAL);
+        restore(backup, file());
+        if (change) {
+          store.put(BOB, VALUE, System.currentTimeMillis());
+        }
+        if (sweep) {
+          directory.sweep();
+          directory.awaitSettled();
+        }
+        assertSignedOutAfter(kind);
+        directory.close();
+      }
+    }
+  }
+
+  /** Once a minute, that is. Then a kill costs nothing either. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aFileThatWasReplacedIsMadeAnewFromWhatIsInMemory(boolean killed) throws Exception {
+    signOut(OldValues.DANGEROUS, Disk.REAL);
+    Path before = file();
+    restore(backup, before);
+    directory.sweep();
+    TestStores.awaitRebuilt(store);
+    assertThat(store.stats().faults()).isEqualTo(1);
+    assertThat(file()).isNotEqualTo(before);
+    directory.close();
+    if (killed) {
+      TestStores.leaveOpen(folder);
+    }
+    open(OldValues.DANGEROUS, Disk.REAL);
+    assertThat(store.read(ALICE)).isNull();
+    assertThat(store.read(BOB).bytes()).isEqualTo(VALUE);
+    assertThat(store.stats().start().kind())
+        .isEqualTo(killed ? StartReport.Kind.RECOVERED : StartReport.Kind.CLEAN);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aStateFileThatIsRenamedOntoTheOneInUseIsNotTrusted(boolean pair) throws Exception {
+    signOut(OldValues.DANGEROUS, Disk.REAL);
+    if (pair) {
+      restore(backup, file());
+    }
+    restore(stateBackup, FileState.pathOf(file()));
+    assertSignedOutAfter(OldValues.DANGEROUS);
+  }
+
+  /** A file system gives the number of a deleted file to the next one at once. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void anOlderCopyThatIsPutInPlaceAfterAKill(boolean withTime) throws Exception {
+    signOut(OldValues.DANGEROUS, Disk.REAL);
+    directory.close();
+    TestStores.leaveOpen(folder);
+    Path file = file();
+    Files.delete(file);
+    Files.copy(backup, file);
+    if (withTime) {
+      // Where a creation time is not known, Java returns this one.
+      Files.setLastModifiedTime(file, (FileTime) Files.getAttribute(file, "creationTime"));
+    }
+    open(OldValues.DANGEROUS, Disk.REAL);
+    assertThat(store.read(ALICE)).isNull();
+    assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.REPLACED);
+  }
+
+  /** What is judged is what is mapped. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aFileThatIsReplacedWhileItIsOpenedIsNotUsed(boolean killed) throws Exception {
+    signOut(OldValues.DANGEROUS, Disk.REAL);
+    directory.close();
+    if (killed) {
+      TestStores.leaveOpen(folder);
+    }
+    AtomicBoolean replaced = new AtomicBoolean();
+    Disk disk =
+        new FolderDisk(Disk.REAL) {
+          @Override
+          public void mapping(Path file) throws IOException {
+            if (replaced.compareAndSet(false, true)) {
+              restore(backup, file);
+            }
+            super.mapping(file);
+          }
+        };
+    open(OldValues.DANGEROUS, disk);
+    assertThat(replaced.get()).isTrue();
+    assertThat(store.read(ALICE)).isNull();
+    assertSignedOutAfter(OldValues.DANGEROUS);
+  }
+
+  @Test
+  void whatIsForcedIsWhatIsMapped() throws Exception {
+    byte[] unique = "found in one file only".getBytes(UTF_8);
+    AtomicBoolean replaced = new AtomicBoolean();
+    AtomicBoolean forced = new AtomicBoolean();
+    Disk disk =
+        new FolderDisk(Disk.REAL) {
+          @Override
+          public void force(Path file, FileChannel open) throws IOException {
+            if (replaced.get() && file.toString().endsWith(".chm")) {
+              ByteBuffer content = ByteBuffer.allocate((int) open.size());
+              while (open.read(content, content.position()) > 0) {}
+              assertThat(Bytes.indexOf(content.array(), unique)).isAtLeast(0);
+              assertThat(Bytes.indexOf(Files.readAllBytes(file), unique)).isLessThan(0);
+              forced.set(true);
+            }
+            super.force(file, open);
+          }
+        };
+    signOut(OldValues.DANGEROUS, disk);
+    restore(backup, file());
+    replaced.set(true);
+    store.put(BOB, unique, System.currentTimeMillis());
+    assertThat(forced.get()).isTrue();
+    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aFileThatIsReplacedBeforeItGetsItsNameIsNotUsed(boolean state) throws Exception {
+    AtomicBoolean armed = new AtomicBoolean();
+    Disk disk =
+        new FolderDisk(Disk.REAL) {
+          @Override
+          public void move(Path from, Path to) throws IOException {
+            if (armed.compareAndSet(true, false)) {
+              restore(state ? stateBackup : backup, state ? FileState.pathOf(to) : from);
+            }
+            super.move(from, to);
+          }
+        };
+    signOut(OldValues.DANGEROUS, disk);
+    Path before = file();
+    armed.set(true);
+    // Makes the file anew.
+    restore(backup, before);
+    directory.sweep();
+    TestStores.awaitRebuilt(store);
+    assertThat(armed.get()).isFalse();
+    assertThat(file()).isEqualTo(before);
+    assertThat(store.read(ALICE)).isNull();
+    assertThat(store.read(BOB).bytes()).isEqualTo(VALUE);
+    assertSignedOutAfter(OldValues.DANGEROUS);
+  }
+
+  @Test
+  void aFileThatIsReplacedWhileTheStopForcesItIsNotTrusted() throws Exception {
+    AtomicBoolean armed = new AtomicBoolean();
+    Disk disk =
+        new FolderDisk(Disk.REAL) {
+          @Override
+          public void force(Path file, FileChannel open) throws IOException {
+            if (file.toString().endsWith(".chm") && armed.compareAndSet(true, false)) {
+              restore(backup, file);
+            }
+            super.force(file, open);
+          }
+        };
+    signOut(OldValues.DANGEROUS, disk);
+    armed.set(true);
+    assertSignedOutAfter(OldValues.DANGEROUS);
+    assertThat(armed.get()).isFalse();
+    assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.REPLACED);
+  }
+}
