@@ -27,6 +27,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Random;
 import java.util.stream.Stream;
 
@@ -96,6 +97,12 @@ public final class TestStores {
         state.put(FileState.BOOT_AT, (byte) 'x');
       }
     }
+  }
+
+  /** Has a file that was copied count as the one that it is a copy of. */
+  static void takeForTheSame(Path file) throws IOException {
+    byte[] key = Arrays.copyOf(Disk.REAL.fileKey(file).getBytes(UTF_8), 64);
+    Disk.REAL.map(FileState.pathOf(file)).put(FileState.KEY_AT, key);
   }
 
   /** Has the stores of a folder, which were closed, know as little as those of earlier versions. */

@@ -97,7 +97,7 @@ public final class FileState {
   private static final int FILE_CHECKSUM_AT = 148;
   private static final int MODIFIED_AT = 152;
   public static final int BOOT_AT = 192;
-  private static final int KEY_AT = 256;
+  public static final int KEY_AT = 256;
   private static final int TEXT_BYTES = 64;
   private static final int TOUCHED_AT = 320;
   private static final int TOUCHED = 16;
@@ -355,7 +355,8 @@ public final class FileState {
     if (!open) {
       if (sameFile
           && buffer.getLong(MODIFIED_AT) == disk.modified(store)
-          && (sameBoot || buffer.getInt(ON_DISK_AT) != 0)) {
+          && (sameBoot || buffer.getInt(ON_DISK_AT) != 0)
+          && hasHeader(store)) {
         return Verdict.CLEAN;
       }
       if (buffer.getInt(HAS_CHECKSUM_AT) != 0
@@ -367,10 +368,15 @@ public final class FileState {
     return (sameFile || !open)
             && !changed
             && buffer.getInt(BASED_AT) != 0
-            && headerChecksum(store, buffer.getInt(HEADER_BYTES_AT))
-                == buffer.getInt(HEADER_CHECKSUM_AT)
+            && hasHeader(store)
         ? Verdict.UNSURE
         : Verdict.LOST;
+  }
+
+  /** Whether the header of the store's file is the one that the file was created with. */
+  boolean hasHeader(Path store) throws IOException {
+    return headerChecksum(store, buffer.getInt(HEADER_BYTES_AT))
+        == buffer.getInt(HEADER_CHECKSUM_AT);
   }
 
   /** Whether the store's file is the one that this state was written for, and not a copy. */

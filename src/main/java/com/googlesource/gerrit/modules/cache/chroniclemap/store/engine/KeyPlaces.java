@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
+import com.google.common.primitives.Ints;
 import net.openhft.chronicle.algo.hashing.LongHashFunction;
 import net.openhft.chronicle.hash.impl.HashSplitting;
 import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
@@ -27,12 +28,29 @@ record KeyPlaces(HashSplitting splitting) {
     return new KeyPlaces(map.hashSplitting);
   }
 
-  int segment(byte[] bytes, int offset, int length) {
+  /** A key of at most 4 bytes that belongs to a segment. */
+  byte[] keyOf(int segment) {
+    byte[] key = new byte[Integer.BYTES];
+    for (int i = 0; segment(key, 0, key.length) != segment; i++) {
+      key = Ints.toByteArray(i);
+    }
+    return key;
+  }
+
+  /** Whether the key of a record is found by way of a slot. */
+  boolean isPlace(FileLayout layout, int segment, long slot, RecordView record) {
+    int at = record.keyAt;
+    int length = record.keyLength;
+    return segment(record.bytes, at, length) == segment
+        && layout.keyOfHash(segmentHash(record.bytes, at, length)) == layout.keyOf(slot);
+  }
+
+  private int segment(byte[] bytes, int offset, int length) {
     return splitting.segmentIndex(HASH.hashBytes(bytes, offset, length));
   }
 
   /** The hash of a key within its segment, a part of which is in the slot. */
-  long segmentHash(byte[] bytes, int offset, int length) {
+  private long segmentHash(byte[] bytes, int offset, int length) {
     return splitting.segmentHash(HASH.hashBytes(bytes, offset, length));
   }
 }

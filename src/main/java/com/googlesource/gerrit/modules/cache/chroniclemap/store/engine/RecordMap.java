@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
 import static java.util.Objects.checkIndex;
 
+import com.google.common.base.Throwables;
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
@@ -24,11 +25,15 @@ import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BiFunction;
+import java.util.function.IntSupplier;
+import java.util.function.Supplier;
 import net.openhft.chronicle.bytes.RandomDataInput;
 import net.openhft.chronicle.bytes.RandomDataOutput;
+import net.openhft.chronicle.core.OS;
 import net.openhft.chronicle.hash.Data;
 import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
 import net.openhft.chronicle.map.ChronicleMap;
@@ -48,8 +53,9 @@ import net.openhft.chronicle.map.MapSegmentContext;
  * a killed process leaves no lock behind, and no reader waits for a disk that currently takes no
  * writes.
  *
- * <p>A segment that may be damaged (see {@link FileState.Verdict}) is repaired on first use, which
- * reads only this segment.
+ * <p>A segment that may be damaged (see {@link FileState.Verdict}) is repaired on first use, and one
+ * that turns out to be damaged is repaired then. That reads only this segment, and costs at most its
+ * records.
  *
  * <p>Any number of threads may read while one thread writes. The caller ensures that no method is
  * called after {@link #close}. Access to records may throw {@link StoreBusyException}.
@@ -79,6 +85,11 @@ public final class RecordMap implements BorrowedPages.Mapped {
 
   /** Null if the file is in memory only. */
   private final SegmentMender mender;
+
+  private final KeyPlaces places;
+
+  /** The segments that were used since the file was opened. */
+  private final boolean[] used;
 
   /**
    * The layout of this file, and of any other of the same geometry. Made while the file is surely
@@ -145,11 +156,12 @@ public final class RecordMap implements BorrowedPages.Mapped {
       }
       headers.setEntries(i, state.isUnchecked(i) ? 0 : state.records(i));
     }
+    this.places = KeyPlaces.of(hash);
+    this.used = new boolean[layout.segments()];
     this.mender =
         path == null
             ? null
-            : new SegmentMender(
-                path, channel, layout, KeyPlaces.of(hash), state, headers, damaged);
+            : new SegmentMender(path, channel, layout, places, state, headers, damaged);
     this.geometry = geometry;
     this.fileBytes = fileBytes;
   }
@@ -182,13 +194,22 @@ public final class RecordMap implements BorrowedPages.Mapped {
    * @throws DamagedEntryException if the bytes are not those that were stored
    */
   public StoredValue read(byte[] storedKey) throws DamagedEntryException {
+    try {
+      return readOnce(storedKey);
+    } catch (RuntimeException | AssertionError e) {
+      repair(segmentOf(storedKey), e);
+      return readOnce(storedKey);
+    }
+  }
+
+  private StoredValue readOnce(byte[] storedKey) throws DamagedEntryException {
     int kind;
     int crc;
     long created;
     byte[] payload;
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
       SegmentLocks.lockForRead(query);
-      MapEntry<byte[], byte[]> entry = query.entry();
+      MapEntry<byte[], byte[]> entry = entry(query);
       if (entry == null) {
         return null;
       }
@@ -199,7 +220,7 @@ public final class RecordMap implements BorrowedPages.Mapped {
       if (Envelope.isInvalidated(kind)) {
         return StoredValue.INVALIDATED;
       }
-      payload = new byte[payloadLength(value.size())];
+      payload = new byte[(int) value.size() - Envelope.HEADER_LENGTH];
       crc = in.readInt(offset + Envelope.CRC_OFFSET);
       created = in.readLong(offset + Envelope.CREATED_OFFSET);
       in.read(offset + Envelope.HEADER_LENGTH, payload, 0, payload.length);
@@ -222,33 +243,96 @@ public final class RecordMap implements BorrowedPages.Mapped {
         throw e;
       }
     }
+    if (!used[segment]) {
+      checkTiers(query, segment);
+    }
     return query;
   }
 
-  private int payloadLength(long size) throws DamagedEntryException {
-    long length = size - Envelope.HEADER_LENGTH;
-    if (length < 0 || length > maxPayload()) {
-      throw new DamagedEntryException("length of " + size + " bytes", /* certain= */ true);
+  /** Chronicle-Map would follow the counters of a segment to memory that is not mapped. */
+  private void checkTiers(ExternalMapQueryContext<byte[], byte[], ?> query, int segment) {
+    long counters = address + layout.offsetOf(segment) + layout.countersOffset();
+    for (int at = layout.countersOffset(); at < layout.freeListOffset(); at += Long.BYTES) {
+      if (OS.memory().readLong(counters + at - layout.countersOffset()) != 0) {
+        query.close();
+        throw new IllegalStateException("the file is damaged: counters of a segment");
+      }
     }
-    return (int) length;
+    used[segment] = true;
+  }
+
+  /**
+   * Runs a step in one segment. If the content of the segment makes it fail, the segment is repaired
+   * and the step runs again.
+   */
+  public <T> T repairing(int segment, Supplier<T> step) {
+    return repairing(() -> segment, step);
+  }
+
+  private <T> T repairing(byte[] storedKey, Supplier<T> step) {
+    return repairing(() -> segmentOf(storedKey), step);
+  }
+
+  private <T> T repairing(IntSupplier segment, Supplier<T> step) {
+    try {
+      return step.get();
+    } catch (RuntimeException | AssertionError e) {
+      repair(segment.getAsInt(), e);
+      return step.get();
+    }
+  }
+
+  /**
+   * Repairs a segment while nobody else uses it.
+   *
+   * @param cause why; thrown again if it says nothing of the content
+   */
+  private void repair(int segment, Throwable cause) {
+    if (cause instanceof StoreBusyException
+        || cause.getCause() instanceof IOException
+        || mender == null) {
+      Throwables.throwIfUnchecked(cause);
+    }
+    try (ExternalMapQueryContext<byte[], byte[], ?> query =
+        QueryKey.query(map, places.keyOf(segment))) {
+      SegmentLocks.lockForUpdate(query);
+      SegmentLocks.lockForWrite(query);
+      state.mark(segment);
+      mender.mend(segment);
+    }
+    logger.atWarning().withCause(cause).atMostEvery(1, TimeUnit.MINUTES).log(
+        "a segment was damaged and has been repaired: number %d of %s", segment, mender.path());
+  }
+
+  /** Repairs a segment in which records cannot be removed. */
+  public void repair(int segment) {
+    repair(segment, new IllegalStateException("a record is not in its place"));
   }
 
   /** Whether there is a record, invalidated or not. */
   public boolean contains(byte[] storedKey) {
-    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
-      SegmentLocks.lockForRead(query);
-      MapEntry<byte[], byte[]> entry = query.entry();
-      return entry != null && checkedSize(entry) > 0;
-    }
+    return ask(storedKey, entry -> true, false);
+  }
+
+  private interface Question<T> {
+    T of(MapEntry<byte[], byte[]> entry);
+  }
+
+  private <T> T ask(byte[] storedKey, Question<T> question, T ifAbsent) {
+    return repairing(
+        storedKey,
+        () -> {
+          try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
+            SegmentLocks.lockForRead(query);
+            MapEntry<byte[], byte[]> entry = entry(query);
+            return entry == null ? ifAbsent : question.of(entry);
+          }
+        });
   }
 
   /** Whether there is a record that is invalidated. */
   public boolean isInvalidated(byte[] storedKey) {
-    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
-      SegmentLocks.lockForRead(query);
-      MapEntry<byte[], byte[]> entry = query.entry();
-      return entry != null && isInvalidated(entry);
-    }
+    return ask(storedKey, RecordMap::isInvalidated, false);
   }
 
   private static boolean isInvalidated(MapEntry<byte[], byte[]> entry) {
@@ -258,11 +342,7 @@ public final class RecordMap implements BorrowedPages.Mapped {
 
   /** The record of a key if it is the head of a split value, invalidated or not; otherwise null. */
   public byte[] headOf(byte[] storedKey) {
-    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
-      SegmentLocks.lockForRead(query);
-      MapEntry<byte[], byte[]> entry = query.entry();
-      return entry == null ? null : headOf(entry, checkedSize(entry));
-    }
+    return ask(storedKey, entry -> headOf(entry, entry.value().size()), null);
   }
 
   /** The segment to which a key belongs. */
@@ -289,17 +369,28 @@ public final class RecordMap implements BorrowedPages.Mapped {
     }
   }
 
+  private MapEntry<byte[], byte[]> entry(ExternalMapQueryContext<byte[], byte[], ?> query) {
+    MapEntry<byte[], byte[]> entry = query.entry();
+    return entry == null ? null : checked(entry);
+  }
+
   /**
-   * Returns the length of an entry's record, if it is plausible. Chronicle-Map frees as many chunks
-   * as the length says when it removes or replaces the entry, even those of other entries. So a
-   * file with a wrong length must not be written to.
+   * Returns an entry if its lengths are plausible. Chronicle-Map does not check that they end within
+   * the segment, and when it removes or replaces the entry, it frees as many chunks as they say,
+   * even those of other entries.
    */
-  private long checkedSize(MapEntry<byte[], byte[]> entry) {
-    long size = entry.value().size();
-    if (size < Envelope.HEADER_LENGTH || size > Envelope.HEADER_LENGTH + (long) maxPayload()) {
-      throw new IllegalStateException("the file is damaged: a record of " + size + " bytes");
+  private MapEntry<byte[], byte[]> checked(MapEntry<byte[], byte[]> entry) {
+    long key = entry.key().size();
+    long end = entry.key().offset() + key;
+    if (key >= 0 && key <= layout.segmentBytes() && end <= layout.segmentBytes()) {
+      long size = entry.value().size();
+      if (size >= Envelope.HEADER_LENGTH
+          && size <= layout.maxRecord()
+          && entry.value().offset() + size <= layout.segmentBytes()) {
+        return entry;
+      }
     }
-    return size;
+    throw new IllegalStateException("the file is damaged: lengths of a record");
   }
 
   /**
@@ -311,7 +402,7 @@ public final class RecordMap implements BorrowedPages.Mapped {
    */
   public Put put(byte[] storedKey, byte[] record, boolean same) {
     insertedEnd = 0;
-    Put put = putAlone(storedKey, record, same);
+    Put put = repairing(storedKey, () -> putAlone(storedKey, record, same));
     if (insertedEnd != 0) {
       // Not under the lock of the segment, for which readers wait.
       full.wasPut(insertedEnd, storedKey.length + record.length);
@@ -322,8 +413,8 @@ public final class RecordMap implements BorrowedPages.Mapped {
   private Put putAlone(byte[] storedKey, byte[] record, boolean same) {
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
       SegmentLocks.lockForUpdate(query);
-      MapEntry<byte[], byte[]> entry = query.entry();
-      long before = entry == null ? 0 : checkedSize(entry);
+      MapEntry<byte[], byte[]> entry = entry(query);
+      long before = entry == null ? 0 : entry.value().size();
       if (entry != null && !same && !isInvalidated(entry) && !isSame(entry, record)) {
         noteChange();
       }
@@ -339,7 +430,8 @@ public final class RecordMap implements BorrowedPages.Mapped {
       }
       if (entry != null) {
         // Removed instead of replaced: a replace that finds no room leaves the entry in the index,
-        // although its chunks are free.
+        // although its chunks are free. Invalidated, so that no damaged slot leads to a value there.
+        setInvalidated(entry);
         query.remove(entry);
         count(segment, storedKey, -1, -before);
       }
@@ -411,13 +503,17 @@ public final class RecordMap implements BorrowedPages.Mapped {
    * @throws StoreBusyException if a lock was not free in time; then nothing has changed
    */
   public boolean remove(byte[] storedKey) {
+    return repairing(storedKey, () -> removeOnce(storedKey));
+  }
+
+  private boolean removeOnce(byte[] storedKey) {
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
       SegmentLocks.lockForUpdate(query);
-      MapEntry<byte[], byte[]> entry = query.entry();
+      MapEntry<byte[], byte[]> entry = entry(query);
       if (entry == null) {
         return false;
       }
-      long size = checkedSize(entry);
+      long size = entry.value().size();
       int segment = query.segmentIndex();
       SegmentLocks.lockForWrite(query);
       begin(segment);
@@ -433,20 +529,26 @@ public final class RecordMap implements BorrowedPages.Mapped {
    * disk.
    */
   public void invalidate(byte[] storedKey) throws StoreBusyException {
-    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
-      SegmentLocks.lockForRead(query);
-      // Also without a record: one that was removed could be back after a crash of the machine.
-      noteChange();
-      MapEntry<byte[], byte[]> entry = query.entry();
-      if (entry != null && !isInvalidated(entry)) {
-        var unused = checkedSize(entry);
-        RandomDataInput in = entry.value().bytes();
-        long offset = entry.value().offset() + Envelope.INVALIDATED_OFFSET;
-        ((RandomDataOutput<?>) in)
-            .writeByte(offset, (byte) (in.readByte(offset) | Envelope.INVALIDATED_BYTE));
-        state.wrote();
-      }
-    }
+    // Also without a record: one that was removed could be back after a crash of the machine.
+    noteChange();
+    boolean unused =
+        ask(
+            storedKey,
+            entry -> {
+              if (!isInvalidated(entry)) {
+                setInvalidated(entry);
+                state.wrote();
+              }
+              return true;
+            },
+            false);
+  }
+
+  private static void setInvalidated(MapEntry<byte[], byte[]> entry) {
+    RandomDataInput in = entry.value().bytes();
+    long offset = entry.value().offset() + Envelope.INVALIDATED_OFFSET;
+    ((RandomDataOutput<?>) in)
+        .writeByte(offset, (byte) (in.readByte(offset) | Envelope.INVALIDATED_BYTE));
   }
 
   // ---- whole segments
@@ -484,7 +586,7 @@ public final class RecordMap implements BorrowedPages.Mapped {
 
   /**
    * Passes on each record of a segment, always in the same order while nothing is written. Does not
-   * block readers.
+   * block readers. Fails if the segment is damaged: see {@link #repairing}.
    */
   public void scanSegment(int index, Scan scan) {
     // Chronicle-Map does not check the index, and memory beyond the last segment is not mapped.
@@ -492,20 +594,12 @@ public final class RecordMap implements BorrowedPages.Mapped {
     try (MapSegmentContext<byte[], byte[], ?> segment = map.segmentContext(index)) {
       segment.forEachSegmentEntry(
           entry -> {
-            int bytes = Math.toIntExact(checkedKeySize(entry) + checkedSize(entry));
-            Data<byte[]> value = entry.value();
+            Data<byte[]> value = checked(entry).value();
+            int bytes = Math.toIntExact(entry.key().size() + value.size());
             long created = value.bytes().readLong(value.offset() + Envelope.CREATED_OFFSET);
             scan.record(entry.key().get(), created, bytes);
           });
     }
-  }
-
-  private long checkedKeySize(MapEntry<byte[], byte[]> entry) {
-    long size = entry.key().size();
-    if (size < 0 || size > dataBytes()) {
-      throw new IllegalStateException("the file is damaged: a key of " + size + " bytes");
-    }
-    return size;
   }
 
   /**
@@ -514,7 +608,8 @@ public final class RecordMap implements BorrowedPages.Mapped {
    * @param now the current name of the file
    */
   public SegmentReader reader(Path now) {
-    return new SegmentReader(channel, layout, new BorrowedPages(now, this, address, mappedBytes));
+    return new SegmentReader(
+        channel, layout, places, new BorrowedPages(now, this, address, mappedBytes));
   }
 
   /**

@@ -25,7 +25,7 @@ import java.util.Arrays;
  * file is in use.
  *
  * <p>It reads the used chunks of a segment into a buffer, checks every length against the buffer,
- * and passes on only records whose checksum is right. It takes no locks. The writer has to wait
+ * and passes on only records whose checksum is right and that lookups find. It takes no locks. The writer has to wait
  * meanwhile, as a record that is moved could be missed or read twice.
  *
  * <p>Pages that the reader brought into the page cache are given back: see {@link BorrowedPages}.
@@ -50,6 +50,7 @@ public final class SegmentReader implements AutoCloseable {
 
   private final FileChannel channel;
   private final FileLayout layout;
+  private final KeyPlaces places;
   private final BorrowedPages pages;
   private final byte[] bytes;
   private final ByteBuffer buffer;
@@ -61,9 +62,10 @@ public final class SegmentReader implements AutoCloseable {
    * @param channel is not closed by this reader
    * @param pages is closed with this reader
    */
-  SegmentReader(FileChannel channel, FileLayout layout, BorrowedPages pages) {
+  SegmentReader(FileChannel channel, FileLayout layout, KeyPlaces places, BorrowedPages pages) {
     this.channel = channel;
     this.layout = layout;
+    this.places = places;
     this.pages = pages;
     this.bytes = new byte[layout.segmentBytes()];
     this.buffer = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
@@ -74,7 +76,7 @@ public final class SegmentReader implements AutoCloseable {
     long offset = layout.segmentsOffset() + (long) segment * layout.segmentBytes();
     pages.reading(offset, layout.segmentBytes());
     readUsed(offset);
-    return readSlots(sink);
+    return readSlots(segment, sink);
   }
 
   private void readUsed(long offset) throws IOException {
@@ -155,24 +157,26 @@ public final class SegmentReader implements AutoCloseable {
     }
   }
 
-  private long readSlots(Sink sink) {
+  private long readSlots(int segment, Sink sink) {
     long damaged = 0;
     for (int i = 0; i < layout.slots(); i++) {
       int offset = i * layout.slotBytes();
       long slot = layout.slot(buffer, offset);
-      if (slot != 0 && !readEntry(slot, sink)) {
+      if (slot != 0 && !readEntry(segment, slot, sink)) {
         damaged++;
       }
     }
     return damaged;
   }
 
-  private boolean readEntry(long slot, Sink sink) {
+  private boolean readEntry(int segment, long slot, Sink sink) {
     long chunk = layout.chunkOf(slot);
     if (chunk >= layout.chunks()) {
       return false;
     }
-    if (!record.parse(bytes, layout.startOf(chunk), bytes.length, layout.maxRecord())) {
+    // Where no lookup finds a record, another one may have taken its place.
+    if (!record.parse(bytes, layout.startOf(chunk), bytes.length, layout.maxRecord())
+        || !places.isPlace(layout, segment, slot, record)) {
       return false;
     }
     if (!record.isInvalidated()) {

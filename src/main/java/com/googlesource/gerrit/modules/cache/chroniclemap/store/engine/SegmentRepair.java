@@ -138,7 +138,7 @@ final class SegmentRepair {
     long chunk = layout.chunkOf(slot);
     if (chunk >= layout.chunks()
         || !record.parse(bytes, layout.startOf(chunk), segment.capacity(), layout.maxRecord())
-        || !isPlace(slot, index)
+        || !places.isPlace(layout, index, slot, record)
         || !isWhatItsKeySays()) {
       damaged++;
       return Taken.LEFT;
@@ -178,13 +178,6 @@ final class SegmentRepair {
       case Envelope.PART -> record.isPart();
       default -> false;
     };
-  }
-
-  private boolean isPlace(long slot, int index) {
-    int at = record.keyAt;
-    int length = record.keyLength;
-    return places.segment(bytes, at, length) == index
-        && layout.keyOfHash(places.segmentHash(bytes, at, length)) == layout.keyOf(slot);
   }
 
   private boolean isSameKey(long slot) {

@@ -400,14 +400,17 @@ public final class ValueTable {
   private boolean evict(int segment, double share) {
     long before = state.records();
     List<byte[]> victims =
-        eviction.victims(
+        map.repairing(
             segment,
-            share,
-            state.records(),
-            storedKey ->
-                writingParts
-                    && StoredKey.isPart(storedKey)
-                    && StoredKey.partId(storedKey) == partsInWriting);
+            () ->
+                eviction.victims(
+                    segment,
+                    share,
+                    before,
+                    storedKey ->
+                        writingParts
+                            && StoredKey.isPart(storedKey)
+                            && StoredKey.partId(storedKey) == partsInWriting));
     for (byte[] victim : victims) {
       if (StoredKey.isPart(victim)) {
         evictPart(victim);
@@ -417,8 +420,10 @@ public final class ValueTable {
       }
     }
     map.evicted(segment);
-    // A record whose key belongs to another segment cannot be removed. Without the second
-    // condition, a segment full of such records would be evicted forever.
+    if (!victims.isEmpty() && state.records() >= before) {
+      // A damaged record whose key belongs elsewhere cannot be removed.
+      map.repair(segment);
+    }
     return !victims.isEmpty() && (share < 1 || state.records() < before);
   }
 
