@@ -164,15 +164,7 @@ final class DirectoryLock implements AutoCloseable, FilesOnDisk.LastResort {
   }
 
   private void writeDiscarded() throws IOException {
-    // An interrupt would close the channel and so release the lock.
-    boolean interrupted = Thread.interrupted();
-    try {
-      write(channel, owner + String.join("\n", discarded) + "\n");
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
-    }
+    write(channel, owner + String.join("\n", discarded) + "\n");
   }
 
   @Override

@@ -266,7 +266,7 @@ final class StoreLife {
       }
     } catch (FileReplacedException e) {
       holder.markForDiscard();
-      context.faults.warn(e, "will start empty: its file has no name");
+      context.faults.warn(e, "will start empty: another file has the name of its file");
     } catch (IOException | RuntimeException | InternalError e) {
       context.faults.warn(
           e, "could not be closed properly and will be recovered at the next start");

@@ -35,7 +35,6 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongPredicate;
-import java.util.function.Predicate;
 import java.util.zip.CRC32C;
 
 /**
@@ -134,10 +133,10 @@ public final class FileState {
   private ByteBuffer buffer;
 
   /** The state file, to force what is mapped and nothing else; null if it is in memory only. */
-  private final FileChannel channel;
+  private FileChannel channel;
 
   /** The key of the state file that is mapped. */
-  private final String ownKey;
+  private String ownKey;
 
   /** The key of the store's file that is mapped, or is about to be. */
   private String storeKey;
@@ -168,13 +167,10 @@ public final class FileState {
    */
   private volatile boolean unforced = true;
 
-  private FileState(
-      Disk disk, Path path, ByteBuffer buffer, FileChannel channel, String ownKey) {
+  private FileState(Disk disk, Path path, ByteBuffer buffer) {
     this.disk = disk;
     this.path = path;
-    this.channel = channel;
-    this.ownKey = ownKey;
-    this.buffer = buffer;
+    this.buffer = buffer.order(ByteOrder.LITTLE_ENDIAN);
     this.segments = buffer.getInt(SEGMENTS_AT);
     open = buffer.getInt(CLOSED_AT) == 0;
     changed = buffer.getInt(CHANGED_AT) != 0;
@@ -207,32 +203,16 @@ public final class FileState {
     disk.create(path);
     // All bytes are written, so that all disk is allocated.
     disk.write(path, bytes);
-    return map(disk, path, buffer -> true).orElseThrow();
+    String key = disk.fileKey(path);
+    return new FileState(disk, path, disk.map(path)).hold(key);
   }
 
-  /** Maps a state file; empty if its content is not what it should be. */
-  private static Optional<FileState> map(Disk disk, Path path, Predicate<ByteBuffer> isValid)
-      throws IOException {
-    String key = disk.fileKey(path);
-    FileChannel channel = disk.open(path, Set.of(StandardOpenOption.READ));
-    MappedByteBuffer mapped = null;
-    FileState state = null;
-    try {
-      mapped = disk.map(path);
-      ByteBuffer buffer = mapped.order(ByteOrder.LITTLE_ENDIAN);
-      if (isValid.test(buffer)) {
-        checkKey(disk, path, key);
-        state = new FileState(disk, path, buffer, channel, key);
-      }
-      return Optional.ofNullable(state);
-    } finally {
-      if (state == null) {
-        channel.close();
-        if (mapped != null) {
-          disk.unmap(mapped);
-        }
-      }
-    }
+  /** Opens the state file that is mapped, if it is the one of this key. */
+  private FileState hold(String key) throws IOException {
+    channel = disk.open(path, Set.of(StandardOpenOption.READ));
+    ownKey = key;
+    checkKey(disk, path, key);
+    return this;
   }
 
   private static void checkKey(Disk disk, Path file, String key) throws IOException {
@@ -245,8 +225,7 @@ public final class FileState {
   static FileState inMemory(int segments) {
     ByteBuffer zeros =
         ByteBuffer.allocateDirect(TABLE_AT + ROW_BYTES * segments).order(ByteOrder.LITTLE_ENDIAN);
-    FileState state =
-        new FileState(Disk.REAL, null, zeros.putInt(SEGMENTS_AT, segments), null, "");
+    FileState state = new FileState(Disk.REAL, null, zeros.putInt(SEGMENTS_AT, segments));
     state.noted = true;
     return state;
   }
@@ -260,13 +239,13 @@ public final class FileState {
     } catch (NoSuchFileException e) {
       return Optional.empty();
     }
-    return map(
-        disk,
-        path,
-        buffer ->
-            buffer.getLong(0) == MAGIC
-                && buffer.getInt(SEGMENTS_AT) == segments
-                && buffer.getInt(CHECKSUM_AT) == fixedChecksum(buffer));
+    String key = disk.fileKey(path);
+    ByteBuffer buffer = disk.map(path).order(ByteOrder.LITTLE_ENDIAN);
+    return buffer.getLong(0) == MAGIC
+            && buffer.getInt(SEGMENTS_AT) == segments
+            && buffer.getInt(CHECKSUM_AT) == fixedChecksum(buffer)
+        ? Optional.of(new FileState(disk, path, buffer).hold(key))
+        : Optional.empty();
   }
 
   /** Whether the creation of the file was never completed, so that the store's file is empty. */

@@ -29,6 +29,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BiFunction;
+import java.util.function.Function;
 import java.util.function.IntSupplier;
 import java.util.function.Supplier;
 import net.openhft.chronicle.bytes.RandomDataInput;
@@ -235,28 +236,25 @@ public final class RecordMap implements BorrowedPages.Mapped {
   private ExternalMapQueryContext<byte[], byte[], ?> query(byte[] storedKey) {
     ExternalMapQueryContext<byte[], byte[], ?> query = QueryKey.query(map, storedKey);
     int segment = query.segmentIndex();
-    if (state.isUnchecked(segment)) {
-      try {
+    try {
+      if (state.isUnchecked(segment)) {
         mender.mend(segment);
-      } catch (RuntimeException | Error e) {
-        query.close();
-        throw e;
       }
+      if (!used[segment]) {
+        checkTiers(segment);
+      }
+      return query;
+    } catch (RuntimeException | Error e) {
+      query.close();
+      throw e;
     }
-    if (!used[segment]) {
-      checkTiers(query, segment);
-    }
-    return query;
   }
 
-  /** Chronicle-Map would follow the counters of a segment to memory that is not mapped. */
-  private void checkTiers(ExternalMapQueryContext<byte[], byte[], ?> query, int segment) {
-    long counters = address + layout.offsetOf(segment) + layout.countersOffset();
-    for (int at = layout.countersOffset(); at < layout.freeListOffset(); at += Long.BYTES) {
-      if (OS.memory().readLong(counters + at - layout.countersOffset()) != 0) {
-        query.close();
-        throw new IllegalStateException("the file is damaged: counters of a segment");
-      }
+  /** A segment has one tier. Chronicle-Map would look for the next one where nothing is mapped. */
+  private void checkTiers(int segment) {
+    long next = address + layout.offsetOf(segment) + layout.countersOffset();
+    if (OS.memory().readLong(next) != 0) {
+      throw new IllegalStateException("the file is damaged: number of the next tier");
     }
     used[segment] = true;
   }
@@ -265,15 +263,7 @@ public final class RecordMap implements BorrowedPages.Mapped {
    * Runs a step in one segment. If the content of the segment makes it fail, the segment is repaired
    * and the step runs again.
    */
-  public <T> T repairing(int segment, Supplier<T> step) {
-    return repairing(() -> segment, step);
-  }
-
-  private <T> T repairing(byte[] storedKey, Supplier<T> step) {
-    return repairing(() -> segmentOf(storedKey), step);
-  }
-
-  private <T> T repairing(IntSupplier segment, Supplier<T> step) {
+  public <T> T repairing(IntSupplier segment, Supplier<T> step) {
     try {
       return step.get();
     } catch (RuntimeException | AssertionError e) {
@@ -287,7 +277,7 @@ public final class RecordMap implements BorrowedPages.Mapped {
    *
    * @param cause why; thrown again if it says nothing of the content
    */
-  private void repair(int segment, Throwable cause) {
+  public void repair(int segment, Throwable cause) {
     if (cause instanceof StoreBusyException
         || cause.getCause() instanceof IOException
         || mender == null) {
@@ -304,28 +294,20 @@ public final class RecordMap implements BorrowedPages.Mapped {
         "a segment was damaged and has been repaired: number %d of %s", segment, mender.path());
   }
 
-  /** Repairs a segment in which records cannot be removed. */
-  public void repair(int segment) {
-    repair(segment, new IllegalStateException("a record is not in its place"));
-  }
-
   /** Whether there is a record, invalidated or not. */
   public boolean contains(byte[] storedKey) {
     return ask(storedKey, entry -> true, false);
   }
 
-  private interface Question<T> {
-    T of(MapEntry<byte[], byte[]> entry);
-  }
-
-  private <T> T ask(byte[] storedKey, Question<T> question, T ifAbsent) {
+  private <T> T ask(
+      byte[] storedKey, Function<MapEntry<byte[], byte[]>, T> question, T ifAbsent) {
     return repairing(
-        storedKey,
+        () -> segmentOf(storedKey),
         () -> {
           try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
             SegmentLocks.lockForRead(query);
             MapEntry<byte[], byte[]> entry = entry(query);
-            return entry == null ? ifAbsent : question.of(entry);
+            return entry == null ? ifAbsent : question.apply(entry);
           }
         });
   }
@@ -402,7 +384,7 @@ public final class RecordMap implements BorrowedPages.Mapped {
    */
   public Put put(byte[] storedKey, byte[] record, boolean same) {
     insertedEnd = 0;
-    Put put = repairing(storedKey, () -> putAlone(storedKey, record, same));
+    Put put = repairing(() -> segmentOf(storedKey), () -> putAlone(storedKey, record, same));
     if (insertedEnd != 0) {
       // Not under the lock of the segment, for which readers wait.
       full.wasPut(insertedEnd, storedKey.length + record.length);
@@ -503,7 +485,7 @@ public final class RecordMap implements BorrowedPages.Mapped {
    * @throws StoreBusyException if a lock was not free in time; then nothing has changed
    */
   public boolean remove(byte[] storedKey) {
-    return repairing(storedKey, () -> removeOnce(storedKey));
+    return repairing(() -> segmentOf(storedKey), () -> removeOnce(storedKey));
   }
 
   private boolean removeOnce(byte[] storedKey) {

@@ -56,7 +56,6 @@ public final class RecordMapBuilder {
         Holes.rewrite(disk, path);
       }
       state.describe(path, file.fileBytes, Math.toIntExact(file.layout.headersOffset()));
-      state.checkInPlace(path);
       return file;
     } catch (IOException | RuntimeException | Error e) {
       if (file != null) {
@@ -112,6 +111,7 @@ public final class RecordMapBuilder {
       throws IOException {
     disk.mapping(path);
     ChronicleMap<byte[], byte[]> map = builder(geometry).createPersistedTo(path.toFile());
+    FileChannel channel = null;
     try {
       // Chronicle-Map rounds the size of the mapping up to whole pages.
       long size = disk.size(path);
@@ -119,16 +119,12 @@ public final class RecordMapBuilder {
         // An access to memory beyond the end of the file would be a fault.
         throw new IOException("the file was cut off at " + size + " bytes");
       }
-      return new RecordMap(
-          map,
-          geometry,
-          state,
-          path,
-          disk.open(path, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE)),
-          size,
-          damaged);
+      channel = disk.open(path, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE));
+      state.checkInPlace(path);
+      return new RecordMap(map, geometry, state, path, channel, size, damaged);
     } catch (IOException | RuntimeException | Error e) {
       map.close();
+      RecordMap.close(channel);
       throw e;
     }
   }
@@ -166,14 +162,7 @@ public final class RecordMapBuilder {
       Disk disk, Path path, Geometry geometry, FileState state, LongAdder damaged)
       throws IOException {
     checkReady(disk, path);
-    RecordMap map = map(disk, path, geometry, state, damaged);
-    try {
-      state.checkInPlace(path);
-      return map;
-    } catch (IOException | RuntimeException e) {
-      map.close();
-      throw e;
-    }
+    return map(disk, path, geometry, state, damaged);
   }
 
   /** Rejects an incomplete header, for which Chronicle-Map would wait a minute. */

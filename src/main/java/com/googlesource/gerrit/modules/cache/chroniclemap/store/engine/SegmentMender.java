@@ -72,7 +72,9 @@ record SegmentMender(
           room = new byte[layout.segmentBytes()];
           stripe.room = room;
         }
-        mend(segment, new SegmentRepair(layout, places, room));
+        SegmentRepair repair = new SegmentRepair(layout, places, room);
+        repair.mend(segment, file, state, headers);
+        damaged.add(repair.damaged);
         if (state.unchecked() == 0) {
           // If another file needs memory, it is allocated again.
           STRIPES.forEach(each -> each.room = Stripe.NONE);
@@ -85,14 +87,6 @@ record SegmentMender(
             "no memory to repair a segment of %s", path);
         throw new StoreBusyException();
       }
-    }
-  }
-
-  private void mend(int segment, SegmentRepair repair) throws IOException {
-    repair.mend(segment, file, state, headers);
-    if (repair.damaged > 0) {
-      damaged.add(repair.damaged);
-      logger.atFine().log("%s: %d damaged records in segment %d", path, repair.damaged, segment);
     }
   }
 }

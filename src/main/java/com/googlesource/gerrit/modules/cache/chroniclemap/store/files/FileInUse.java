@@ -115,13 +115,7 @@ public final class FileInUse {
     while (true) {
       Generation generation = current;
       Generation after = next;
-      StoredValue value;
-      try {
-        value = generation.read(key);
-      } catch (IllegalStateException e) {
-        throwUnlessReplaced(generation, e);
-        continue;
-      }
+      StoredValue value = generation.read(key);
       if (value == null && after != null) {
         value = after.read(key);
       }
@@ -129,13 +123,6 @@ public final class FileInUse {
       if (value != null || generation == current) {
         return value;
       }
-    }
-  }
-
-  /** Ignores a failure of a file that was just replaced and deleted: the other file counts. */
-  private void throwUnlessReplaced(Generation generation, IllegalStateException e) {
-    if (generation == current) {
-      throw e;
     }
   }
 
@@ -148,11 +135,7 @@ public final class FileInUse {
     while (true) {
       Generation generation = current;
       Generation after = next;
-      try {
-        generation.invalidate(key);
-      } catch (IllegalStateException e) {
-        throwUnlessReplaced(generation, e);
-      }
+      generation.invalidate(key);
       if (after != null) {
         after.invalidate(key);
       }
@@ -224,11 +207,7 @@ public final class FileInUse {
     if (segment >= checked.state().segments) {
       return false;
     }
-    try {
-      checked.check(segment);
-    } catch (IllegalStateException e) {
-      throwUnlessReplaced(checked, e);
-    }
+    checked.check(segment);
     return true;
   }
 

@@ -181,7 +181,7 @@ public final class Generation {
       if (state().takeUnforced()) {
         saved = false;
         try {
-          forceFile();
+          values.map.force(disk, installed ? name.path() : name.growingPath());
         } catch (IOException e) {
           refused = e;
           throw e;
@@ -209,10 +209,6 @@ public final class Generation {
     }
   }
 
-  private void forceFile() throws IOException {
-    values.map.force(disk, installed ? name.path() : name.growingPath());
-  }
-
   /**
    * Marks the file, to which nobody writes any more, as closed, and unmaps it. The mark takes no
    * longer for a large file. File and state file stay open for {@link #settle}, until {@link
@@ -222,20 +218,17 @@ public final class Generation {
    */
   void closeCleanly() throws IOException {
     gate.shut();
-    boolean closed = false;
     try {
       // A newer version of a plugin's cache may have deleted the file.
       if (disk.exists(name.path())) {
         state().close(name.path());
       }
-      closed = true;
-    } finally {
-      // Last, as this takes the longer the more of the file was touched.
-      values.map.unmap();
-      if (!closed) {
-        release();
-      }
+    } catch (IOException | RuntimeException | Error e) {
+      unmap();
+      throw e;
     }
+    // Last, as this takes the longer the more of the file was touched.
+    values.map.unmap();
   }
 
   /**

@@ -401,7 +401,7 @@ public final class ValueTable {
     long before = state.records();
     List<byte[]> victims =
         map.repairing(
-            segment,
+            () -> segment,
             () ->
                 eviction.victims(
                     segment,
@@ -422,7 +422,7 @@ public final class ValueTable {
     map.evicted(segment);
     if (!victims.isEmpty() && state.records() >= before) {
       // A damaged record whose key belongs elsewhere cannot be removed.
-      map.repair(segment);
+      map.repair(segment, new IllegalStateException("the file is damaged: key of a record"));
     }
     return !victims.isEmpty() && (share < 1 || state.records() < before);
   }
