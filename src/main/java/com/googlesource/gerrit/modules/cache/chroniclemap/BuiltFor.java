@@ -14,12 +14,13 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap;
 
+import static com.google.common.base.Strings.lenientFormat;
+
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.common.Version;
 import com.google.inject.ProvisionException;
 import java.io.IOException;
 import java.io.InputStream;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.regex.Matcher;
@@ -58,17 +59,12 @@ final class BuiltFor {
     Optional<String> server = minor(running);
     if (jar.isPresent() && server.isPresent() && !jar.equals(server)) {
       throw new ProvisionException(
-          String.format(
-              Locale.ROOT,
+          lenientFormat(
               "this cache-chroniclemap.jar was built for Gerrit %s, and this is Gerrit %s: put the"
                   + " jar for %s into lib/ (cache-chroniclemap-VERSION-gerrit-%s.N.jar of a release)."
                   + " If this Gerrit has a version number of its own and is a %s, set"
                   + " cache-chroniclemap.checkGerritVersion = false",
-              jar.get(),
-              running,
-              server.get(),
-              server.get(),
-              jar.get()));
+              jar.get(), running, server.get(), server.get(), jar.get()));
     }
   }
 

@@ -14,13 +14,14 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap;
 
+import static com.google.common.base.Strings.lenientFormat;
+
 import com.google.gerrit.server.ModuleImpl;
 import com.google.gerrit.server.cache.CacheModule;
 import com.google.inject.ProvisionException;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
-import java.util.Locale;
 import java.util.Objects;
 import org.eclipse.jgit.lib.Config;
 
@@ -57,24 +58,18 @@ record InstallLines(Config config) {
     checkIsNotIn(FOR_PROGRAMS, module, FOR_DATABASE);
     if (Collections.frequency(modules(FOR_DATABASE), module.getName()) > 1) {
       throw new ProvisionException(
-          String.format(
-              Locale.ROOT,
+          lenientFormat(
               "etc/gerrit.config has the line \"%s = %s\" more than once: leave one",
-              FOR_DATABASE,
-              module.getName()));
+              FOR_DATABASE, module.getName()));
     }
   }
 
   private void checkIsNotIn(String key, Class<?> module, String right) {
     if (modules(key).contains(module.getName())) {
       throw new ProvisionException(
-          String.format(
-              Locale.ROOT,
+          lenientFormat(
               "%s has no effect in gerrit.%s: make that line of etc/gerrit.config \"%s = %s\"",
-              module.getSimpleName(),
-              key,
-              right,
-              module.getName()));
+              module.getSimpleName(), key, right, module.getName()));
     }
   }
 
@@ -84,13 +79,10 @@ record InstallLines(Config config) {
     for (String other : modules.subList(0, Math.max(ours, 0))) {
       if (replacesCaches(other)) {
         throw new ProvisionException(
-            String.format(
-                Locale.ROOT,
+            lenientFormat(
                 "gerrit.%s has two modules for disk caches, and Gerrit takes only the first,"
                     + " \"%s\": remove its line from etc/gerrit.config, or that of \"%s\"",
-                key,
-                other,
-                module.getName()));
+                key, other, module.getName()));
       }
     }
   }

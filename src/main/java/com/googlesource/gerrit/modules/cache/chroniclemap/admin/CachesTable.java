@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import static com.google.common.base.Strings.lenientFormat;
+
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
@@ -21,7 +23,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.function.ToLongFunction;
 import java.util.stream.Stream;
@@ -43,7 +44,7 @@ final class CachesTable {
           out, "All caches are kept in memory only: " + memoryOnlyReason.orElse("unknown"));
       return;
     }
-    out.printf(Locale.ROOT, "Stores in %s%n%n", directory.get());
+    out.println("Stores in " + directory.get() + System.lineSeparator());
     Tables.printRow(out, ROW, "", "", "Bytes", "Bytes", "Disk", "Disk", "", "", "", "Not", "Last");
     Tables.printRow(
         out, ROW, "Cache", "Entries", "live", "on disk", "limit", "reads", "Hits", "Evicted",
@@ -91,8 +92,7 @@ final class CachesTable {
 
   /** Sums up the figures without a column. The JSON output has them for each cache. */
   static String activity(List<CacheReport> reports) {
-    return String.format(
-        Locale.ROOT,
+    return lenientFormat(
         "Since the start, %s values have expired and %s files have been replaced, by growth or upkeep."
             + " %s values are queued for writing.",
         Units.count(sum(reports, StoreStats::expired)),
@@ -125,16 +125,14 @@ final class CachesTable {
     return switch (start.kind()) {
       case RECOVERED ->
           Optional.of(
-              String.format(
-                  Locale.ROOT,
-                  "%s: recovered after a crash in %d ms, %s kept",
+              lenientFormat(
+                  "%s: recovered after a crash in %s ms, %s kept",
                   report.name(),
                   start.millis(),
                   Units.counted(start.entries(), "entry", "entries")));
       case SHRUNK ->
           Optional.of(
-              String.format(
-                  Locale.ROOT,
+              lenientFormat(
                   "%s: had %s and was made smaller: %s",
                   report.name(),
                   Units.counted(start.entries(), "entry", "entries"),

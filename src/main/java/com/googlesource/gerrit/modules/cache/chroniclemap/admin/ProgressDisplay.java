@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import java.io.PrintWriter;
 import java.io.Writer;
-import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -68,13 +67,13 @@ final class ProgressDisplay {
       rewrite(percent);
     } else if (now - lastLine >= LINE_NANOS) {
       lastLine = now;
-      out.printf(Locale.ROOT, "%s %s: %d%%%n", place, cache, percent);
+      out.println(place + " " + cache + ": " + percent + "%");
       out.flush();
     }
   }
 
   private void rewrite(int percent) {
-    String line = String.format(Locale.ROOT, "%s %s: %d%%", place, cache, percent);
+    String line = place + " " + cache + ": " + percent + "%";
     // The last column stays free, as some terminals start a new line when it is written.
     line = line.substring(0, Math.min(line.length(), columns - 1));
     out.print("\r" + line + " ".repeat(Math.max(0, written - line.length())));

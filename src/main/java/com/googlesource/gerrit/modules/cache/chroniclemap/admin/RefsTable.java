@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import static com.google.common.base.Strings.lenientFormat;
+
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
@@ -21,7 +23,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportCou
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 
 /** Prints the parsed ref lists as a table of {@link Tables#WIDTH} columns. */
 final class RefsTable {
@@ -87,8 +88,7 @@ final class RefsTable {
       RefsTotals totals, TransportCounts transport, List<ProjectRefs> reports) {
     List<String> notes = new ArrayList<>();
     notes.add(
-        String.format(
-            Locale.ROOT,
+        lenientFormat(
             "%s lists in memory, with shared blocks counted once; the limit is %s. %s were evicted to"
                 + " make room, %s were loaded from disk.",
             Units.count(totals.lists()),
@@ -96,25 +96,21 @@ final class RefsTable {
             Units.count(totals.evictions()),
             Units.count(totals.loads())));
     notes.add(
-        String.format(
-            Locale.ROOT,
+        lenientFormat(
             "Direct memory of the indexes of object ids: %s; of the whole process: %s.",
-            Units.bytes(totals.idIndexBytes()),
-            Units.bytes(totals.processDirectBytes())));
+            Units.bytes(totals.idIndexBytes()), Units.bytes(totals.processDirectBytes())));
     totals
         .disk()
         .ifPresent(
             disk ->
                 notes.add(
-                    String.format(
-                        Locale.ROOT,
+                    lenientFormat(
                         "On disk: %s blocks, %s of at most %s.",
                         Units.count(disk.entries()),
                         Units.bytes(disk.diskBytes()),
                         Units.bytes(disk.maxBytes()))));
     notes.add(
-        String.format(
-            Locale.ROOT,
+        lenientFormat(
             "Pushes: %s lists of refs made without those of changes, %s looked up by name, %s left to"
                 + " Gerrit; %s checked against the refs that they build on, %s against all"
                 + " advertised refs. Fetches by id: %s of visible refs, %s checked by JGit. %s branches"
@@ -129,8 +125,7 @@ final class RefsTable {
             Units.count(transport.branchesByRules.sum())));
     if (totals.reftables() > 0) {
       notes.add(
-          String.format(
-              Locale.ROOT,
+          lenientFormat(
               "Reftables: those of %s projects, %s, were looked into %s times.",
               Units.count(totals.reftables()),
               Units.bytes(totals.tableBytes()),
@@ -149,8 +144,7 @@ final class RefsTable {
     }
     if (totals.noMemory() > 0) {
       notes.add(
-          String.format(
-              Locale.ROOT,
+          lenientFormat(
               "There was no memory for a list %s times: raise -XX:MaxDirectMemorySize.",
               Units.count(totals.noMemory())));
     }

@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
+import static com.google.common.base.Strings.lenientFormat;
+
 import com.google.common.cache.Cache;
 import com.google.common.cache.CacheLoader;
 import com.google.common.cache.LoadingCache;
@@ -46,7 +48,6 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -153,11 +154,9 @@ final class ChronicleMapCacheFactory
     StartLog.writeNow(
         settings.site,
         "WARN ",
-        String.format(
-            Locale.ROOT,
-            "%s. Gerrit waits for up to %d s until it has ended",
-            who,
-            StoreDirectory.PATIENCE.toSeconds()));
+        lenientFormat(
+            "%s. Gerrit waits for up to %s s until it has ended",
+            who, StoreDirectory.PATIENCE.toSeconds()));
   }
 
   /**
@@ -189,11 +188,8 @@ final class ChronicleMapCacheFactory
   private void warnOfStale(Exception e) {
     log.warn(
         "The caches on disk and the H2 files may be stale at the next start, and this cannot be"
-            + String.format(
-                Locale.ROOT,
-                " recorded: %s. %s",
-                e,
-                H2Imports.remedyIn(settings.h2Directory().orElseThrow())));
+            + lenientFormat(
+                " recorded: %s. %s", e, H2Imports.remedyIn(settings.h2Directory().orElseThrow())));
   }
 
   /** Compares the stores with H2's files. Returns false if stale stores cannot be deleted. */
@@ -218,11 +214,9 @@ final class ChronicleMapCacheFactory
       distrust();
       var unused =
           memoryOnly(
-              String.format(
-                  Locale.ROOT,
+              lenientFormat(
                   "%s may hold invalidated values, and they cannot be deleted: %s",
-                  opened.path,
-                  e));
+                  opened.path, e));
       return false;
     }
     try {

@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
+import static com.google.common.base.Strings.lenientFormat;
+
 import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.server.config.SitePaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
@@ -104,35 +106,24 @@ public final class StartLog {
     switch (report.kind()) {
       case RECOVERED ->
           warn(
-              String.format(
-                  Locale.ROOT,
-                  "Cache %s was recovered, because %s: %d entries kept",
-                  cache,
-                  report.detail(),
-                  report.entries()));
+              lenientFormat(
+                  "Cache %s was recovered, because %s: %s entries kept",
+                  cache, report.detail(), report.entries()));
       case SHRUNK ->
           warn(
-              String.format(
-                  Locale.ROOT,
-                  "Cache %s is being made smaller, because %s: it had %d entries",
-                  cache,
-                  report.detail(),
-                  report.entries()));
-      case REPLACED ->
-          warn(String.format(Locale.ROOT, "Cache %s starts empty: %s", cache, report.detail()));
+              lenientFormat(
+                  "Cache %s is being made smaller, because %s: it had %s entries",
+                  cache, report.detail(), report.entries()));
+      case REPLACED -> warn(lenientFormat("Cache %s starts empty: %s", cache, report.detail()));
       case NONE ->
           warn(
-              String.format(
-                  Locale.ROOT,
+              lenientFormat(
                   """
               Cache %s is kept in memory only, because its file could not be made: %s. Free some \
-              disk space, repair the permissions of the folder, or lower cache.%s.diskLimit (%d \
+              disk space, repair the permissions of the folder, or lower cache.%s.diskLimit (%s \
               bytes). The file is tried again from time to time, and at a restart\
               """,
-                  cache,
-                  report.detail(),
-                  cache,
-                  diskLimit));
+                  cache, report.detail(), cache, diskLimit));
       case PENDING, NEW, CLEAN -> {}
     }
   }

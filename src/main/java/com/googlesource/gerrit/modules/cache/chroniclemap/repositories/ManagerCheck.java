@@ -14,13 +14,14 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.repositories;
 
+import static com.google.common.base.Strings.lenientFormat;
+
 import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.gerrit.server.config.GerritRuntime;
 import com.google.gerrit.server.git.GitRepositoryManager;
 import com.google.inject.Inject;
 import java.io.IOException;
-import java.util.Locale;
 
 /**
  * A check at the start that repositories are opened through this module. They are not if another
@@ -62,14 +63,12 @@ final class ManagerCheck implements LifecycleListener {
       return;
     }
     String message =
-        String.format(
-            Locale.ROOT,
+        lenientFormat(
             "Repositories are opened by %s, which does not ask Gerrit's LocalDiskRepositoryManager"
                 + " as Guice makes it: parsed ref lists can't be used. Remove the line"
                 + " gerrit.installDbModule of PackedRefsModule from etc/gerrit.config, or the line"
                 + " of the module that brings %s",
-            manager.getClass().getName(),
-            manager.getClass().getSimpleName());
+            manager.getClass().getName(), manager.getClass().getSimpleName());
     if (runtime == GerritRuntime.DAEMON) {
       throw new IllegalStateException(message);
     }

@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.repositories;
 
+import static com.google.common.base.Strings.lenientFormat;
+
 import com.google.gerrit.entities.Project;
 import com.google.gerrit.server.config.GerritServerConfig;
 import com.google.gerrit.server.config.SitePaths;
@@ -104,13 +106,9 @@ final class PackedRefsConfig {
               .map(value -> value.name().toLowerCase(Locale.ROOT))
               .collect(Collectors.joining(" or "));
       throw new ProvisionException(
-          String.format(
-              Locale.ROOT,
+          lenientFormat(
               "%s.%s is \"%s\" in gerrit.config: set it to %s, or remove it",
-              SECTION,
-              name,
-              config.getString(SECTION, null, name),
-              choices),
+              SECTION, name, config.getString(SECTION, null, name), choices),
           e);
     }
   }

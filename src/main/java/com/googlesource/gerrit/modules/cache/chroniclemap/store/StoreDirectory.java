@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import static com.google.common.base.Strings.lenientFormat;
+
 import com.google.common.annotations.VisibleForTesting;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.flogger.FluentLogger;
@@ -30,7 +32,6 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -283,12 +284,9 @@ public final class StoreDirectory implements AutoCloseable {
     }
     if (settings.maxBytes() < LEAST_BYTES) {
       throw new StoreUnavailableException(
-          String.format(
-              Locale.ROOT,
-              "cache.%s.diskLimit is %d bytes; a store needs %d at least",
-              settings.name(),
-              settings.maxBytes(),
-              LEAST_BYTES));
+          lenientFormat(
+              "cache.%s.diskLimit is %s bytes; a store needs %s at least",
+              settings.name(), settings.maxBytes(), LEAST_BYTES));
     }
     Shared shared = stores.get(settings);
     if (shared == null) {

@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import static com.google.common.base.Strings.lenientFormat;
+
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
@@ -25,7 +27,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.GenerationMaker;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -154,7 +155,7 @@ final class StoreOpener {
           file,
           report(
               StartReport.Kind.SHRUNK,
-              String.format(Locale.ROOT, "cache.%s.diskLimit is less than it was", settings.name()),
+              lenientFormat("cache.%s.diskLimit is less than it was", settings.name()),
               entries));
     }
     return new Opened(

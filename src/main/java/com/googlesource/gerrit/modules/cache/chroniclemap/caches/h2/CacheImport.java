@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2;
 
+import static com.google.common.base.Strings.lenientFormat;
+
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cache.PersistentCacheDef;
 import com.google.gerrit.server.cache.serialize.CacheSerializer;
@@ -25,7 +27,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -207,8 +208,7 @@ final class CacheImport {
             State.FAILED,
             read == 0
                 ? e.getMessage()
-                : String.format(
-                    Locale.ROOT, "H2 could not read all of %s: %s", file, e.getMessage()));
+                : lenientFormat("H2 could not read all of %s: %s", file, e.getMessage()));
       }
     }
 

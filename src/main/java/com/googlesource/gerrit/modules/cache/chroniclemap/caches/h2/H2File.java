@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2;
 
+import static com.google.common.base.Strings.lenientFormat;
+
 import com.google.gerrit.common.Nullable;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -23,7 +25,6 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.sql.Types;
-import java.util.Locale;
 import java.util.Properties;
 
 /**
@@ -85,11 +86,9 @@ final class H2File implements AutoCloseable {
     String path = file.toAbsolutePath().toString();
     String database = path.substring(0, path.length() - ".mv.db".length());
     String url =
-        String.format(
-            Locale.ROOT,
-            "jdbc:h2:file:%s;ACCESS_MODE_DATA=r;IFEXISTS=TRUE;TRACE_LEVEL_FILE=0;CACHE_SIZE=%d;LAZY_QUERY_EXECUTION=1",
-            database,
-            CACHE_KB);
+        lenientFormat(
+            "jdbc:h2:file:%s;ACCESS_MODE_DATA=r;IFEXISTS=TRUE;TRACE_LEVEL_FILE=0;CACHE_SIZE=%s;LAZY_QUERY_EXECUTION=1",
+            database, CACHE_KB);
     try {
       Connection connection = driver().connect(url, new Properties());
       if (connection == null) {

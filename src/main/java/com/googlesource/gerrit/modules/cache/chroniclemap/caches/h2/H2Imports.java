@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2;
 
+import static com.google.common.base.Strings.lenientFormat;
 import static com.google.common.collect.ImmutableSet.toImmutableSet;
 
 import com.google.common.collect.ImmutableSet;
@@ -36,7 +37,6 @@ import java.util.Comparator;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -135,8 +135,7 @@ public final class H2Imports {
    * imported.
    */
   public static String remedyIn(Path folder) {
-    return String.format(
-        Locale.ROOT,
+    return lenientFormat(
         "Before that start, and while no Gerrit runs here, make %s an empty file; do not delete it",
         folder.resolve(ImportLedger.FILE));
   }
@@ -389,33 +388,25 @@ public final class H2Imports {
       case DONE, FULL -> {
         log.accept(
             Level.INFO,
-            String.format(
-                Locale.ROOT,
-                "Cache %s: imported %d values from H2 in %d ms",
-                cache,
-                report.imported(),
-                report.millis()));
+            lenientFormat(
+                "Cache %s: imported %s values from H2 in %s ms",
+                cache, report.imported(), report.millis()));
         warnOfDetail(report);
       }
       case INTERRUPTED -> warnOfDetail(report);
       case FAILED ->
           log.accept(
               Level.WARNING,
-              String.format(
-                  Locale.ROOT,
+              lenientFormat(
                   "Cache %s could not be imported from H2: %s. To try again: ssh HOST cache-chroniclemap import %s",
-                  cache,
-                  report.detail(),
-                  cache));
+                  cache, report.detail(), cache));
       case NOTHING, WAITING, RUNNING, IN_USE -> {}
     }
   }
 
   private void warnOfDetail(ImportReport report) {
     if (!report.detail().isEmpty()) {
-      log.accept(
-          Level.WARNING,
-          String.format(Locale.ROOT, "Cache %s: %s", report.cache(), report.detail()));
+      log.accept(Level.WARNING, lenientFormat("Cache %s: %s", report.cache(), report.detail()));
     }
   }
 

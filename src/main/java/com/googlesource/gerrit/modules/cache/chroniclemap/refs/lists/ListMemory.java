@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
+
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -22,7 +23,6 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -333,7 +333,9 @@ public final class ListMemory {
       release(holder);
       throw new OutOfMemoryError(
           "the list is larger than cache.packed_refs.memoryLimit, and so is another list in use: set"
-              + String.format(Locale.ROOT, " the limit to %dm or more", (enough >> 20) + 1));
+              + " the limit to "
+              + ((enough >> 20) + 1)
+              + "m or more");
     }
     if (bounded() > limit) {
       evict(holder, tell);

@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
 
+import static com.google.common.base.Strings.lenientFormat;
+
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
@@ -181,12 +183,8 @@ public final class FilesOnDisk {
 
   private int fingerprint(long bytes, int bytesPerSlot) {
     String all =
-        String.format(
-            Locale.ROOT,
-            "format=%d version=%d %s",
-            FORMAT,
-            version,
-            Geometry.forFileOf(bytes, bytesPerSlot));
+        lenientFormat(
+            "format=%s version=%s %s", FORMAT, version, Geometry.forFileOf(bytes, bytesPerSlot));
     CRC32C crc = new CRC32C();
     crc.update(all.getBytes(StandardCharsets.UTF_8));
     return (int) crc.getValue();
