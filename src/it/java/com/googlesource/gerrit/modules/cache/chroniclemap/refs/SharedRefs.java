@@ -511,7 +511,7 @@ final class SharedRefs {
           last);
     }
 
-    /** JGit goes on to use tables that it has closed; see {@link TableBatchUpdate}. */
+    /** JGit goes on to use tables that it has closed; see {@link NewestTables}. */
     private void mendPeer() throws IOException, InterruptedException {
       if (peer() instanceof FileReftableDatabase jgit) {
         try {

@@ -14,25 +14,24 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import static org.eclipse.jgit.lib.Ref.Storage.NEW;
 import static org.eclipse.jgit.transport.ReceiveCommand.Result.LOCK_FAILURE;
 import static org.eclipse.jgit.transport.ReceiveCommand.Result.NOT_ATTEMPTED;
-import static org.eclipse.jgit.transport.ReceiveCommand.Result.OK;
 
-import com.google.common.flogger.FluentLogger;
+import com.google.common.util.concurrent.Uninterruptibles;
 import com.google.gerrit.common.Nullable;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseRefs;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicReference;
-import org.eclipse.jgit.events.ListenerHandle;
-import org.eclipse.jgit.internal.JGitText;
-import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
-import org.eclipse.jgit.internal.storage.file.FileReftableStack;
+import java.util.Set;
+import org.eclipse.jgit.internal.storage.reftable.ReftableBatchRefUpdate;
 import org.eclipse.jgit.lib.BatchRefUpdate;
+import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.ObjectIdRef;
 import org.eclipse.jgit.lib.ProgressMonitor;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.Repository;
@@ -40,34 +39,33 @@ import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
- * JGit's batch of updates in reftables, without JGit's errors after a successful update. JGit then
- * compacts tables, which fails if another process, such as {@code git pack-refs}, changes them
- * meanwhile. JGit 7.4 reports the update as failed and keeps using tables that it has closed, so it
- * refuses all further updates of the repository.
+ * JGit's batch of updates in reftables, by a {@link NewestTables} of its own. It is refused only if
+ * a ref of the batch is not as its command expects. If other processes hold the lock of the list of
+ * tables, or change the list after it was read, the batch reads it again and tries again.
  *
- * <p>Whether an update was made is known from JGit's event. JGit fires it in the thread of the
- * update, when it has added a table and read the list again, and before it compacts the tables. It
- * writes all updates of a batch as one table, or none.
+ * <p>As in files, a command for a symbolic ref changes the ref that it leads to, but not in an atomic
+ * batch of several.
  *
  * <p>For one thread.
  */
 final class TableBatchUpdate extends BatchRefUpdate {
-  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
-
   /** What JGit says of the first command where it has caught an exception. */
   static final String IO_ERROR = "io error";
 
-  /** How long an update is tried that finds the list locked. */
+  /** How long an update is tried that others keep from the list. Native git gives up earlier. */
   private static final Duration MOST_TRIED = Duration.ofSeconds(1);
 
+  private static final Duration PAUSE = Duration.ofMillis(1);
+
   private final TableRefDatabase database;
-  private final FileReftableDatabase jgit;
   private final Repository repository;
 
-  TableBatchUpdate(TableRefDatabase database, FileReftableDatabase jgit, Repository repository) {
+  /** Whether the only command gives HEAD the zero id, which in other commands is a deletion. */
+  boolean zeroesHead;
+
+  TableBatchUpdate(TableRefDatabase database, Repository repository) {
     super(database);
     this.database = database;
-    this.jgit = jgit;
     this.repository = repository;
   }
 
@@ -75,9 +73,6 @@ final class TableBatchUpdate extends BatchRefUpdate {
   public void execute(RevWalk walk, ProgressMonitor monitor, @Nullable List<String> options)
       throws IOException {
     List<ReceiveCommand> pending = ReceiveCommand.filter(getCommands(), NOT_ATTEMPTED);
-    if (pending.isEmpty()) {
-      return;
-    }
     if (options != null) {
       setPushOptions(options);
     }
@@ -87,152 +82,111 @@ final class TableBatchUpdate extends BatchRefUpdate {
       ReceiveCommand.abort(pending);
       return;
     }
-    long begun = System.nanoTime();
-    boolean hasFailed = false;
-    while (true) {
-      Outcome outcome = executeOnce(walk, monitor, options, pending, hasFailed);
-      if (outcome == Outcome.DECIDED
-          || (outcome == Outcome.LOCKED && System.nanoTime() - begun > MOST_TRIED.toNanos())
-          || (outcome == Outcome.FAILED && (hasFailed || areThere(pending)))) {
-        return;
+    List<ReceiveCommand> executed = dereferenced(pending);
+    List<ReceiveCommand> left = executed;
+    long begun = 0;
+    while (!left.isEmpty()) {
+      left = executeOnce(left, walk, monitor);
+      begun = begun == 0 ? System.nanoTime() : begun;
+      if (System.nanoTime() - begun > MOST_TRIED.toNanos()) {
+        break;
       }
-      hasFailed |= outcome == Outcome.FAILED;
-      pending.stream()
-          .filter(command -> isUndecided(command) || isLocked(command))
-          .forEach(command -> command.setResult(NOT_ATTEMPTED));
+      if (!left.isEmpty()) {
+        left.forEach(command -> command.setResult(NOT_ATTEMPTED));
+        Uninterruptibles.sleepUninterruptibly(PAUSE);
+      }
+    }
+    for (int i = 0; i < pending.size(); i++) {
+      pending.get(i).setResult(executed.get(i).getResult(), executed.get(i).getMessage());
     }
   }
 
-  private enum Outcome {
-    /** Each command has its result. */
-    DECIDED,
-    /** Nothing was written, since the list was locked to drop closed tables. */
-    LOCKED,
-    /**
-     * JGit has failed, and has written nothing as far as is known: most likely because of tables
-     * that it had closed after the failure of another update.
-     */
-    FAILED
+  /** Returns the commands to execute, in the order of those that were given. */
+  private List<ReceiveCommand> dereferenced(List<ReceiveCommand> commands) throws IOException {
+    if (isAtomic() && commands.size() > 1) {
+      return commands;
+    }
+    Set<String> names = new HashSet<>();
+    commands.forEach(command -> names.add(command.getRefName()));
+    List<ReceiveCommand> executed = new ArrayList<>();
+    for (ReceiveCommand command : commands) {
+      boolean isOfRefItself = command.getOldSymref() != null || command.getNewSymref() != null;
+      Ref ref = isOfRefItself ? null : database.exactRef(command.getRefName());
+      boolean leads = ref != null && ref.isSymbolic() && names.add(ref.getLeaf().getName());
+      executed.add(leads ? copy(command, command.getOldId(), ref.getLeaf().getName()) : command);
+    }
+    return executed;
+  }
+
+  private static ReceiveCommand copy(ReceiveCommand command, ObjectId oldId, String name) {
+    ReceiveCommand copy = new ReceiveCommand(oldId, command.getNewId(), name);
+    if (command.hasCustomRefLog()) {
+      copy.setRefLogMessage(command.getRefLogMessage(), command.isRefLogIncludingResult());
+    }
+    return copy;
   }
 
   /**
-   * Has JGit execute the batch.
+   * Has JGit execute commands.
    *
-   * @param hasFailed whether it has failed before, so that closed tables cannot be why it fails now
+   * @return those that were refused because of the list of tables, and not because of their refs
    */
-  private Outcome executeOnce(
-      RevWalk walk,
-      ProgressMonitor monitor,
-      @Nullable List<String> options,
-      List<ReceiveCommand> pending,
-      boolean hasFailed)
-      throws IOException {
-    AtomicInteger drops = new AtomicInteger(database.drops);
-    AtomicReference<Thread> thread = new AtomicReference<>();
-    AtomicBoolean isMade = new AtomicBoolean();
-    ListenerHandle listening =
-        repository
-            .getListenerList()
-            .addRefsChangedListener(
-                event -> {
-                  // JGit also reads its tables again if it has refused an update.
-                  if (Thread.currentThread() == thread.get() && isInAddition()) {
-                    drops.set(database.drops);
-                    isMade.set(true);
-                  }
-                });
-    RuntimeException failure = null;
-    try {
+  private List<ReceiveCommand> executeOnce(
+      List<ReceiveCommand> commands, RevWalk walk, ProgressMonitor monitor) throws IOException {
+    try (NewestTables tables = database.newestTables()) {
+      Attempt attempt = new Attempt(tables);
+      attempt.addCommand(commands);
       Undisturbed.call(
           () -> {
-            thread.set(Thread.currentThread());
-            try {
-              byJGit().execute(walk, monitor, options);
-              return null;
-            } finally {
-              // Another update may get this thread before the listener is removed.
-              thread.set(null);
-            }
+            attempt.execute(walk, monitor, null);
+            return null;
           });
-    } catch (RuntimeException e) {
-      failure = e;
+      return attempt.left;
     } finally {
-      listening.remove();
+      // Also if it was refused: most likely others have changed the refs.
+      database.file.changed();
     }
-    List<ReceiveCommand> undecided =
-        pending.stream().filter(TableBatchUpdate::isUndecided).toList();
-    if (failure == null && undecided.stream().noneMatch(c -> IO_ERROR.equals(c.getMessage()))) {
-      return pending.stream().noneMatch(TableBatchUpdate::isLocked)
-              || database.isSettledSince(drops.get())
-          ? Outcome.DECIDED
-          : Outcome.LOCKED;
-    }
-    if (isMade.get() || !hasFailed) {
-      database.dropClosedTables(drops.get());
-    }
-    if (isMade.get()) {
-      logger.atWarning().withCause(failure).log(
-          "%s: refs were updated, but JGit could not compact the tables",
-          repository.getDirectory());
-      undecided.forEach(command -> command.setResult(OK));
-      return Outcome.DECIDED;
-    }
-    if (failure != null) {
-      throw failure;
-    }
-    return Outcome.FAILED;
   }
 
-  /** Whether this thread is in the method of JGit that adds a table. */
-  private static boolean isInAddition() {
-    return StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE)
-        .walk(
-            frames ->
-                frames.anyMatch(
-                    frame ->
-                        frame.getDeclaringClass() == FileReftableStack.class
-                            && frame.getMethodName().equals("addReftable")));
-  }
+  private final class Attempt extends ReftableBatchRefUpdate {
+    private final NewestTables tables;
+    private List<ReceiveCommand> left = List.of();
 
-  /** Whether all refs have their new values, perhaps by an update that JGit has not noticed. */
-  private boolean areThere(List<ReceiveCommand> commands) throws IOException {
-    for (ReceiveCommand command : commands) {
-      Ref now = database.exactRef(command.getRefName());
-      ObjectId id =
-          now == null || now.getObjectId() == null ? ObjectId.zeroId() : now.getObjectId();
-      if (isUndecided(command) && !id.equals(command.getNewId())) {
-        return false;
+    Attempt(NewestTables tables) {
+      super(database, tables, database.writing, repository);
+      this.tables = tables;
+      TableBatchUpdate batch = TableBatchUpdate.this;
+      setAllowNonFastForwards(batch.isAllowNonFastForwards());
+      setAtomic(batch.isAtomic());
+      setRefLogIdent(batch.getRefLogIdent());
+      if (batch.isRefLogDisabled()) {
+        disableRefLog();
+      } else {
+        setRefLogMessage(batch.getRefLogMessage(), batch.isRefLogIncludingResult());
+      }
+      batch.getProposedTimestamps().forEach(this::addProposedTimestamp);
+    }
+
+    @Override
+    protected void applyUpdates(List<Ref> refs, List<ReceiveCommand> commands) throws IOException {
+      List<ReceiveCommand> logged = new ArrayList<>();
+      for (ReceiveCommand command : commands) {
+        logged.add(command.getOldSymref() == null ? command : withOldId(command));
+      }
+      if (zeroesHead) {
+        refs.set(0, new ObjectIdRef.PeeledNonTag(NEW, Constants.HEAD, ObjectId.zeroId()));
+      }
+      if (!tables.add(writer -> write(writer, refs, logged))) {
+        left = commands;
+        left.forEach(command -> command.setResult(LOCK_FAILURE));
       }
     }
-    return true;
-  }
 
-  private BatchRefUpdate byJGit() {
-    BatchRefUpdate batch = jgit.newBatchUpdate();
-    batch.addCommand(getCommands());
-    batch.setAllowNonFastForwards(isAllowNonFastForwards());
-    batch.setAtomic(isAtomic());
-    batch.setForceRefLog(isForceRefLog());
-    batch.setPushCertificate(getPushCertificate());
-    batch.setRefLogIdent(getRefLogIdent());
-    if (isRefLogDisabled()) {
-      batch.disableRefLog();
-    } else {
-      batch.setRefLogMessage(getRefLogMessage(), isRefLogIncludingResult());
+    /** The command of a symbolic ref that is changed itself does not have the id for the reflog. */
+    private ReceiveCommand withOldId(ReceiveCommand command) throws IOException {
+      Ref ref = tables.exactRef(command.getRefName());
+      boolean hasId = ref != null && ref.getObjectId() != null;
+      return copy(command, hasId ? ref.getObjectId() : ObjectId.zeroId(), command.getRefName());
     }
-    getProposedTimestamps().forEach(batch::addProposedTimestamp);
-    return batch;
-  }
-
-  /** Whether JGit has no other result than that it has failed. */
-  private static boolean isUndecided(ReceiveCommand command) {
-    return command.getResult() == NOT_ATTEMPTED
-        || IO_ERROR.equals(command.getMessage())
-        || JGitText.get().transactionAborted.equals(command.getMessage());
-  }
-
-  /** Whether the ref has changed, or the list of tables was locked, as it is to drop tables. */
-  private static boolean isLocked(ReceiveCommand command) {
-    return command.getResult() == LOCK_FAILURE && !IO_ERROR.equals(command.getMessage());
   }
 }

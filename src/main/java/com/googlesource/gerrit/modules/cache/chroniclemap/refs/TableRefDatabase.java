@@ -21,7 +21,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableStack;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TablesFile;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.ref.WeakReference;
 import java.nio.file.Files;
 import java.util.ArrayList;
@@ -32,12 +31,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.ReentrantLock;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
-import org.eclipse.jgit.internal.storage.file.LockFile;
 import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.CoreConfig;
@@ -71,20 +71,13 @@ final class TableRefDatabase extends RefDatabase {
   /** Attempts for a call of JGit that fails if another thread replaces the tables meanwhile. */
   private static final int MOST_ATTEMPTS = 10;
 
-  /** Between attempts to lock the list of tables, which others hold for some milliseconds. */
-  private static final long LOCK_PAUSE_MILLIS = 50;
-
   private final FileRepository repository;
   private final FileReftableDatabase jgit;
   final TablesFile file;
   private final TrustStat trust;
-  private final Object dropping = new Object();
 
-  /** How often tables were dropped. Written with the monitor {@code dropping}. */
-  volatile int drops;
-
-  /** The newest stack that JGit surely knows; null at first. */
-  @Nullable private volatile TableStack refreshedFor;
+  /** Held by a thread of this process that changes the tables. */
+  final ReentrantLock writing = new ReentrantLock(true);
 
   /** The attributes of the list, from before it was read; null until then. */
   @Nullable private volatile FileStamp stamp;
@@ -130,37 +123,38 @@ final class TableRefDatabase extends RefDatabase {
       if (jgit.isAutoRefresh()) {
         checkList();
       }
-      TableStack stack = file.stack();
-      if (stack != refreshedFor) {
-        // What is read here must not be newer than what JGit compares an update with.
-        refreshJGit();
-        refreshedFor = stack;
-      }
-      return question.ask(stack);
+      return question.ask(file.stack());
     } catch (IOException | RuntimeException | InternalError | OutOfMemoryError e) {
       // A mapped file that somebody has cut short is an InternalError.
       failures.count(file.list.toFile(), e);
-      return Undisturbed.call(() -> toJGit.ask(jgit));
+      return byJGit(() -> toJGit.ask(jgit));
     }
   }
 
   /**
-   * Has JGit read newer tables. It compares its tables with the list without a lock, which fails if
-   * another thread replaces them by fewer.
+   * Asks JGit's own stack of tables, which knows of no change by this class. It compares its tables
+   * with the list without a lock, which fails if another thread replaces them by fewer.
    */
-  private void refreshJGit() throws IOException {
-    Undisturbed.call(
+  private <T> T byJGit(Callable<T> question) throws IOException {
+    return Undisturbed.call(
         () -> {
-          for (int attempt = 1; ; attempt++) {
-            try {
-              jgit.refresh();
-              return null;
-            } catch (IndexOutOfBoundsException e) {
-              if (attempt == MOST_ATTEMPTS) {
-                throw e;
+          // JGit would not see a change between its reading and that of the list's attributes.
+          writing.lock();
+          try {
+            for (int attempt = 1; ; attempt++) {
+              try {
+                jgit.refresh();
+                break;
+              } catch (IndexOutOfBoundsException e) {
+                if (attempt == MOST_ATTEMPTS) {
+                  throw e;
+                }
               }
             }
+          } finally {
+            writing.unlock();
           }
+          return question.call();
         });
   }
 
@@ -185,56 +179,9 @@ final class TableRefDatabase extends RefDatabase {
     }
   }
 
-  /**
-   * Has JGit forget tables that it has closed, after a failure, and all read the list again. Throws
-   * no exception.
-   *
-   * <p>JGit forgets its tables when another process has changed the list, and after an attempt to
-   * compact them. It gives up that attempt at once if the list is locked, so the list is locked
-   * here. If somebody else holds that lock, the next update that fails tries this again.
-   *
-   * @param seen the {@link #drops} before what has failed began
-   */
-  void dropClosedTables(int seen) {
-    try {
-      Undisturbed.call(
-          () -> {
-            synchronized (dropping) {
-              if (drops != seen) {
-                // All updates that waited for JGit's lock fail together.
-                return null;
-              }
-              LockFile lock = new LockFile(file.list.toFile());
-              try {
-                for (int i = 0; i < MOST_ATTEMPTS; i++) {
-                  if (lock.lock()) {
-                    jgit.compactFully();
-                    return null;
-                  }
-                  // Nothing tells when others delete their lock.
-                  Thread.sleep(LOCK_PAUSE_MILLIS);
-                }
-              } finally {
-                lock.unlock();
-                drops++;
-              }
-            }
-            logger.atWarning().log("%s is locked", file.list);
-            return null;
-          });
-      refreshJGit();
-    } catch (IOException | RuntimeException e) {
-      logger.atWarning().withCause(e).log("JGit could not read %s again", file.list);
-    } finally {
-      file.changed();
-    }
-  }
-
-  /** Waits for a drop that goes on. Returns false if there was one. */
-  boolean isSettledSince(int seen) {
-    synchronized (dropping) {
-      return drops == seen;
-    }
+  /** JGit's stack of the tables as they are now. */
+  NewestTables newestTables() {
+    return new NewestTables(repository, file.list.toFile());
   }
 
   // ---- single refs
@@ -360,12 +307,12 @@ final class TableRefDatabase extends RefDatabase {
 
   @Override
   public RefRename newRename(String fromName, String toName) throws IOException {
-    return jgit.newRename(fromName, toName);
+    return byJGit(() -> jgit.newRename(fromName, toName));
   }
 
   @Override
   public BatchRefUpdate newBatchUpdate() {
-    return new TableBatchUpdate(this, jgit, repository);
+    return new TableBatchUpdate(this, repository);
   }
 
   @Override
@@ -380,18 +327,17 @@ final class TableRefDatabase extends RefDatabase {
 
   @Override
   public void packRefs(ProgressMonitor monitor, PackRefsCommand command) throws IOException {
-    // JGit compacts nothing if others have changed the stack, and does not look at it again then.
-    refreshJGit();
-    int seen = drops;
-    try {
+    try (NewestTables tables = newestTables()) {
       Undisturbed.call(
           () -> {
-            jgit.packRefs(monitor, command);
-            return null;
+            writing.lock();
+            try {
+              tables.compact();
+              return null;
+            } finally {
+              writing.unlock();
+            }
           });
-    } catch (IOException | RuntimeException e) {
-      dropClosedTables(seen);
-      throw e;
     }
     // A compaction changes no ref, so JGit fires no event; but the old tables are to be let go.
     file.changed();
@@ -409,11 +355,6 @@ final class TableRefDatabase extends RefDatabase {
 
   @Override
   public void refresh() {
-    try {
-      refreshJGit();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
     file.changed();
   }
 
@@ -424,7 +365,7 @@ final class TableRefDatabase extends RefDatabase {
 
   @Override
   public ReflogReader getReflogReader(String name) throws IOException {
-    return new UndisturbedReflog(Undisturbed.call(() -> jgit.getReflogReader(name)));
+    return new UndisturbedReflog(byJGit(() -> jgit.getReflogReader(name)));
   }
 
   /** JGit's reader. */

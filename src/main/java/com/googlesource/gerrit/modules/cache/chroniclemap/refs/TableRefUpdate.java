@@ -19,7 +19,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.function.Supplier;
 import org.eclipse.jgit.annotations.Nullable;
-import org.eclipse.jgit.lib.BatchRefUpdate;
+import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ObjectIdRef;
@@ -36,8 +36,8 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * refs. JGit's batches take its lock.
  *
  * <p>Unlike with JGit's, an update is refused if the name of the ref that is changed conflicts with
- * another one, even if it exists or was reached through a symbolic ref; and the reflog of a
- * symbolic ref that is changed itself has no old id.
+ * another one, even if it exists or was reached through a symbolic ref; and an update to the zero id
+ * deletes the ref, unless it is HEAD, which gets that id as with JGit.
  *
  * <p>For one thread.
  */
@@ -47,7 +47,7 @@ final class TableRefUpdate extends RefUpdate {
 
   private static final Duration PAUSE = Duration.ofMillis(1);
 
-  private final RefDatabase database;
+  private final TableRefDatabase database;
   private final Repository repository;
 
   /** The ref that is changed: the one of the update, or the one that it leads to. */
@@ -56,7 +56,7 @@ final class TableRefUpdate extends RefUpdate {
   /** Of the caller, as its reader may know objects that nobody else does yet. */
   @Nullable private RevWalk walk;
 
-  private TableRefUpdate(RefDatabase database, Repository repository, Ref ref) {
+  private TableRefUpdate(TableRefDatabase database, Repository repository, Ref ref) {
     super(ref);
     this.database = database;
     this.repository = repository;
@@ -67,7 +67,7 @@ final class TableRefUpdate extends RefUpdate {
    *
    * @param detach whether a symbolic ref is changed itself, and not the one that it leads to
    */
-  static RefUpdate of(RefDatabase database, Repository repository, String name, boolean detach)
+  static RefUpdate of(TableRefDatabase database, Repository repository, String name, boolean detach)
       throws IOException {
     Ref ref = read(name, database);
     RefUpdate update = new TableRefUpdate(database, repository, ref);
@@ -172,7 +172,10 @@ final class TableRefUpdate extends RefUpdate {
   }
 
   private Result executeOnce(ReceiveCommand command, Result desired) throws IOException {
-    BatchRefUpdate batch = database.newBatchUpdate();
+    TableBatchUpdate batch = new TableBatchUpdate(database, repository);
+    // Of a deletion, there is no new id.
+    batch.zeroesHead =
+        command.getRefName().equals(Constants.HEAD) && ObjectId.zeroId().equals(getNewObjectId());
     batch.addCommand(command);
     batch.setAllowNonFastForwards(true);
     batch.setRefLogIdent(getRefLogIdent());

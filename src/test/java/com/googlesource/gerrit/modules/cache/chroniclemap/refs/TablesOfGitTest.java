@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -29,6 +30,7 @@ import java.util.TreeMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
@@ -37,6 +39,7 @@ import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
+import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -204,6 +207,107 @@ class TablesOfGitTest {
           .isEqualTo(byId.getOrDefault(id.name(), Map.of()));
     }
     assertThat(ours.getTipsWithSha1(ObjectId.zeroId())).isEmpty();
+  }
+
+  // ---- updates while git writes
+
+  /** By JGit's default settings, in which its own stack does not see what others write. */
+  private TestRefs createByDefaults() throws IOException {
+    return TestRefs.createReftable(folder.resolve("r.git"), Map.of());
+  }
+
+  private static boolean isUpdated(
+      TestRefs refs, RefDatabase ours, boolean asBatch, ObjectId from, ObjectId to)
+      throws IOException {
+    String name = "refs/heads/master";
+    if (asBatch) {
+      return TestRefs.batch(refs.repository(), ours, new ReceiveCommand(from, to, name));
+    }
+    RefUpdate update = ours.newUpdate(name, false);
+    update.setExpectedOldObjectId(from);
+    update.setNewObjectId(to);
+    update.setForceUpdate(true);
+    return update.update() != RefUpdate.Result.LOCK_FAILURE;
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void anUpdateIsRefusedOnlyIfItsRefHasChanged(boolean asBatch) throws Exception {
+    try (TestRefs refs = createByDefaults()) {
+      RefDatabase ours = ours(refs);
+      List<ObjectId> ids = refs.commits();
+      assertThat(isUpdated(refs, ours, asBatch, ObjectId.zeroId(), ids.get(0))).isTrue();
+      git(refs, "", "update-ref", "refs/heads/other", ids.get(1).name());
+      assertThat(isUpdated(refs, ours, asBatch, ids.get(0), ids.get(1))).isTrue();
+      git(refs, "", "update-ref", "refs/heads/master", ids.get(2).name());
+      assertThat(isUpdated(refs, ours, asBatch, ids.get(1), ids.get(3))).isFalse();
+      assertThat(ours.exactRef("refs/heads/master").getObjectId()).isEqualTo(ids.get(2));
+      assertThat(isUpdated(refs, ours, asBatch, ids.get(2), ids.get(3))).isTrue();
+      assertThat(refs.refsOfGit())
+          .containsExactly("refs/heads/master", ids.get(3).name(), "refs/heads/other", ids.get(1).name());
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aLockedListIsWaitedFor(boolean asBatch) throws Exception {
+    try (TestRefs refs = createByDefaults()) {
+      RefDatabase ours = ours(refs);
+      ObjectId id = refs.commits().get(0);
+      Path lock = Files.createFile(refs.folder().resolve("reftable/tables.list.lock"));
+      assertThat(isUpdated(refs, ours, asBatch, ObjectId.zeroId(), id)).isFalse();
+      FutureTask<Boolean> update =
+          new FutureTask<>(() -> isUpdated(refs, ours, asBatch, ObjectId.zeroId(), id));
+      Thread thread = new Thread(update);
+      thread.start();
+      // It pauses when it has found the lock.
+      while (thread.getState() != Thread.State.TIMED_WAITING && !update.isDone()) {
+        Thread.onSpinWait();
+      }
+      Files.delete(lock);
+      assertThat(update.get()).isTrue();
+    }
+  }
+
+  /** Pushes name the id that they replace. */
+  @Test
+  void noUpdateIsRefusedBesideALoopOfGit() throws Exception {
+    try (TestRefs refs = createByDefaults()) {
+      RefDatabase ours = ours(refs);
+      AtomicBoolean isOver = new AtomicBoolean();
+      ExecutorService threads = Executors.newFixedThreadPool(1);
+      try {
+        Future<String> git =
+            threads.submit(
+                () -> {
+                  String last = null;
+                  for (int i = 0; !isOver.get(); i++) {
+                    // Git may be refused: it waits for a tenth of a second.
+                    String id = refs.commits().get(i % 5).name();
+                    if (refs.tryGit("update-ref", "refs/heads/other", id).status() == 0) {
+                      last = id;
+                    }
+                    if (i % 7 == 6) {
+                      TestRefs.Output unused = refs.tryGit("pack-refs", "--all");
+                    }
+                  }
+                  return last;
+                });
+        ObjectId now = ObjectId.zeroId();
+        for (int i = 0; i < 100; i++) {
+          ObjectId next = refs.commits().get(i % 5);
+          assertThat(isUpdated(refs, ours, i % 2 == 0, now, next)).isTrue();
+          now = next;
+        }
+        isOver.set(true);
+        assertThat(refs.refsOfGit())
+            .containsExactly("refs/heads/master", now.name(), "refs/heads/other", git.get());
+      } finally {
+        isOver.set(true);
+        threads.shutdown();
+        assertThat(threads.awaitTermination(1, TimeUnit.MINUTES)).isTrue();
+      }
+    }
   }
 
   // ---- compaction

@@ -1,0 +1,144 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import com.google.common.base.Throwables;
+import com.google.common.flogger.FluentLogger;
+import java.io.Closeable;
+import java.io.File;
+import java.io.IOException;
+import java.lang.reflect.Constructor;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.events.RefsChangedEvent;
+import org.eclipse.jgit.internal.storage.file.FileReftableStack;
+import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.internal.storage.reftable.MergedReftable;
+import org.eclipse.jgit.internal.storage.reftable.ReftableDatabase;
+import org.eclipse.jgit.lib.Config;
+import org.eclipse.jgit.lib.ConfigConstants;
+
+/**
+ * JGit's stack of the tables of a repository, for one update or one compaction. It is read when it
+ * is first used, and then changed only if the list of tables still has the same content.
+ *
+ * <p>The stack that JGit keeps for a repository is not used for changes. By default, JGit may take
+ * an old list for the newest one there, since it notes the attributes of the list after it has read
+ * it; and if a compaction fails, because of other processes that change the tables meanwhile, JGit
+ * uses tables that it has closed.
+ *
+ * <p>For one thread.
+ */
+final class NewestTables extends ReftableDatabase implements Closeable {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /** The parameters differ: until JGit 7.3, the list is one of them. */
+  private static final Constructor<?> MAKE = FileReftableStack.class.getConstructors()[0];
+
+  private final FileRepository repository;
+  private final File list;
+  @Nullable private FileReftableStack stack;
+  private boolean isChanged;
+
+  /**
+   * Makes a stack that is not read yet.
+   *
+   * @param list {@code tables.list}
+   */
+  NewestTables(FileRepository repository, File list) {
+    this.repository = repository;
+    this.list = list;
+  }
+
+  @Override
+  public MergedReftable openMergedReftable() throws IOException {
+    Config config = new Config(repository.getConfig());
+    config.setString(ConfigConstants.CONFIG_CORE_SECTION, null, "trustTablesListStat", "never");
+    Supplier<Config> settings = () -> config;
+    Runnable onChange = () -> isChanged = true;
+    File folder = list.getParentFile();
+    stack =
+        (FileReftableStack)
+            (MAKE.getParameterCount() == 3
+                ? call(() -> MAKE.newInstance(folder, onChange, settings))
+                : call(() -> MAKE.newInstance(list, folder, onChange, settings)));
+    return stack.getMergedReftable();
+  }
+
+  /**
+   * Adds a table, and compacts tables of similar sizes, whose failure is only logged.
+   *
+   * @return false if others hold the lock of the list, or have changed the list since it was read
+   */
+  boolean add(FileReftableStack.Writer writer) throws IOException {
+    try {
+      return stack.addReftable(writer);
+    } catch (IOException | RuntimeException e) {
+      if (!isChanged) {
+        throw e;
+      }
+      // Others have compacted the same tables, for example.
+      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
+          "%s: refs were updated, but the compaction of their tables has failed",
+          repository.getDirectory());
+      return true;
+    }
+  }
+
+  /** Makes one table of all, unless others change the tables meanwhile. */
+  void compact() throws IOException {
+    openMergedReftable();
+    call(
+        () -> {
+          Method compact = FileReftableStack.class.getDeclaredMethod("compactFully");
+          compact.setAccessible(true);
+          return compact.invoke(stack);
+        });
+  }
+
+  /** A call by reflection. */
+  @FunctionalInterface
+  private interface Reflective {
+    @Nullable
+    Object call() throws ReflectiveOperationException;
+  }
+
+  @Nullable
+  private static Object call(Reflective reflective) throws IOException {
+    try {
+      return reflective.call();
+    } catch (InvocationTargetException e) {
+      Throwables.throwIfInstanceOf(e.getCause(), IOException.class);
+      Throwables.throwIfUnchecked(e.getCause());
+      throw new IOException(e.getCause());
+    } catch (ReflectiveOperationException e) {
+      throw new IOException("this JGit has other reftables", e);
+    }
+  }
+
+  /** Has listeners know of a change. */
+  @Override
+  public void close() {
+    if (stack != null) {
+      stack.close();
+    }
+    if (isChanged) {
+      repository.fireEvent(new RefsChangedEvent());
+    }
+  }
+}
