@@ -143,17 +143,19 @@ final class CrashMain {
     } else {
       byte[] value = value(key, version);
       log.add(Kind.PUT, thread, key, version);
-      var unused = store.put(key(key), value, System.currentTimeMillis());
+      store.put(key(key), value, System.currentTimeMillis());
     }
   }
 
   private void load(int key, int version) {
-    long ticket = store.ticket(key(key));
-    Value found = store.read(key(key));
-    if (found == null) {
-      store.putIfCurrent(key(key), value(key, version), System.currentTimeMillis(), ticket);
-    } else {
-      var unused = versionOf(key, found.bytes());
+    Ticket ticket = store.ticket(key(key));
+    try (ticket) {
+      Value found = store.read(key(key));
+      if (found == null) {
+        store.putIfCurrent(key(key), value(key, version), System.currentTimeMillis(), ticket);
+      } else {
+        var unused = versionOf(key, found.bytes());
+      }
     }
   }
 }

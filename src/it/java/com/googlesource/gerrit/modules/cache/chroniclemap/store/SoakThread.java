@@ -97,7 +97,7 @@ final class SoakThread {
       put(store, key);
     } else if (what < 9970) {
       long begun = model.beginRemove(number, store, key);
-      var unused = stores.get(store).remove(SoakValues.key(store, key));
+      stores.get(store).remove(SoakValues.key(store, key));
       model.endRemove(number, store, key, begun);
     } else if (what < 9990) {
       stores.get(store).flush();
@@ -149,7 +149,7 @@ final class SoakThread {
     long created = created();
     byte[] value = empty ? new byte[0] : SoakValues.of(store, key, version, created, length());
     long begun = model.beginPut(number, store, key, version, empty);
-    var unused = stores.get(store).put(SoakValues.key(store, key), value, created);
+    stores.get(store).put(SoakValues.key(store, key), value, created);
     model.endPut(number, store, key, version, begun);
   }
 
@@ -160,13 +160,14 @@ final class SoakThread {
     }
     byte[] bytes = SoakValues.key(store, key);
     // First: a change that returns before the ticket is taken does not concern the load.
-    long ticket = stores.get(store).ticket(bytes);
+    Ticket ticket = stores.get(store).ticket(bytes);
     model.beginLoad(number, store, key, version);
     if (read(store, key) == 0) {
       long created = created();
       byte[] value = SoakValues.of(store, key, version, created, length());
       stores.get(store).putIfCurrent(bytes, value, created, ticket);
     }
+    ticket.close();
     model.endLoad(number, store, key, version);
   }
 

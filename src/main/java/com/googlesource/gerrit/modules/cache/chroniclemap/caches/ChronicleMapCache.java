@@ -30,6 +30,7 @@ import com.google.gerrit.server.cache.PersistentCacheDef;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -46,7 +47,7 @@ import java.util.concurrent.locks.LockSupport;
  *
  * <p>How it works: a read asks the heap tier. If the value is not there, it is read from disk. If
  * it is not on disk either, it is computed, only once if several threads ask for the key. Values
- * that were computed or put go to both tiers. An invalidation first ends all tickets of the key and
+ * that were computed or put go to both tiers. An invalidation first ends the ticket of the key and
  * removes the key from disk, then from the heap. {@link Held} explains why a value that is on its
  * way to the heap meanwhile does no harm.
  *
@@ -144,8 +145,11 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
       return held;
     }
     DiskKey diskKey = disk.key(key);
-    Held<V> found = disk.read(diskKey, disk.ticket(diskKey));
-    return found == null ? null : loads.keep(key, found);
+    Ticket ticket = disk.ticket(diskKey);
+    try (ticket) {
+      Held<V> found = disk.read(diskKey, ticket);
+      return found == null ? null : loads.keep(key, found);
+    }
   }
 
   @Nullable
@@ -164,8 +168,8 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
     loads.checkHasLoader();
     // The value has to be on the heap first. Otherwise the old value would be read from disk.
     Held<V> old = find(requireNonNull(key));
-    while (old != null && !old.confirm(disk)) {
-      // It is being changed, or a key with the same tickets is.
+    while (old != null && !old.confirm()) {
+      // It is being changed.
       LockSupport.parkNanos(CHANGE_NANOS);
       old = find(key);
     }
@@ -176,29 +180,40 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
 
   @Override
   public void put(K key, V value) {
-    Held<V> held = disk.put(disk.key(requireNonNull(key)), requireNonNull(value));
-    heap.put(key, held);
-    if (!held.confirm(disk)) {
-      heap.asMap().remove(key, held);
+    long now = System.currentTimeMillis();
+    Ticket change = disk.put(disk.key(requireNonNull(key)), requireNonNull(value), now);
+    try (change) {
+      Held<V> held = new Held<>(value, now, change);
+      heap.put(key, held);
+      if (!held.confirm()) {
+        heap.asMap().remove(key, held);
+      }
     }
   }
 
   /**
-   * Removes a value from both tiers: from disk first, which ends the tickets, so that a value on
-   * its way to the heap is not kept.
+   * Removes a value from both tiers: from disk first, which ends its ticket, so that a value on its
+   * way to the heap is not kept. Until it has left the heap, no ticket is current.
    */
   @Override
   public void invalidate(Object key) {
     if (isKey(key)) {
-      disk.remove(disk.key(asKey(key)));
-      heap.invalidate(key);
+      Ticket change = disk.remove(disk.key(asKey(key)));
+      try (change) {
+        heap.invalidate(key);
+      }
     }
   }
 
   @Override
   public void invalidateAll() {
-    disk.clear();
-    heap.invalidateAll();
+    disk.store.beginRemoval();
+    try {
+      disk.clear();
+      heap.invalidateAll();
+    } finally {
+      disk.store.endRemoval();
+    }
   }
 
   private boolean isKey(Object object) {

@@ -18,6 +18,7 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.common.Nullable;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
 import java.nio.ByteBuffer;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
@@ -25,7 +26,6 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
-import java.util.function.ToLongFunction;
 
 /**
  * The values of a cache that were put lately and are not written to disk yet. Of several values of
@@ -100,34 +100,32 @@ final class DelayedWrites<V> {
    * @param ticket one of the key that was taken before this call
    */
   @Nullable
-  Held<V> get(byte[] key, long ticket) {
+  Held<V> get(byte[] key, Ticket ticket) {
     Waiting<V> last = waiting.get(ByteBuffer.wrap(key));
     return last == null ? null : new Held<>(last.value, last.created, ticket);
   }
 
-  /** Like {@link Store#put}, but the older value may be found again after a kill. */
-  long put(byte[] key, V value, long created) {
-    Waiting<V> put = new Waiting<>(key, value, created);
-    long ticket = change(key, put, unused -> 0);
+  /** Like {@link Store#beginPut}, but the older value may be found again after a kill. */
+  Ticket put(byte[] key, V value, long created) {
+    Ticket ticket = change(key, new Waiting<>(key, value, created), store::beginChange);
     writeLater();
     return ticket;
   }
 
   /** Like {@link Store#putIfCurrent}. */
-  void putIfCurrent(byte[] key, V value, long created, long ticket) {
+  void putIfCurrent(byte[] key, V value, long created, Ticket ticket) {
     Waiting<V> put = new Waiting<>(key, value, created);
     // Not during a clear, which could miss a value that it should remove.
     synchronized (this) {
       var unused =
-          waiting.compute(
-              ByteBuffer.wrap(key), (k, before) -> store.isCurrent(ticket) ? put : before);
+          waiting.compute(ByteBuffer.wrap(key), (k, before) -> ticket.hasEnded() ? before : put);
     }
     writeLater();
   }
 
-  /** Like {@link Store#remove}. */
-  long remove(byte[] key) {
-    return change(key, null, store::remove);
+  /** Like {@link Store#beginRemove}. */
+  Ticket remove(byte[] key) {
+    return change(key, null, store::beginRemove);
   }
 
   /**
@@ -135,24 +133,17 @@ final class DelayedWrites<V> {
    * Otherwise a read in between would find an older value in the store, or {@link #write} would
    * bring one back. No ticket is current meanwhile, so a value that is read then is not kept.
    */
-  private long change(byte[] key, @Nullable Waiting<V> after, ToLongFunction<byte[]> inStore) {
-    long[] begun = new long[1];
-    long[] changed = new long[1];
-    try {
-      var unused =
-          waiting.compute(
-              ByteBuffer.wrap(key),
-              (k, before) -> {
-                begun[0] = store.beginChange(key);
-                changed[0] = inStore.applyAsLong(key);
-                return after;
-              });
-    } finally {
-      if (begun[0] != 0) {
-        store.endChange(begun[0]);
-      }
-    }
-    return Math.max(begun[0], changed[0]);
+  private Ticket change(
+      byte[] key, @Nullable Waiting<V> after, Function<byte[], Ticket> beginInStore) {
+    Ticket[] begun = new Ticket[1];
+    var unused =
+        waiting.compute(
+            ByteBuffer.wrap(key),
+            (k, before) -> {
+              begun[0] = beginInStore.apply(key);
+              return after;
+            });
+    return begun[0];
   }
 
   /** Removes all values, here and on disk. */
@@ -160,7 +151,7 @@ final class DelayedWrites<V> {
     // First, so that no value that was computed before is put after this.
     store.endAllTickets();
     for (Waiting<V> last : waiting.values()) {
-      long unused = remove(last.key);
+      remove(last.key).close();
     }
     store.clear();
   }
@@ -177,6 +168,10 @@ final class DelayedWrites<V> {
 
   /** Returns false if nothing can be scheduled any more. */
   private boolean schedule() {
+    if (timer.isShutdown()) {
+      // Asked first: a task that was scheduled before is dropped, and leaves the flag as it is.
+      return false;
+    }
     if (isScheduled.compareAndSet(false, true)) {
       try {
         var unused = timer.schedule(this::writeInTime, DELAY_SECONDS, TimeUnit.SECONDS);
@@ -219,10 +214,11 @@ final class DelayedWrites<V> {
                 }
                 // Without a condition, so that the older value is gone even if this one has no
                 // room.
-                long unusedTicket =
-                    bytes == null
-                        ? store.remove(last.key)
-                        : store.put(last.key, bytes, last.created);
+                if (bytes == null) {
+                  store.remove(last.key);
+                } else {
+                  store.put(last.key, bytes, last.created);
+                }
                 return null;
               });
     } catch (RuntimeException | Error e) {

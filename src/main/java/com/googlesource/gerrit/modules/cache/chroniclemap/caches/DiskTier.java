@@ -20,6 +20,7 @@ import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cache.PersistentCacheDef;
 import com.google.gerrit.server.cache.serialize.CacheSerializer;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Value;
 import java.time.Duration;
 import java.util.Optional;
@@ -107,8 +108,8 @@ final class DiskTier<K, V> {
     return millis != Long.MAX_VALUE && Math.abs(System.currentTimeMillis() - held.created) > millis;
   }
 
-  /** Takes the ticket for a value that is about to be read or computed. */
-  long ticket(DiskKey key) {
+  /** Takes the ticket for a value that is about to be read or computed. The caller closes it. */
+  Ticket ticket(DiskKey key) {
     return store.ticket(key.bytes());
   }
 
@@ -119,18 +120,18 @@ final class DiskTier<K, V> {
    * @return null if there is none
    */
   @Nullable
-  Held<V> read(DiskKey key, long ticket) {
+  Held<V> read(DiskKey key, Ticket ticket) {
     return read(key, ticket, /* counts= */ true);
   }
 
   /** Like {@link #read}, for a caller whose read of a moment ago was counted. */
   @Nullable
-  Held<V> readAgain(DiskKey key, long ticket) {
+  Held<V> readAgain(DiskKey key, Ticket ticket) {
     return read(key, ticket, /* counts= */ false);
   }
 
   @Nullable
-  private Held<V> read(DiskKey key, long ticket, boolean counts) {
+  private Held<V> read(DiskKey key, Ticket ticket, boolean counts) {
     if (!key.isStored()) {
       return null;
     }
@@ -158,23 +159,22 @@ final class DiskTier<K, V> {
       return new Held<>(value, stored.created(), ticket);
     }
     // The value was written by a serializer that was changed without a new version.
-    if (store.isCurrent(ticket)) {
-      var unused = change(key);
+    if (!ticket.hasEnded()) {
+      remove(key).close();
     }
     return null;
   }
 
-  /** Removes a value, if there is one, and ends the tickets of its key. */
-  void remove(DiskKey key) {
-    var unused = change(key);
-  }
-
-  /** Like {@link #remove}; returns a ticket that is current until the key is changed again. */
-  private long change(DiskKey key) {
+  /**
+   * Removes a value, if there is one.
+   *
+   * @return the ticket of the change, which the caller closes once the heap tier was changed, too
+   */
+  Ticket remove(DiskKey key) {
     if (!key.isStored() || readOnly.get()) {
-      return store.endTickets(key.bytes());
+      return store.beginChange(key.bytes());
     }
-    return delayed != null ? delayed.remove(key.bytes()) : store.remove(key.bytes());
+    return delayed != null ? delayed.remove(key.bytes()) : store.beginRemove(key.bytes());
   }
 
   /** Removes all values, and ends all tickets. */
@@ -199,26 +199,25 @@ final class DiskTier<K, V> {
   }
 
   /**
-   * Stores a value, and ends the tickets that were taken before.
+   * Stores a value.
    *
-   * @return the value for the heap tier
+   * @return the ticket of the change, which the caller closes once the heap tier was changed, too
    */
-  Held<V> put(DiskKey key, V value) {
-    long now = System.currentTimeMillis();
+  Ticket put(DiskKey key, V value, long now) {
     if (isDelayed(key)) {
-      return new Held<>(value, now, delayed.put(key.bytes(), value, now));
+      return delayed.put(key.bytes(), value, now);
     }
     if (key.isStored() && !readOnly.get()) {
       long begun = System.nanoTime();
       byte[] bytes = serialize(value);
       if (bytes != null) {
-        long ticket = store.put(key.bytes(), bytes, now);
+        Ticket ticket = store.beginPut(key.bytes(), bytes, now);
         times.add(DiskOperation.PUT, begun, System.nanoTime());
-        return new Held<>(value, now, ticket);
+        return ticket;
       }
     }
     // The value before this one must not be found again when this one has left the heap.
-    return new Held<>(value, now, change(key));
+    return remove(key);
   }
 
   /**
@@ -226,7 +225,7 @@ final class DiskTier<K, V> {
    *
    * @return the value for the heap tier
    */
-  Held<V> putLoaded(DiskKey key, V value, long ticket) {
+  Held<V> putLoaded(DiskKey key, V value, Ticket ticket) {
     long now = System.currentTimeMillis();
     if (isDelayed(key)) {
       delayed.putIfCurrent(key.bytes(), value, now, ticket);

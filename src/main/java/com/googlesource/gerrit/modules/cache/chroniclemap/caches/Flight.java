@@ -18,6 +18,7 @@ import com.google.common.util.concurrent.SettableFuture;
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cancellation.RequestCancelledException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
 import java.nio.channels.ClosedByInterruptException;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ConcurrentHashMap;
@@ -42,8 +43,7 @@ final class Flight<V> {
   /** How deep a failure's causes are looked at; causes may go round in circles. */
   private static final int MOST_CAUSES = 20;
 
-  /** The ticket of the key, taken before the load began. */
-  final long ticket;
+  private volatile Ticket ticket;
 
   /** Whether the source loads the value together with those of other keys. */
   private final boolean isBulk;
@@ -51,10 +51,30 @@ final class Flight<V> {
   private final Thread loader = Thread.currentThread();
   private final SettableFuture<Held<V>> ending = SettableFuture.create();
 
-  /** Begins a flight, which this thread must end. */
-  Flight(long ticket, boolean isBulk) {
+  /**
+   * Begins a flight, which this thread must end.
+   *
+   * @param ticket the ticket of the key, taken before the load begins
+   */
+  Flight(Ticket ticket, boolean isBulk) {
     this.ticket = ticket;
     this.isBulk = isBulk;
+  }
+
+  /** The ticket of the key, taken before what is loaded now. */
+  Ticket ticket() {
+    return ticket;
+  }
+
+  /** Goes on with another ticket. */
+  void renew(Ticket next) {
+    close();
+    ticket = next;
+  }
+
+  /** Closes the ticket, once the value is on the heap or given up. */
+  void close() {
+    ticket.close();
   }
 
   /** Ends the flight with a value. No effect if it has ended. */

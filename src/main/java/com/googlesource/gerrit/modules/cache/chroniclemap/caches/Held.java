@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
+import com.google.gerrit.common.Nullable;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 
 /**
@@ -25,28 +27,25 @@ import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
  * user checks whether the ticket is still current, and then either confirms or removes the value.
  * An invalidation ends the ticket before it removes the key from the heap, so no order of the two
  * leaves a stale value. This requires that a value is put on the heap only once, before it can be
- * confirmed.
+ * confirmed, and that its ticket is closed after that.
  */
 final class Held<V> {
-  private static final int NEW = 0;
-  private static final int CONFIRMED = 1;
-
-  /** Confirmed, and being computed anew. */
-  private static final int REFRESHING = 2;
-
   @SuppressWarnings("rawtypes")
-  private static final AtomicIntegerFieldUpdater<Held> STATE =
-      AtomicIntegerFieldUpdater.newUpdater(Held.class, "state");
+  private static final AtomicIntegerFieldUpdater<Held> REFRESHING =
+      AtomicIntegerFieldUpdater.newUpdater(Held.class, "refreshing");
 
   final V value;
 
   /** When the value was made, not when it reached the heap, in milliseconds since the epoch. */
   final long created;
 
-  private final long ticket;
-  private volatile int state = NEW;
+  /** Null once the value is confirmed. */
+  @Nullable private volatile Ticket ticket;
 
-  Held(V value, long created, long ticket) {
+  /** 1 while the value is being computed anew. */
+  private volatile int refreshing;
+
+  Held(V value, long created, Ticket ticket) {
     this.value = value;
     this.created = created;
     this.ticket = ticket;
@@ -54,28 +53,20 @@ final class Held<V> {
 
   /** Whether a thread that found the value on the heap may use it, and it is not too old. */
   boolean isUsable(DiskTier<?, V> disk) {
-    return confirm(disk) && !disk.isExpired(this);
+    return confirm() && !disk.isExpired(this);
   }
 
   /** Whether a thread that found the value on the heap may use it. */
-  boolean confirm(DiskTier<?, V> disk) {
-    if (state != NEW) {
-      return true;
+  boolean confirm() {
+    Ticket unconfirmed = ticket;
+    if (unconfirmed != null && unconfirmed.hasEnded()) {
+      // Asked again, as a ticket is closed after its value was confirmed.
+      return ticket == null;
     }
-    if (!isSurelyValid(disk)) {
-      return false;
+    if (unconfirmed != null) {
+      ticket = null;
     }
-    STATE.compareAndSet(this, NEW, CONFIRMED);
     return true;
-  }
-
-  /**
-   * Whether no change of the key, or of another key with the same tickets, has begun since the
-   * value was read or computed. A confirmed value stays on the heap for a moment after a change has
-   * ended its ticket. In that moment it may still be used, but it must not get a newer ticket.
-   */
-  boolean isSurelyValid(DiskTier<?, V> disk) {
-    return disk.store.isCurrent(ticket);
   }
 
   /**
@@ -84,11 +75,11 @@ final class Held<V> {
    * @return false if that is under way, or if the value was not confirmed
    */
   boolean beginRefresh() {
-    return STATE.compareAndSet(this, CONFIRMED, REFRESHING);
+    return ticket == null && REFRESHING.compareAndSet(this, 0, 1);
   }
 
   /** Ends a refresh that failed, so that another one may begin. No effect if there is none. */
   void endRefresh() {
-    STATE.compareAndSet(this, REFRESHING, CONFIRMED);
+    refreshing = 0;
   }
 }

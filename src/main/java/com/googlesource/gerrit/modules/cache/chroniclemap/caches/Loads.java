@@ -34,6 +34,7 @@ import com.google.gerrit.server.cache.MemoryCacheFactory;
 import com.google.gerrit.server.cache.PersistentCacheDef;
 import com.google.gerrit.server.cache.mem.PassthroughLoadingCache;
 import com.google.gerrit.server.logging.TraceContext.TraceTimer;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -125,25 +126,24 @@ final class Loads<K, V> {
     }
     while (true) {
       Flight<V> mine = new Flight<>(disk.ticket(diskKey), /* isBulk= */ false);
-      Flight<V> other;
       try {
-        other = begin(key, mine);
-      } catch (Throwable e) {
-        throw crash(mine, key, e);
-      }
-      if (other == null) {
-        return fly(mine, key, diskKey, callable);
-      }
-      if (other.isRecursive()) {
-        throw failure(new IllegalStateException("recursive load of key " + key));
-      }
-      Held<V> held = awaitLanding(other);
-      if (held != null) {
-        return held;
-      }
-      if (!other.hasEnded()) {
-        // That thread waits for this one, so this one loads the value for itself.
-        return fly(mine, key, diskKey, callable);
+        Flight<V> other = beginOrCrash(key, mine);
+        if (other == null) {
+          return fly(mine, key, diskKey, callable);
+        }
+        if (other.isRecursive()) {
+          throw failure(new IllegalStateException("recursive load of key " + key));
+        }
+        Held<V> held = awaitLanding(other);
+        if (held != null) {
+          return held;
+        }
+        if (!other.hasEnded()) {
+          // That thread waits for this one, so this one loads the value for itself.
+          return fly(mine, key, diskKey, callable);
+        }
+      } finally {
+        mine.close();
       }
     }
   }
@@ -159,13 +159,22 @@ final class Loads<K, V> {
     Flight<V> other = flights.putIfAbsent(key, mine);
     while (other != null
         && !other.isRecursive()
-        && (other.hasEnded() || !disk.store.isCurrent(other.ticket))) {
+        && (other.hasEnded() || other.ticket().hasEnded())) {
       if (flights.replace(key, other, mine)) {
         return null;
       }
       other = flights.putIfAbsent(key, mine);
     }
     return other;
+  }
+
+  @Nullable
+  private Flight<V> beginOrCrash(K key, Flight<V> mine) throws ExecutionException {
+    try {
+      return begin(key, mine);
+    } catch (Throwable e) {
+      throw crash(mine, key, e);
+    }
   }
 
   @Nullable
@@ -181,11 +190,11 @@ final class Loads<K, V> {
       Flight<V> flight, K key, DiskKey diskKey, @Nullable Callable<? extends V> callable)
       throws ExecutionException {
     try {
-      Held<V> held = landedBefore(key);
+      Held<V> held = landedBefore(key, flight);
       if (held == null) {
         long start = System.nanoTime();
         try {
-          held = keep(key, compute(key, diskKey, flight.ticket, callable));
+          held = keep(key, compute(key, diskKey, flight, callable));
         } finally {
           loadNanos.add(System.nanoTime() - start);
         }
@@ -203,34 +212,41 @@ final class Loads<K, V> {
    * before it began its own flight; null if there was none.
    */
   @Nullable
-  private Held<V> landedBefore(K key) {
+  private Held<V> landedBefore(K key, Flight<V> flight) {
     Held<V> held = isKept ? heap.asMap().get(key) : null;
-    // Threads that come later may join this flight, so a change must not have begun before it.
-    return held != null && held.isUsable(disk) && held.isSurelyValid(disk) ? held : null;
+    // Threads that come later may join this flight, so no change may have been under way when it
+    // began: that leaves the old value on the heap until its end.
+    return held != null && held.isUsable(disk) && !flight.ticket().hasEnded() ? held : null;
   }
 
   private Held<V> compute(
-      K key, DiskKey diskKey, long ticket, @Nullable Callable<? extends V> callable)
+      K key, DiskKey diskKey, Flight<V> flight, @Nullable Callable<? extends V> callable)
       throws Exception {
     // Gerrit's own caches time their loaders only.
     TraceTimer timer = callable == null ? disk.trace.loading(key) : null;
     try (timer) {
-      Held<V> found = read(diskKey, ticket);
+      Held<V> found = read(diskKey, flight.ticket());
       if (found != null) {
         return found;
       }
-      // The read may have removed a value that cannot be used, which ended the first ticket.
-      long second = disk.ticket(diskKey);
+      renewIfEnded(flight, diskKey);
       V value = callable == null ? source.load(key) : callable.call();
       if (value == null) {
         throw noValue(key);
       }
-      return store(diskKey, value, second);
+      return store(diskKey, value, flight.ticket());
+    }
+  }
+
+  /** The read from disk may have removed a value that cannot be used, which ends the ticket. */
+  private void renewIfEnded(Flight<V> flight, DiskKey diskKey) {
+    if (flight.ticket().hasEnded()) {
+      flight.renew(disk.ticket(diskKey));
     }
   }
 
   @Nullable
-  private Held<V> read(DiskKey key, long ticket) {
+  private Held<V> read(DiskKey key, Ticket ticket) {
     TraceTimer timer = disk.trace.timing(CacheTrace.READ);
     try (timer) {
       return isKept ? disk.read(key, ticket) : disk.readAgain(key, ticket);
@@ -241,9 +257,11 @@ final class Loads<K, V> {
   private Held<V> readAlone(K key, DiskKey diskKey, @Nullable Callable<? extends V> callable)
       throws ExecutionException {
     try {
+      Ticket ticket = disk.ticket(diskKey);
       TraceTimer timer = callable == null ? disk.trace.loading(key) : null;
-      try (timer) {
-        return disk.read(diskKey, disk.ticket(diskKey));
+      try (ticket;
+          timer) {
+        return disk.read(diskKey, ticket);
       }
     } catch (Throwable e) {
       // The request was cancelled.
@@ -251,7 +269,7 @@ final class Loads<K, V> {
     }
   }
 
-  private Held<V> store(DiskKey key, V value, long ticket) {
+  private Held<V> store(DiskKey key, V value, Ticket ticket) {
     TraceTimer timer = disk.trace.timing(CacheTrace.STORE);
     try (timer) {
       return disk.putLoaded(key, value, ticket);
@@ -298,20 +316,20 @@ final class Loads<K, V> {
       }
       values.replace(key, present, held);
     }
-    if (!held.confirm(disk)) {
-      values.remove(key, held);
-    }
+    confirm(key, held);
     return held;
+  }
+
+  private void confirm(K key, Held<V> held) {
+    if (!held.confirm()) {
+      heap.asMap().remove(key, held);
+    }
   }
 
   // ---- loading many
 
-  /**
-   * A key whose value this thread loads.
-   *
-   * @param ticket that of the flight; once the value was not found on disk, one taken after that
-   */
-  private record Begun<K, V>(K key, DiskKey diskKey, Flight<V> flight, long ticket) {}
+  /** A key whose value this thread loads. */
+  private record Begun<K, V>(K key, DiskKey diskKey, Flight<V> flight) {}
 
   /**
    * Loads the values of many keys, and computes at once those that are not on disk. Leaves out
@@ -329,12 +347,12 @@ final class Loads<K, V> {
     try {
       for (K key : keys) {
         DiskKey diskKey = disk.key(key);
-        long ticket = disk.ticket(diskKey);
-        Flight<V> flight = new Flight<>(ticket, /* isBulk= */ true);
+        Flight<V> flight = new Flight<>(disk.ticket(diskKey), /* isBulk= */ true);
         // Listed first, so that no failure leaves a flight in the map.
-        mine.add(new Begun<>(key, diskKey, flight, ticket));
+        mine.add(new Begun<>(key, diskKey, flight));
         if (begin(key, flight) != null) {
           mine.removeLast();
+          flight.close();
         }
       }
       if (!mine.isEmpty()) {
@@ -347,6 +365,7 @@ final class Loads<K, V> {
       failedLoads.increment();
       throw failure(e);
     } finally {
+      mine.forEach(begun -> begun.flight().close());
       loadNanos.add(System.nanoTime() - start);
     }
   }
@@ -357,17 +376,17 @@ final class Loads<K, V> {
       List<Begun<K, V>> absent = new ArrayList<>();
       for (Begun<K, V> begun : flying) {
         K key = begun.key();
-        Held<V> held = landedBefore(key);
+        Held<V> held = landedBefore(key, begun.flight());
         if (held == null) {
-          Held<V> found = disk.read(begun.diskKey(), begun.ticket());
+          Held<V> found = disk.read(begun.diskKey(), begun.flight().ticket());
           held = found == null ? null : keep(key, found);
         }
         if (held != null) {
           land(begun.flight(), key, held);
           result.put(key, held);
         } else {
-          long ticket = disk.ticket(begun.diskKey());
-          absent.add(new Begun<>(key, begun.diskKey(), begun.flight(), ticket));
+          renewIfEnded(begun.flight(), begun.diskKey());
+          absent.add(begun);
         }
       }
       if (!absent.isEmpty()) {
@@ -387,7 +406,7 @@ final class Loads<K, V> {
       if (value == null) {
         missing = one.key();
       } else {
-        Held<V> held = keep(one.key(), disk.putLoaded(one.diskKey(), value, one.ticket()));
+        Held<V> held = keep(one.key(), disk.putLoaded(one.diskKey(), value, one.flight().ticket()));
         land(one.flight(), one.key(), held);
         result.put(one.key(), held);
       }
@@ -458,46 +477,68 @@ final class Loads<K, V> {
   private final class Refresher extends CacheLoader<K, Held<V>> {
     @Override
     public Held<V> load(K key) throws ExecutionException {
-      // There is no old value, or it left the heap before the refresh began. The memory cache keeps
-      // what it is given here, so it must be a value of its own, which no change has overtaken.
+      // There is no old value, or it left the heap before the refresh began.
       DiskKey diskKey = disk.key(key);
+      Flight<V> flight = new Flight<>(disk.ticket(diskKey), /* isBulk= */ false);
       try {
-        return compute(key, diskKey, disk.ticket(diskKey), null);
+        return placed(keep(key, compute(key, diskKey, flight, null)), flight.ticket());
       } catch (Exception e) {
         throw failure(e);
+      } finally {
+        flight.close();
       }
     }
 
     @Override
     @Nullable
     public ListenableFuture<Held<V>> reload(K key, Held<V> old) throws Exception {
+      DiskKey diskKey = disk.key(key);
+      Ticket ticket = disk.ticket(diskKey);
+      EndRefresh<V> end = new EndRefresh<>(old, ticket);
       try {
-        DiskKey diskKey = disk.key(key);
-        long ticket = disk.ticket(diskKey);
         // After the ticket was taken. The source may derive a value from the old one only if no
-        // change has overtaken that.
+        // change has overtaken that: then it is still on the heap.
+        boolean isValid = old.confirm() && heap.asMap().get(key) == old && !ticket.hasEnded();
         ListenableFuture<V> value =
-            old.isSurelyValid(disk)
-                ? source.reload(key, old.value)
-                : Futures.immediateFuture(source.load(key));
+            isValid ? source.reload(key, old.value) : Futures.immediateFuture(source.load(key));
         ListenableFuture<Held<V>> reloaded =
             Futures.transform(
                 value,
-                found -> found == null ? null : disk.putLoaded(diskKey, found, ticket),
+                found ->
+                    found == null
+                        ? null
+                        : replace(key, old, disk.putLoaded(diskKey, found, ticket), ticket),
                 directExecutor());
-        Futures.addCallback(reloaded, new EndRefresh<>(old), directExecutor());
+        Futures.addCallback(reloaded, end, directExecutor());
         return reloaded;
       } catch (Throwable e) {
-        old.endRefresh();
+        end.onFailure(e);
         throw e;
       }
+    }
+
+    private Held<V> replace(K key, Held<V> old, Held<V> held, Ticket ticket) {
+      if (heap.asMap().replace(key, old, held)) {
+        confirm(key, held);
+      }
+      return placed(held, ticket);
+    }
+
+    /**
+     * Returns what the memory cache is given, which puts that on the heap if it finds no value of
+     * the key there. By then a change may have overtaken the value, so it is on the heap already,
+     * and what is given can never be confirmed: its ticket is closed.
+     */
+    private Held<V> placed(Held<V> held, Ticket ticket) {
+      return new Held<>(held.value, held.created, ticket);
     }
   }
 
   /** Ends the refresh of a value that was not replaced. */
-  private record EndRefresh<V>(Held<V> old) implements FutureCallback<Held<V>> {
+  private record EndRefresh<V>(Held<V> old, Ticket ticket) implements FutureCallback<Held<V>> {
     @Override
     public void onSuccess(@Nullable Held<V> replacement) {
+      ticket.close();
       if (replacement == null) {
         old.endRefresh();
       }
@@ -505,6 +546,7 @@ final class Loads<K, V> {
 
     @Override
     public void onFailure(Throwable failure) {
+      ticket.close();
       old.endRefresh();
     }
   }

@@ -147,7 +147,7 @@ public final class Store {
           context.pending.isEmpty() ? null : context.pending.get(new HashedKey(key));
       if (waiting != null) {
         // Even if it is superseded, others may have read it; the value in the file is older.
-        return waiting.value() == null || waiting.isSuperseded(context.tickets)
+        return waiting.value() == null || waiting.isSuperseded(context.tickets.removals())
             ? null
             : new Value(waiting.value(), waiting.created());
       }
@@ -226,47 +226,31 @@ public final class Store {
   // ---- tickets
 
   /**
-   * Returns a ticket, to be taken before a key's value is computed from its source; see {@link
-   * #putIfCurrent}.
-   *
-   * @return a number that has a meaning for this store only
+   * Takes a ticket, which must be done before a key's value is computed from its source; see {@link
+   * #putIfCurrent}. The caller closes it.
    */
-  public long ticket(byte[] key) {
-    return context.tickets.current(HashedKey.hashOf(key));
+  public Ticket ticket(byte[] key) {
+    return context.tickets.take(new HashedKey(key));
   }
 
-  /** Whether the key of a ticket was not changed since. A change of another key may end it, too. */
-  public boolean isCurrent(long ticket) {
-    return context.tickets.isCurrent(ticket);
-  }
-
-  /**
-   * Ends the tickets of a key without a change of the store.
-   *
-   * @return a ticket that is current until the key is changed
-   */
-  public long endTickets(byte[] key) {
-    return context.tickets.advance(HashedKey.hashOf(key));
-  }
-
-  /**
-   * Begins a change of a key that is made outside of the store. What {@link #ticket} returns until
-   * its end is not current.
-   *
-   * @return for {@link #endChange}; also a ticket that is current until the key is changed again
-   */
-  public long beginChange(byte[] key) {
-    return context.tickets.begin(HashedKey.hashOf(key));
-  }
-
-  /** Ends a change; to be called once for each {@link #beginChange}. */
-  public void endChange(long ticket) {
-    context.tickets.end(ticket);
+  /** Begins a change of a key that is not made in the store. The caller closes the ticket. */
+  public Ticket beginChange(byte[] key) {
+    return context.tickets.begin(new HashedKey(key));
   }
 
   /** Ends all tickets without a change of the store. */
   public void endAllTickets() {
-    context.tickets.advanceAll();
+    context.tickets.endAll();
+  }
+
+  /** Ends all tickets, and those that are taken before {@link #endRemoval}. */
+  public void beginRemoval() {
+    context.tickets.beginRemoval();
+  }
+
+  /** Ends a removal of all values; to be called once for each {@link #beginRemoval}. */
+  public void endRemoval() {
+    context.tickets.endRemoval();
   }
 
   // ---- writing
@@ -276,24 +260,29 @@ public final class Store {
    * unless old values are {@link StoreSettings.OldValues#VALID}; the new one may still be queued.
    *
    * @param created milliseconds since the epoch at which the value was made
-   * @return a ticket that is current until the key is changed again
    */
-  public long put(byte[] keyBytes, byte[] value, long created) {
+  public void put(byte[] keyBytes, byte[] value, long created) {
+    beginPut(keyBytes, value, created).close();
+  }
+
+  /** Like {@link #put}; the caller ends the change by closing its ticket. */
+  public Ticket beginPut(byte[] keyBytes, byte[] value, long created) {
     if (context.settings.oldValues() == OldValues.VALID) {
       // Like a computed value: not noted, and the older value may stay until this one is written.
-      long ticket = context.tickets.current(HashedKey.hashOf(keyBytes));
+      Ticket ticket = ticket(keyBytes);
       putIfCurrent(keyBytes, value, created, ticket);
       return ticket;
     }
     return change(new HashedKey(keyBytes), PendingWrite.put(value, created));
   }
 
-  /**
-   * Removes a value. On return it is not found any more.
-   *
-   * @return a ticket that is current until the key is changed again
-   */
-  public long remove(byte[] keyBytes) {
+  /** Removes a value. On return it is not found any more. */
+  public void remove(byte[] keyBytes) {
+    beginRemove(keyBytes).close();
+  }
+
+  /** Like {@link #remove}; the caller ends the change by closing its ticket. */
+  public Ticket beginRemove(byte[] keyBytes) {
     context.counters.invalidated.increment();
     return change(new HashedKey(keyBytes), PendingWrite.remove());
   }
@@ -304,13 +293,12 @@ public final class Store {
    *
    * @param created milliseconds since the epoch at which the value was made
    */
-  public void putIfCurrent(byte[] keyBytes, byte[] value, long created, long ticket) {
+  public void putIfCurrent(byte[] keyBytes, byte[] value, long created, Ticket ticket) {
     boolean hasRoom = context.pending.hasRoom();
     if (holder.isOver()) {
       return;
     }
-    if (!fits(keyBytes, value) || (holder.isOpening() && !hasRoom)) {
-      writer.notStored(value.length);
+    if (isLeftOut(keyBytes, value, hasRoom)) {
       return;
     }
     HashedKey key = new HashedKey(keyBytes);
@@ -319,13 +307,13 @@ public final class Store {
       context.pending.change(
           key,
           (k, before) -> {
-            if (!context.tickets.isCurrent(ticket)) {
+            if (ticket.hasEnded()) {
               return before;
             }
             // In place of a queued put or removal, a write must not be superseded: it would only be
             // dropped, and a crash could bring back what was to be invalidated.
             boolean conditional = before == null || before.conditional();
-            PendingWrite write = new PendingWrite(value, created, conditional, ticket);
+            PendingWrite write = new PendingWrite(value, created, conditional, ticket.removals);
             FileInUse file = holder.file();
             return mayWrite
                     && before == null
@@ -368,7 +356,7 @@ public final class Store {
       holder.fail(holder.file(), e);
     } finally {
       // Last and under the lock, so that no writer considers a write current that this supersedes.
-      context.tickets.advanceAll();
+      context.tickets.endAll();
       context.lock.unlock();
     }
     // Not before: a store puts these files aside while it opens, and deletes them itself if it is
@@ -469,6 +457,20 @@ public final class Store {
     return key.length <= maxKey && value.length <= maxValue;
   }
 
+  /** Whether a value can neither be written nor queued; counts and logs it then. */
+  private boolean isLeftOut(byte[] key, byte[] value, boolean hasRoom) {
+    boolean fits = fits(key, value);
+    if (fits && (hasRoom || !holder.isOpening())) {
+      return false;
+    }
+    writer.notStored(
+        value.length,
+        fits
+            ? "its file is still being opened, and too many writes are queued"
+            : writer.overLimit());
+    return true;
+  }
+
   /** The state of a change when its key is unlocked, which decides what is left to do. */
   private enum Outcome {
     /** The change is in the file. */
@@ -486,7 +488,7 @@ public final class Store {
   /** A change of one key, which is one step with respect to other changes of that key. */
   private final class Change {
     private final PendingWrite write;
-    private long ticket;
+    private Ticket ticket;
     private Outcome outcome;
 
     Change(PendingWrite write) {
@@ -507,15 +509,12 @@ public final class Store {
         if (mayWrite) {
           context.lock.unlock();
         }
-        if (ticket != 0) {
-          context.tickets.end(ticket);
-        }
       }
     }
 
     /** Returns what is queued for the key from now on. */
     private PendingWrite makeAlone(HashedKey key, boolean mayWrite) {
-      ticket = context.tickets.begin(key.hash);
+      ticket = context.tickets.begin(key);
       FileInUse file = holder.file();
       if (mayWrite && file != null && writer.apply(file, key, write, StoreWriter.Room.AS_IT_IS)) {
         outcome = Outcome.WRITTEN;
@@ -531,18 +530,29 @@ public final class Store {
     }
   }
 
-  private long change(HashedKey key, PendingWrite write) {
+  private Ticket change(HashedKey key, PendingWrite write) {
     holder.awaitOpenBriefly();
     boolean hasRoom = context.pending.hasRoom();
     PendingWrite fitting = write;
-    if (write.value() != null
-        && (!fits(key.bytes, write.value()) || (holder.isOpening() && !hasRoom))) {
-      writer.notStored(write.value().length);
+    if (write.value() != null && isLeftOut(key.bytes, write.value(), hasRoom)) {
       fitting = PendingWrite.remove();
     }
     noteForImport(key);
     Change change = new Change(fitting);
-    change.make(key);
+    boolean isMade = false;
+    try {
+      change.make(key);
+      finish(change, key, write, hasRoom);
+      isMade = true;
+      return change.ticket;
+    } finally {
+      if (!isMade && change.ticket != null) {
+        change.ticket.close();
+      }
+    }
+  }
+
+  private void finish(Change change, HashedKey key, PendingWrite write, boolean hasRoom) {
     switch (change.outcome) {
       case WRITTEN, OVER -> {}
       case WAITS -> writeLater(key, hasRoom);
@@ -555,7 +565,6 @@ public final class Store {
     } else if (context.settings.oldValues() == OldValues.DANGEROUS) {
       holder.force(/* all= */ false);
     }
-    return change.ticket;
   }
 
   /** Notes a change before it is made, so that no value is imported for its key afterwards. */
@@ -579,7 +588,7 @@ public final class Store {
     if (hasRoom) {
       writer.writeSoon();
     } else {
-      var unused = writer.write(key, StoreWriter.Room.BY_EVICTION);
+      writer.writeNow(key);
     }
   }
 
@@ -602,7 +611,7 @@ public final class Store {
   private void changeElsewhere(HashedKey key, PendingWrite write) {
     Store next = lastSuccessor();
     if (next != null) {
-      var unused = next.change(key, write);
+      next.change(key, write).close();
     }
   }
 

@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.Tickets;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Usage;
 import java.io.IOException;
 import java.time.Duration;

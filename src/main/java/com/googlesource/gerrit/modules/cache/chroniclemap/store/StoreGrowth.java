@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
+import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
@@ -41,6 +42,9 @@ final class StoreGrowth {
   /** How long after a failed growth no other one is tried. */
   private static final long RETRY_NANOS = TimeUnit.MINUTES.toNanos(1);
 
+  /** How long a growth may have run for {@link #awaitYoung} to wait for it. */
+  private static final long YOUNG_NANOS = TimeUnit.SECONDS.toNanos(10);
+
   /** How long {@link #awaitBriefly} waits: a growth of a small file is about done by then. */
   private static final long BRIEF_MILLIS = 300;
 
@@ -53,6 +57,8 @@ final class StoreGrowth {
   private static final class Run extends CompletableFuture<Boolean> {
     /** Whether the growth has begun, or never will. */
     final AtomicBoolean begun = new AtomicBoolean();
+
+    final long requested = System.nanoTime();
 
     static Run ended() {
       Run run = new Run();
@@ -99,10 +105,26 @@ final class StoreGrowth {
 
   /** Like {@link #await}, but only for a short time; an interrupt stays pending. */
   void awaitBriefly() {
+    // The caller gives up a growth that is still running.
+    boolean unused = awaitEnd(run.get(), MILLISECONDS.toNanos(BRIEF_MILLIS));
+  }
+
+  /**
+   * Like {@link #await}, but not for a growth that has run for some time, as that of a large file.
+   *
+   * @return whether no growth is running any more
+   */
+  boolean awaitYoung() {
+    Run last = run.get();
+    return awaitEnd(last, last.requested + YOUNG_NANOS - System.nanoTime());
+  }
+
+  private static boolean awaitEnd(Run run, long nanos) {
     try {
-      var unused = Uninterruptibles.getUninterruptibly(run.get(), BRIEF_MILLIS, MILLISECONDS);
+      var unused = Uninterruptibles.getUninterruptibly(run, nanos, NANOSECONDS);
+      return true;
     } catch (ExecutionException | TimeoutException e) {
-      // The caller gives up a growth that is still running.
+      return false;
     }
   }
 

@@ -40,6 +40,9 @@ final class StoreWriter {
 
   private static final long RETRY_SECONDS = 1;
 
+  /** How long {@link #writeNow} waits for growths, each of which may lead to another one. */
+  private static final long GROWTHS_NANOS = TimeUnit.SECONDS.toNanos(30);
+
   /** Where a value that does not fit the file may find room. */
   enum Room {
     /** Nowhere. */
@@ -101,6 +104,21 @@ final class StoreWriter {
   void flush() {
     while (!writeAll()) {
       growth.await();
+    }
+  }
+
+  /**
+   * Writes what is queued for a key, for a caller that must not leave it in the queue, which is
+   * full. Waits for the growth of a small file, so that nothing is evicted or left out only because
+   * the file has not grown yet. No put waits for a growth that has run for ten seconds.
+   */
+  void writeNow(HashedKey key) {
+    long begun = System.nanoTime();
+    while (!write(key, Room.AFTER_GROWTH)) {
+      if (!growth.awaitYoung() || System.nanoTime() - begun > GROWTHS_NANOS) {
+        boolean unused = write(key, Room.BY_EVICTION);
+        return;
+      }
     }
   }
 
@@ -168,11 +186,8 @@ final class StoreWriter {
         file.remove(key.bytes);
         return true;
       }
-      if (room != Room.AS_IT_IS && write.isSuperseded(context.tickets)) {
-        // Others may have read the queued value, so they must not find an older one again. A drop
-        // is enough, as the key itself was not changed: that would have replaced this write in the
-        // queue. After a clear the file is empty.
-        file.drop(key.bytes);
+      if (write.isSuperseded(context.tickets.removals())) {
+        // The file was emptied since. A change of the key would have replaced this write.
         return true;
       }
       if (!write.conditional()) {
@@ -193,7 +208,7 @@ final class StoreWriter {
       if (file.put(key.bytes, write.value(), write.created(), /* evict= */ true)) {
         context.counters.puts.increment();
       } else {
-        notStored(length);
+        notStored(length, whyNoRoom(file, grows));
       }
     } catch (StoreBusyException e) {
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());
@@ -204,12 +219,26 @@ final class StoreWriter {
     return true;
   }
 
-  /** Counts and logs a value that did not fit. */
-  void notStored(int length) {
+  private String whyNoRoom(FileInUse file, boolean grows) {
+    if (grows) {
+      return "its file is still growing, and too many writes are queued";
+    }
+    return file.bytes() > context.settings.maxBytes() / 2
+        ? overLimit()
+        : "its file cannot grow now, for the reason that was logged before";
+  }
+
+  /** The reason why a value does not fit that is larger than the limit allows. */
+  String overLimit() {
+    return "cache.%s.diskLimit is %d bytes"
+        .formatted(context.settings.name(), context.settings.maxBytes());
+  }
+
+  /** Counts and logs a value that is left out, and why. */
+  void notStored(int length, String why) {
     context.counters.notStored.increment();
     logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
-        "Cache %s has no room for a value of %d bytes and keeps it in memory only;"
-            + " cache.%s.diskLimit is %d bytes, or the disk is full",
-        context.settings.name(), length, context.settings.name(), context.settings.maxBytes());
+        "Cache %s has no room for a value of %d bytes and keeps it in memory only: %s",
+        context.settings.name(), length, why);
   }
 }

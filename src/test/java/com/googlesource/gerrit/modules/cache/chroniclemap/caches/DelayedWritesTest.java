@@ -311,16 +311,16 @@ class DelayedWritesTest extends CacheContract {
     DelayedWrites<String> writes =
         new DelayedWrites<>(store, serializer::serialize, readOnly, timer);
     byte[] key = {1};
-    writes.put(key, "a", 1);
-    writes.put(key, "b", 2);
-    writes.put(new byte[] {2}, "c", 3);
+    writes.put(key, "a", 1).close();
+    writes.put(key, "b", 2).close();
+    writes.put(new byte[] {2}, "c", 3).close();
     assertThat(timer.seconds).containsExactly(DelayedWrites.DELAY_SECONDS);
     assertThat(store.read(key)).isNull();
     timer.tasks.removeFirst().run();
     assertThat(serializer.serialized).containsExactly("b", "c");
     assertThat(store.read(key).created()).isEqualTo(2);
-    assertThat(writes.get(key, 0)).isNull();
-    writes.put(key, "d", 4);
+    assertThat(writes.get(key, store.ticket(key))).isNull();
+    writes.put(key, "d", 4).close();
     assertThat(timer.tasks).hasSize(1);
     // What cannot be written yet is tried again.
     readOnly.set(true);
@@ -330,6 +330,12 @@ class DelayedWritesTest extends CacheContract {
     timer.tasks.removeFirst().run();
     assertThat(timer.tasks).isEmpty();
     assertThat(store.read(key).created()).isEqualTo(4);
+    // What is put while the server stops is written at once, though a task was scheduled.
+    writes.put(key, "e", 5).close();
+    assertThat(timer.tasks).hasSize(1);
     timer.shutdown();
+    writes.put(new byte[] {3}, "f", 6).close();
+    assertThat(store.read(new byte[] {3}).created()).isEqualTo(6);
+    assertThat(store.read(key).created()).isEqualTo(5);
   }
 }

@@ -117,6 +117,23 @@ class LoadsTest extends SiteTest {
     }
   }
 
+  /** Before, a change ended the loads of all keys with the same one of 1,024 counters. */
+  @Test
+  void aSlowLoadIsKeptAndSharedWhateverOtherKeysArePut() throws Exception {
+    HeldLoader loader = new HeldLoader();
+    LoadingCache<String, String> cache = cache(loader);
+    Future<String> first = threads.submit(() -> cache.get("a"));
+    assertThat(loader.begun.await(DEADLINE_SECONDS, SECONDS)).isTrue();
+    for (int i = 0; i < 10_000; i++) {
+      cache.put("other " + i, "x");
+    }
+    Future<String> second = waiting(() -> cache.get("a"));
+    goOn.countDown();
+    assertThat(result(first)).isEqualTo(result(second));
+    assertThat(cache.get("a")).isEqualTo(result(first));
+    assertThat(loader.loads).containsExactly("a");
+  }
+
   private LoadingCache<String, String> cache(CacheLoader<String, String> loader) {
     return site.loading(new TestCacheDef("cache").loader(loader));
   }

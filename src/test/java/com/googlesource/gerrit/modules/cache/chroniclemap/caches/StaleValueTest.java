@@ -25,6 +25,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.gerrit.server.cache.serialize.CacheSerializer;
 import com.google.gerrit.server.cache.serialize.StringCacheSerializer;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -147,12 +148,13 @@ class StaleValueTest extends SiteTest {
   private void changeWhileStopped(LoadingCache<String, String> cache, Runnable change)
       throws Exception {
     stop.awaitReached();
-    long ticket = storeOf(cache).ticket("a".getBytes(UTF_8));
+    Ticket ticket = storeOf(cache).ticket("a".getBytes(UTF_8));
     stopping.source.put("a", "new");
     Future<Void> changed = inThread(change);
-    await(() -> !storeOf(cache).isCurrent(ticket));
+    await(() -> ticket.hasEnded());
     stop.goOn.countDown();
     result(changed);
+    ticket.close();
   }
 
   private void expect(LoadingCache<String, String> cache, String value) throws Exception {

@@ -376,7 +376,7 @@ class DamagedFilesTest {
     open = StoreDirectory.open(folder);
     Store store = TestStores.open(open, settings(1));
     Files.delete(file);
-    long unused = store.remove(key(1));
+    store.remove(key(1));
     store.flush();
     assertThat(store.read(key(1))).isNull();
     assertThat(store.read(key(2)).bytes()).isEqualTo(value(2));

@@ -97,7 +97,7 @@ class GiveUpRaceTest {
   private void fillUntilItFails() throws Exception {
     store = TestStores.open(directory, SETTINGS);
     for (int i = 0; i < 6000; i++) {
-      var unused = store.put(key(i), new byte[1000], System.currentTimeMillis());
+      store.put(key(i), new byte[1000], System.currentTimeMillis());
     }
     store.flush();
     reader.join();

@@ -112,7 +112,7 @@ class GrowthRaceTest {
           expected[key] = KeyHistory.NONE;
         } else {
           int number = values.incrementAndGet();
-          var unused = store.put(key(key), TestValues.of(number), System.currentTimeMillis());
+          store.put(key(key), TestValues.of(number), System.currentTimeMillis());
           expected[key] = number;
         }
         check(key);
@@ -126,7 +126,7 @@ class GrowthRaceTest {
     long mostOnDisk = store.stats().diskBytes();
     for (int i = 0; mostOnDisk < LIMIT * 9 / 10; i++) {
       byte[] filler = ("filler " + i % FILLERS).getBytes(UTF_8);
-      var unused = store.put(filler, new byte[FILLER_BYTES], System.currentTimeMillis());
+      store.put(filler, new byte[FILLER_BYTES], System.currentTimeMillis());
       long onDisk = store.stats().diskBytes();
       if (onDisk > mostOnDisk) {
         // Of two files, so a growth is running.

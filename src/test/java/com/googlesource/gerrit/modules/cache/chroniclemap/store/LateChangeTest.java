@@ -86,7 +86,7 @@ class LateChangeTest {
   void isMadeInTheStoreThatIsOpen() throws Exception {
     Store next = TestStores.open(directory, SETTINGS);
     assertThat(next.read(KEY)).isNotNull();
-    var unused = closed.remove(KEY);
+    closed.remove(KEY);
     assertThat(next.read(KEY)).isNull();
     nextStartHasNothing();
   }
@@ -96,7 +96,7 @@ class LateChangeTest {
     hold = new CountDownLatch(1);
     Store next = directory.openStore(SETTINGS);
     arrived.await();
-    var unused = closed.remove(KEY);
+    closed.remove(KEY);
     hold.countDown();
     next.awaitOpened();
     assertThat(next.read(KEY)).isNull();
@@ -110,7 +110,7 @@ class LateChangeTest {
     arrived.await();
     Files.createFile(folder.resolve("late-v1.discard"));
     // Its own marker goes when it is open; the other one's must not go before the values do.
-    var unused = next.put("another".getBytes(UTF_8), KEY, 1);
+    next.put("another".getBytes(UTF_8), KEY, 1);
     hold.countDown();
     next.awaitOpened();
     assertThat(next.read(KEY)).isNull();

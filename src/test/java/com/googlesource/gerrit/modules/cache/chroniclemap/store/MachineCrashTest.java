@@ -180,7 +180,7 @@ class MachineCrashTest {
           }
           case 10 -> {
             versions.put(number, version + 1);
-            long unused = store.remove(key(number));
+            store.remove(key(number));
           }
           case 11 -> {
             switch (random.nextInt(30)) {

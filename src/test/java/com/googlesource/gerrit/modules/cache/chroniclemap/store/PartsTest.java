@@ -30,7 +30,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.PartList;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.Tickets;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -209,25 +209,69 @@ class PartsTest {
 
   // ---- Tickets
 
+  private static HashedKey key(int number) {
+    return new HashedKey(new byte[] {(byte) (number >> 8), (byte) number});
+  }
+
   @Test
-  void ticketsEndWhenTheirKeyChanges() {
+  void aTicketEndsWhenItsKeyChangesAndNotWithAnyOther() {
     Tickets tickets = new Tickets();
-    int others = 0;
-    for (int hash : new int[] {0, 1, -1, 12345, Integer.MIN_VALUE, Integer.MAX_VALUE}) {
-      long before = tickets.current(hash);
-      assertThat(tickets.isCurrent(before)).isTrue();
-      assertThat(before).isAtLeast(0L);
-      long after = tickets.advance(hash);
-      assertThat(tickets.isCurrent(before)).isFalse();
-      assertThat(tickets.isCurrent(after)).isTrue();
-      assertThat(tickets.current(hash)).isEqualTo(after);
-      if (tickets.current(hash + 1) != after) {
-        others++;
-      }
-      tickets.advanceAll();
-      assertThat(tickets.isCurrent(after)).isFalse();
+    Ticket ticket = tickets.take(key(1));
+    Ticket shared = tickets.take(key(1));
+    assertThat(shared).isSameInstanceAs(ticket);
+    for (int i = 2; i < 30_000; i++) {
+      tickets.begin(key(i)).close();
     }
-    assertThat(others).isAtLeast(5);
+    assertThat(ticket.hasEnded()).isFalse();
+    assertThat(tickets.keys()).isEqualTo(1);
+    shared.close();
+    assertThat(ticket.hasEnded()).isFalse();
+    tickets.begin(key(1)).close();
+    assertThat(ticket.hasEnded()).isTrue();
+    assertThat(tickets.keys()).isEqualTo(0);
+    ticket.close();
+    assertThat(tickets.keys()).isEqualTo(0);
+  }
+
+  @Test
+  void noTicketIsCurrentDuringAChange() {
+    Tickets tickets = new Tickets();
+    Ticket first = tickets.begin(key(1));
+    Ticket second = tickets.begin(key(1));
+    assertThat(first.hasEnded()).isTrue();
+    assertThat(second.hasEnded()).isFalse();
+    second.close();
+    assertThat(second.hasEnded()).isTrue();
+    Ticket during = tickets.take(key(1));
+    assertThat(during.hasEnded()).isTrue();
+    first.close();
+    assertThat(during.hasEnded()).isTrue();
+    during.close();
+    assertThat(tickets.keys()).isEqualTo(0);
+    Ticket after = tickets.take(key(1));
+    assertThat(after.hasEnded()).isFalse();
+    after.close();
+    assertThat(after.hasEnded()).isTrue();
+  }
+
+  @Test
+  void noTicketIsCurrentDuringARemovalOfAllValues() {
+    Tickets tickets = new Tickets();
+    Ticket before = tickets.take(key(1));
+    tickets.beginRemoval();
+    assertThat(before.hasEnded()).isTrue();
+    Ticket during = tickets.take(key(1));
+    assertThat(during.hasEnded()).isTrue();
+    tickets.endAll();
+    tickets.endRemoval();
+    assertThat(during.hasEnded()).isTrue();
+    Ticket after = tickets.take(key(1));
+    assertThat(after.hasEnded()).isFalse();
+    before.close();
+    during.close();
+    assertThat(after.hasEnded()).isFalse();
+    after.close();
+    assertThat(tickets.keys()).isEqualTo(0);
   }
 
   // ---- JvmFlags

@@ -76,7 +76,7 @@ class RefusedWritesTest {
   @Test
   void aSessionIsGoneWhenItsInvalidationReturns() throws Exception {
     refuse(OldValues.DANGEROUS);
-    long unused = store.remove(KEY);
+    store.remove(KEY);
     disk.writeBackAndReclaim();
     assertGone();
   }
@@ -84,7 +84,7 @@ class RefusedWritesTest {
   @Test
   void aSessionIsReplacedWhenItsPutReturns() throws Exception {
     refuse(OldValues.DANGEROUS);
-    long unused = store.put(KEY, NEW, 2);
+    store.put(KEY, NEW, 2);
     disk.writeBackAndReclaim();
     assertGone();
   }
@@ -92,7 +92,7 @@ class RefusedWritesTest {
   @Test
   void whatMayBeStaleIsGoneWithinAMinute() throws Exception {
     refuse(OldValues.STALE);
-    long unused = store.remove(KEY);
+    store.remove(KEY);
     disk.writeBackAndReclaim();
     directory.sweep();
     directory.awaitSettled();
@@ -102,7 +102,7 @@ class RefusedWritesTest {
   @Test
   void whatTheDiskDoesNotTakeAtAStopIsNotUsedAgain() throws Exception {
     refuse(OldValues.STALE);
-    long unused = store.remove(KEY);
+    store.remove(KEY);
     directory.close();
     disk.writeBackAndReclaim();
     open(OldValues.STALE, Disk.REAL);
@@ -130,7 +130,7 @@ class RefusedWritesTest {
     store.put(other, OLD, 1);
     disk.setHandles(false);
     int before = disk.forced();
-    long unused = store.remove(KEY);
+    store.remove(KEY);
     assertThat(disk.forced()).isEqualTo(before + 1);
     directory.sweep();
     directory.awaitSettled();
@@ -140,7 +140,7 @@ class RefusedWritesTest {
     assertThat(store.stats().faults()).isEqualTo(1);
     disk.setHandles(true);
     disk.refuse();
-    unused = store.put(other, NEW, 2);
+    store.put(other, NEW, 2);
     assertGone();
   }
 
@@ -213,7 +213,7 @@ class RefusedWritesTest {
     store =
         directory.openStore(
             new StoreSettings("cache", 1, 1 << 20, Optional.empty(), OldValues.DANGEROUS));
-    long unused = store.remove(KEY);
+    store.remove(KEY);
     assertThat(store.stats().state()).isEqualTo(StoreState.OPENING);
     if (refuse) {
       slow.refuseValues();
@@ -268,7 +268,7 @@ class RefusedWritesTest {
             new StoreSettings("cache", 1, 1 << 20, Optional.empty(), OldValues.DANGEROUS));
     made.clear();
     broken.set(true);
-    long unused = store.put(KEY, NEW, 1);
+    store.put(KEY, NEW, 1);
     for (; minutes.get() < 60; minutes.incrementAndGet()) {
       assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
       directory.sweep();
@@ -281,7 +281,7 @@ class RefusedWritesTest {
     // After so long it starts over.
     made.clear();
     broken.set(true);
-    unused = store.put(KEY, OLD, 1);
+    store.put(KEY, OLD, 1);
     minutes.set(501);
     directory.sweep();
     assertThat(made).containsExactly(501L);
@@ -300,7 +300,7 @@ class RefusedWritesTest {
     directory.sweep();
     directory.awaitSettled();
     disk.refuse();
-    long unused = store.remove(KEY);
+    store.remove(KEY);
     disk.writeBackAndReclaim();
     disk.accept();
     fillUntil(() -> store.stats().growths() > 0 || store.stats().state() != StoreState.READY);
@@ -316,7 +316,7 @@ class RefusedWritesTest {
 
   private void fillUntil(BooleanSupplier reached) {
     for (int i = 0; !reached.getAsBoolean(); i++) {
-      long unused = store.put(filler(i), new byte[10_000], 1);
+      store.put(filler(i), new byte[10_000], 1);
     }
   }
 
@@ -355,7 +355,7 @@ class RefusedWritesTest {
     TestStores.awaitRebuilt(store);
     directory.awaitSettled();
     for (int i = 0; store.stats().entries() > 0; i++) {
-      long unused = store.remove(filler(i));
+      store.remove(filler(i));
     }
     CompactReport report =
         store.compact(

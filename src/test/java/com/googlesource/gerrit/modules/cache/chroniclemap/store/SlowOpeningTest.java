@@ -133,7 +133,7 @@ class SlowOpeningTest {
   private void change() {
     store.put(key(1), bytes("new 1"), 2);
     store.remove(key(2));
-    long early = store.ticket(key(3));
+    Ticket early = store.ticket(key(3));
     store.remove(key(3));
     store.putIfCurrent(key(3), bytes("stale"), 2, early);
     store.putIfCurrent(key(4), bytes("loaded"), 2, store.ticket(key(4)));

@@ -106,7 +106,7 @@ class StoreImportTest {
 
   @Test
   void whatWasComputedWins() {
-    long ticket = store.ticket(key(1));
+    Ticket ticket = store.ticket(key(1));
     store.putIfCurrent(key(1), TestValues.of(2), 5, ticket);
     assertThat(bringIn(1, 11)).isEqualTo(ImportResult.KNOWN);
     assertThat(read(1)).isEqualTo(2);
@@ -114,7 +114,7 @@ class StoreImportTest {
 
   @Test
   void whatWasRemovedStaysAway() {
-    var unused = store.remove(key(1));
+    store.remove(key(1));
     assertThat(bringIn(1, 11)).isEqualTo(ImportResult.KNOWN);
     assertThat(bringIn(2, 12)).isEqualTo(ImportResult.STORED);
     assertThat(read(1)).isEqualTo(KeyHistory.NONE);
@@ -163,7 +163,7 @@ class StoreImportTest {
 
   @Test
   void isOverAfterAKillIfAKeyWasRemoved() throws Exception {
-    var unused = store.remove(key(1));
+    store.remove(key(1));
     kill(ImportMode.BEGIN);
     assertThat(store.isImportable()).isFalse();
     assertThat(bringIn(1, 11)).isEqualTo(ImportResult.OVER);
@@ -186,7 +186,7 @@ class StoreImportTest {
   /** A larger file knows nothing any more of what was removed from the one before. */
   @Test
   void isOverAfterARemovalAlsoIfTheFileGrewSince() throws Exception {
-    var unused = store.remove(key(1));
+    store.remove(key(1));
     for (int i = 2; i < 3000; i++) {
       store.put(key(i), new byte[5000], 5);
     }
@@ -327,7 +327,7 @@ class StoreImportTest {
     directory = StoreDirectory.open(folder, disk, System::currentTimeMillis);
     store = open(ImportMode.RESUME);
     stuck.set(true);
-    var unused = store.remove(key(1));
+    store.remove(key(1));
     assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
     stuck.set(false);
     store.life.heal();
@@ -342,7 +342,7 @@ class StoreImportTest {
   @Test
   void nothingComesIntoAFileThatTookThePlaceOfOneThatCouldNotBeOpened() throws Exception {
     bringIn(1, 11);
-    var unused = store.remove(key(1));
+    store.remove(key(1));
     directory.close();
     AtomicBoolean full = new AtomicBoolean(true);
     Disk disk =
@@ -384,7 +384,7 @@ class StoreImportTest {
                     int key = (i * 7919) % keys;
                     switch (key % 3) {
                       case 0 -> {
-                        var unused = store.remove(key(key));
+                        store.remove(key(key));
                       }
                       case 1 -> store.put(key(key), TestValues.of(100_000 + key), 5);
                       default -> {}

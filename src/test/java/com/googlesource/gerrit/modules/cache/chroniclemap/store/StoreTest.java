@@ -339,7 +339,7 @@ class StoreTest {
   @Test
   void conditionalPutIsVoidAfterRemoveOrPut() {
     byte[] key = bytes("k");
-    long ticket = store.ticket(key);
+    Ticket ticket = store.ticket(key);
     store.remove(key);
     store.putIfCurrent(key, bytes("stale"), now(), ticket);
     assertThat(readText("k")).isNull();
@@ -362,28 +362,49 @@ class StoreTest {
   @Test
   void clearEndsAllTicketsAndWhatWaitsForThem() {
     store.put(bytes("k"), bytes("old"), now());
-    long ofPut = store.put(bytes("l"), bytes("old"), now());
-    long beforeRead = store.ticket(bytes("k"));
-    long beforeLoad = store.ticket(bytes("m"));
+    Ticket ofPut = store.beginPut(bytes("l"), bytes("old"), now());
+    Ticket beforeRead = store.ticket(bytes("k"));
+    Ticket beforeLoad = store.ticket(bytes("m"));
     store.clear();
     // A value on its way to the heap tier, and one that was computed from what was there before.
-    assertThat(store.isCurrent(ofPut)).isFalse();
-    assertThat(store.isCurrent(beforeRead)).isFalse();
+    assertThat(ofPut.hasEnded()).isTrue();
+    assertThat(beforeRead.hasEnded()).isTrue();
     store.putIfCurrent(bytes("m"), bytes("stale"), now(), beforeLoad);
     store.flush();
     assertThat(readText("m")).isNull();
     assertThat(store.stats().entries()).isEqualTo(0);
-    long afterwards = store.ticket(bytes("m"));
+    Ticket afterwards = store.ticket(bytes("m"));
     store.putIfCurrent(bytes("m"), bytes("new"), now(), afterwards);
     assertThat(readText("m")).isEqualTo("new");
   }
 
   @Test
-  void putReturnsATicketThatLastsUntilTheNextChange() {
-    long ticket = store.put(bytes("k"), bytes("v"), now());
-    assertThat(store.isCurrent(ticket)).isTrue();
+  void aPutHasATicketThatLastsUntilTheNextChange() {
+    Ticket ticket = store.beginPut(bytes("k"), bytes("v"), now());
+    assertThat(ticket.hasEnded()).isFalse();
     store.put(bytes("k"), bytes("w"), now());
-    assertThat(store.isCurrent(ticket)).isFalse();
+    assertThat(ticket.hasEnded()).isTrue();
+    ticket.close();
+  }
+
+  @Test
+  void noPutIsLostBecauseTheFileHasNotGrownYet() throws Exception {
+    Store growing =
+        TestStores.open(directory, new StoreSettings("growing", 1, 1 << 28, Optional.empty()));
+    int puts = 20;
+    for (int i = 0; i < puts; i++) {
+      // Together more than may wait in the queue, and the first is larger than the first file.
+      byte[] value = random(i == 0 ? 5 << 20 : 2 << 20, i);
+      Ticket ticket = growing.ticket(bytes("k" + i));
+      growing.putIfCurrent(bytes("k" + i), value, now(), ticket);
+      ticket.close();
+    }
+    growing.flush();
+    for (int i = 0; i < puts; i++) {
+      assertThat(growing.read(bytes("k" + i))).isNotNull();
+    }
+    assertThat(growing.stats().notStored()).isEqualTo(0);
+    assertThat(growing.stats().evictions()).isEqualTo(0);
   }
 
   @Test
@@ -524,10 +545,10 @@ class StoreTest {
     store = TestStores.open(directory, half());
     assertThat(store).isNotSameInstanceAs(old);
     assertThat(readText("k")).isEqualTo("v");
-    long ticket = store.ticket(bytes("k"));
+    Ticket ticket = store.ticket(bytes("k"));
     old.remove(bytes("k"));
     assertThat(readText("k")).isNull();
-    assertThat(store.isCurrent(ticket)).isFalse();
+    assertThat(ticket.hasEnded()).isTrue();
     old.put(bytes("l"), bytes("w"), now());
     assertThat(readText("l")).isEqualTo("w");
     old.put(bytes("m"), new byte[(int) LIMIT], now());

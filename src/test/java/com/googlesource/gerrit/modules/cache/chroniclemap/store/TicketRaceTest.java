@@ -86,9 +86,11 @@ class TicketRaceTest {
   /** What is loaded is negative, what is put positive. */
   private void load() {
     while (!ended.get()) {
-      long ticket = store.ticket(KEY);
-      if (store.read(KEY) == null) {
-        store.putIfCurrent(KEY, bytes(-source.get()), System.currentTimeMillis(), ticket);
+      Ticket ticket = store.ticket(KEY);
+      try (ticket) {
+        if (store.read(KEY) == null) {
+          store.putIfCurrent(KEY, bytes(-source.get()), System.currentTimeMillis(), ticket);
+        }
       }
     }
   }
@@ -103,7 +105,7 @@ class TicketRaceTest {
       boolean put = i % 3 == 0;
       int number = source.incrementAndGet();
       if (put) {
-        var unused = store.put(KEY, bytes(number), System.currentTimeMillis());
+        store.put(KEY, bytes(number), System.currentTimeMillis());
       } else if (i % 120 == 2) {
         store.clear();
       } else {

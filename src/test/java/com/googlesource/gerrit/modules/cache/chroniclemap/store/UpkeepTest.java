@@ -559,7 +559,7 @@ class UpkeepTest {
       store.flush();
       TestStores.awaitRebuilt(store);
       for (int i = 0; i < 4000; i++) {
-        var unused = store.remove(key(i));
+        store.remove(key(i));
       }
       store.flush();
     }

@@ -119,7 +119,11 @@ final class CutFilesMain {
 
   private static void changeAll(Store store) {
     for (int i = 0; i < KEYS; i++) {
-      long unused = i % 7 == 0 ? store.remove(key(i)) : store.put(key(i), value(i), 1);
+      if (i % 7 == 0) {
+        store.remove(key(i));
+      } else {
+        store.put(key(i), value(i), 1);
+      }
     }
     store.flush();
   }

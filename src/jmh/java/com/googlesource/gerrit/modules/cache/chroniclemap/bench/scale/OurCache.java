@@ -19,6 +19,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Value;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -65,20 +66,25 @@ final class OurCache implements ScaledCache {
 
   @Override
   public void put(int number, byte[] value) {
-    var unused = store.put(Values.keyBytes(number), value, System.currentTimeMillis());
+    store.put(Values.keyBytes(number), value, System.currentTimeMillis());
   }
 
   @Override
   public void store(int number, byte[] value) {
-    byte[] key = Values.keyBytes(number);
-    store.putIfCurrent(key, value, System.currentTimeMillis(), store.ticket(key));
+    store(number, value, System.currentTimeMillis());
   }
 
   /** Stores a value as if it had been made some time ago. */
   void storeOld(int number, byte[] value, Duration age) {
+    store(number, value, System.currentTimeMillis() - age.toMillis());
+  }
+
+  private void store(int number, byte[] value, long created) {
     byte[] key = Values.keyBytes(number);
-    long created = System.currentTimeMillis() - age.toMillis();
-    store.putIfCurrent(key, value, created, store.ticket(key));
+    Ticket ticket = store.ticket(key);
+    try (ticket) {
+      store.putIfCurrent(key, value, created, ticket);
+    }
   }
 
   @Override

@@ -22,6 +22,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Root;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Slab;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Value;
 import java.nio.ByteBuffer;
 import java.util.concurrent.TimeUnit;
@@ -152,7 +153,10 @@ public final class ListDisk {
     byte[] key = key(idHi, idLo);
     // Any value with the same id is the same. A plain put would invalidate that value until the new
     // one is written, and would have a closed store discard its file.
-    store.putIfCurrent(key, bytes, now, store.ticket(key));
+    Ticket ticket = store.ticket(key);
+    try (ticket) {
+      store.putIfCurrent(key, bytes, now, ticket);
+    }
     unflushed += bytes.length;
     if (unflushed > FLUSH_BYTES) {
       unflushed = 0;

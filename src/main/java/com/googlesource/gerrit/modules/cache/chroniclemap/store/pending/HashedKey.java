@@ -16,18 +16,14 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.pending;
 
 import java.util.Arrays;
 
-/** A key with its hash, by which {@link PendingWrites} and {@link Tickets} find it. */
+/** A key with its hash, by which {@link PendingWrites} finds it. */
 public final class HashedKey {
   public final byte[] bytes;
-  public final int hash;
+  private final int hash;
 
   public HashedKey(byte[] bytes) {
     this.bytes = bytes;
-    this.hash = hashOf(bytes);
-  }
-
-  public static int hashOf(byte[] key) {
-    return Arrays.hashCode(key);
+    this.hash = Arrays.hashCode(bytes);
   }
 
   @Override

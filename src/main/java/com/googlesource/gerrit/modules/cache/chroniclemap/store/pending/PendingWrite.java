@@ -19,9 +19,10 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.pending;
  *
  * @param value null if the key is to be removed
  * @param created milliseconds since the epoch at which the value was made
- * @param conditional whether the write is superseded once {@code ticket} has ended
+ * @param conditional whether the write is superseded by a removal of all values
+ * @param removals how many of those there were before the value was computed
  */
-public record PendingWrite(byte[] value, long created, boolean conditional, long ticket) {
+public record PendingWrite(byte[] value, long created, boolean conditional, long removals) {
   public static PendingWrite put(byte[] value, long created) {
     return new PendingWrite(value, created, false, 0);
   }
@@ -30,7 +31,8 @@ public record PendingWrite(byte[] value, long created, boolean conditional, long
     return new PendingWrite(null, 0, false, 0);
   }
 
-  public boolean isSuperseded(Tickets tickets) {
-    return conditional && !tickets.isCurrent(ticket);
+  /** Whether all values were removed after this one was computed, given the number of removals. */
+  public boolean isSuperseded(long removalsNow) {
+    return conditional && removals != removalsNow;
   }
 }

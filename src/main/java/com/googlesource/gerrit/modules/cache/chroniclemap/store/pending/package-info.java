@@ -12,5 +12,5 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-/** Queued writes, and the tickets that tell whether a computed value is still current. */
+/** Queued writes. */
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.pending;
