@@ -224,7 +224,7 @@ public final class FileInUse {
     // Otherwise a crash of the machine could bring the old file back.
     current.state().noteChange();
     Generation made =
-        make(maker.files().generation(++lastNumber, bytes, Geometry.DEFAULT_BYTES_PER_SLOT));
+        makeEmpty(maker.files().generation(++lastNumber, bytes, Geometry.DEFAULT_BYTES_PER_SLOT));
     try {
       return replaceBy(made);
     } finally {
@@ -232,6 +232,28 @@ public final class FileInUse {
         leftovers.add(() -> discard(made));
       }
     }
+  }
+
+  /**
+   * Makes the empty file; on a disk that has no room for two files, once the current one was
+   * unmapped and deleted.
+   *
+   * <p>No value comes back: readers find nothing in a file that is unmapped, and after a kill there
+   * is either the whole old file, as the clear has not returned, or none, or the empty one. If the
+   * machine stops, the old name may be there again as after any clear; but the old file's state,
+   * which is on disk, says that it was changed, and a changed file that was not closed is not used.
+   */
+  private Generation makeEmpty(GenerationName name) throws IOException {
+    try {
+      return make(name);
+    } catch (IOException | RuntimeException e) {
+      logger.atInfo().withCause(e).log(
+          "Cache %s: its file is deleted before an empty one is made", maker.cache());
+    }
+    tidy();
+    current.unmap();
+    deleteFiles(current);
+    return make(name);
   }
 
   /** The name and layout of a next generation of this size. */
@@ -266,6 +288,15 @@ public final class FileInUse {
     current = made;
     endRebuild();
     countUses();
+    deleteFiles(old);
+    if (old.bytes() != made.bytes()) {
+      logger.atInfo().log(
+          "Cache %s went from %d to %d bytes", maker.cache(), old.bytes(), made.bytes());
+    }
+    return old;
+  }
+
+  private void deleteFiles(Generation old) {
     Disk disk = maker.files().disk;
     try {
       disk.delete(old.name.path());
@@ -274,9 +305,6 @@ public final class FileInUse {
       // The newer file counts, and the next start deletes this one.
       maker.faults().warn(e, "cannot delete a file that is not needed any more:", old.name.path());
     }
-    logger.atInfo().log(
-        "Cache %s went from %d to %d bytes", maker.cache(), old.bytes(), made.bytes());
-    return old;
   }
 
   /** Abandons the next generation; to be followed by {@link #tidy}, without the lock. */
@@ -351,7 +379,7 @@ public final class FileInUse {
       forced.force(/* all= */ false);
     } catch (FileSystemException e) {
       // A file that was replaced meanwhile is deleted.
-      if (forced == current) {
+      if (forced == current && !forced.isUnmapped()) {
         throw e;
       }
     }
@@ -378,7 +406,7 @@ public final class FileInUse {
       } catch (FileSystemException e) {
         // A file that was replaced meanwhile is deleted and need not be forced. An error of the
         // disk is thrown nevertheless: the system reports it only once.
-        if (isInUse(generation, after)) {
+        if (isInUse(generation, after) && !generation.isUnmapped()) {
           throw e;
         }
       }

@@ -63,6 +63,10 @@ final class Gate {
     }
   }
 
+  boolean isShut() {
+    return shut;
+  }
+
   private StampedLock mine() {
     return locks[(int) Thread.currentThread().threadId() & (STRIPES - 1)];
   }

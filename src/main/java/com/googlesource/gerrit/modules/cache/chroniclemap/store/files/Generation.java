@@ -120,6 +120,11 @@ public final class Generation {
     }
   }
 
+  /** Whether {@link #unmap} or {@link #closeCleanly} was called: nothing is written any more. */
+  boolean isUnmapped() {
+    return gate.isShut();
+  }
+
   /** Gives a complete file its final name. */
   void install() throws IOException {
     try {
