@@ -14,10 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
-import com.google.common.flogger.FluentLogger;
-import java.io.IOException;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.util.List;
 import net.openhft.chronicle.core.OS;
 import net.openhft.chronicle.core.pool.ClassAliasPool;
@@ -40,8 +36,6 @@ public final class ChronicleRuntime {
    * request of the disk, for each call (force_page_cache_ra in mm/readahead.c).
    */
   private static final int READ_BYTES = 128 << 10;
-
-  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   static {
     // No analytics. The jar that would send them is not included, but another plugin may bring it.
@@ -67,19 +61,6 @@ public final class ChronicleRuntime {
 
   private static boolean nativeLoaded;
 
-  /** What this thread does between the allocation of a file's disk and the mapping of the file. */
-  private static final ThreadLocal<Step> BEFORE_MAPPING = new ThreadLocal<>();
-
-  /** A step of making a file. */
-  interface Step {
-    void run() throws IOException;
-  }
-
-  /** Makes a file. */
-  interface Maker<T> {
-    T make() throws IOException;
-  }
-
   private ChronicleRuntime() {}
 
   /**
@@ -93,9 +74,6 @@ public final class ChronicleRuntime {
     if (!nativeLoaded) {
       PosixAPIHolder.POSIX_API = null;
       PosixAPIHolder.loadPosixApi();
-      if (isLoaded()) {
-        PosixAPIHolder.POSIX_API = watched(PosixAPI.posix());
-      }
       nativeLoaded = true;
     }
     return isLoaded();
@@ -109,52 +87,6 @@ public final class ChronicleRuntime {
 
   private static boolean isLoaded() {
     return !PosixAPI.posix().getClass().getSimpleName().startsWith("NoOp");
-  }
-
-  /**
-   * Creates a file with a step before the file is mapped.
-   *
-   * @param beforeMapping runs when the file has its length and its disk, provided that {@link
-   *     #allocatesDisk}; if it fails, the file is created nevertheless
-   */
-  static <T> T making(Step beforeMapping, Maker<T> maker) throws IOException {
-    BEFORE_MAPPING.set(beforeMapping);
-    try {
-      return maker.make();
-    } finally {
-      BEFORE_MAPPING.remove();
-    }
-  }
-
-  /** Chronicle-Map has no hook before it maps a file, but it allocates disk through this object. */
-  private static PosixAPI watched(PosixAPI real) {
-    return (PosixAPI)
-        Proxy.newProxyInstance(
-            PosixAPI.class.getClassLoader(),
-            new Class<?>[] {PosixAPI.class},
-            (proxy, method, arguments) -> {
-              Object result;
-              try {
-                result = method.invoke(real, arguments);
-              } catch (InvocationTargetException e) {
-                throw e.getCause();
-              }
-              if (method.getName().equals("fallocate")) {
-                runBeforeMapping();
-              }
-              return result;
-            });
-  }
-
-  private static void runBeforeMapping() {
-    Step step = BEFORE_MAPPING.get();
-    if (step != null) {
-      try {
-        step.run();
-      } catch (IOException e) {
-        logger.atFine().withCause(e).log("a file is made the slow way");
-      }
-    }
   }
 
   /**

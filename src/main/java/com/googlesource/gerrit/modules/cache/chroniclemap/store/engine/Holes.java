@@ -15,13 +15,16 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import java.io.File;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Locale;
 import java.util.Set;
+import net.openhft.chronicle.core.OS;
 import net.openhft.chronicle.hash.impl.util.jna.PosixFallocate;
 
 /**
@@ -44,7 +47,27 @@ public final class Holes {
       return;
     }
     try (RandomAccessFile file = new RandomAccessFile(path.toFile(), "rw")) {
+      allocate(file, path);
+    }
+  }
+
+  /** Allocates disk for the whole length of a file, if the native code for it is loaded. */
+  static void allocate(RandomAccessFile file, Path path) throws IOException {
+    if (!OS.isLinux() || !ChronicleRuntime.allocatesDisk()) {
+      return;
+    }
+    try {
       PosixFallocate.fallocate(file.getFD(), 0, file.length());
+    } catch (IOException e) {
+      File folder = path.toAbsolutePath().getParent().toFile();
+      throw new IOException(
+          String.format(
+              Locale.ROOT,
+              "no %d bytes can be allocated on the volume of %s, where %d bytes are free",
+              file.length(),
+              folder,
+              folder.getUsableSpace()),
+          e);
     }
   }
 

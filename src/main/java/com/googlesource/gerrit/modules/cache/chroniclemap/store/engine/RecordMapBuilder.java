@@ -46,15 +46,11 @@ public final class RecordMapBuilder {
       FileState state = FileState.create(disk, statePath, geometry.segments());
       disk.create(path);
       state.mapping(path);
-      boolean allocated = ChronicleRuntime.allocatesDisk();
-      file =
-          ChronicleRuntime.making(
-              () -> writeIndexes(disk, path, geometry),
-              () -> map(disk, path, geometry, state, new LongAdder()));
+      disk.mapping(path);
+      ChronicleMap<byte[], byte[]> map =
+          new MapFileMaker(builder(geometry)).make(path, () -> fill(disk, path, geometry));
+      file = recordMap(map, disk, path, geometry, state, new LongAdder());
       file.expectRandomAccess();
-      if (!allocated) {
-        Holes.rewrite(disk, path);
-      }
       state.describe(path, file.fileBytes, Math.toIntExact(file.layout.headersOffset()));
       return file;
     } catch (IOException | RuntimeException | Error e) {
@@ -68,6 +64,15 @@ public final class RecordMapBuilder {
     }
   }
 
+  /** Writes to a new file what is to be written before it is mapped. */
+  private static void fill(Disk disk, Path path, Geometry geometry) throws IOException {
+    if (!ChronicleRuntime.allocatesDisk()) {
+      Holes.rewrite(disk, path);
+    } else if (geometry.segments() >= MANY_SEGMENTS) {
+      writeIndexes(disk, path, geometry);
+    }
+  }
+
   /**
    * Writes the zeros with which each segment begins, before the file is mapped. Chronicle-Map
    * writes them too, but through the mapping. If the system reads megabytes around the first access
@@ -75,9 +80,6 @@ public final class RecordMapBuilder {
    * read_ahead_kb} of 8192, instead of 0.7 s.
    */
   private static void writeIndexes(Disk disk, Path path, Geometry geometry) throws IOException {
-    if (geometry.segments() < MANY_SEGMENTS) {
-      return;
-    }
     FileLayout one = layoutOfOne(geometry);
     ByteBuffer zeros = ByteBuffer.allocateDirect(one.chunksOffset());
     long first = disk.size(path) - (long) geometry.segments() * one.segmentBytes();
@@ -110,7 +112,18 @@ public final class RecordMapBuilder {
       Disk disk, Path path, Geometry geometry, FileState state, LongAdder damaged)
       throws IOException {
     disk.mapping(path);
-    ChronicleMap<byte[], byte[]> map = builder(geometry).createPersistedTo(path.toFile());
+    return recordMap(
+        builder(geometry).createPersistedTo(path.toFile()), disk, path, geometry, state, damaged);
+  }
+
+  private static RecordMap recordMap(
+      ChronicleMap<byte[], byte[]> map,
+      Disk disk,
+      Path path,
+      Geometry geometry,
+      FileState state,
+      LongAdder damaged)
+      throws IOException {
     FileChannel channel = null;
     try {
       // Chronicle-Map rounds the size of the mapping up to whole pages.
