@@ -64,6 +64,7 @@ final class CachesJson {
     out.addProperty("evicted", stats.evictions());
     out.addProperty("not_stored", stats.notStored());
     out.addProperty("damaged", stats.damaged());
+    out.addProperty("unrepaired", stats.unrepaired());
     return out;
   }
 

@@ -63,7 +63,9 @@ final class CachesTable {
         out,
         Stream.concat(
                 Stream.of(activity(reports)),
-                reports.stream().map(CachesTable::note).flatMap(Optional::stream))
+                reports.stream()
+                    .flatMap(report -> Stream.of(note(report), damage(report)))
+                    .flatMap(Optional::stream))
             .toList());
   }
 
@@ -93,8 +95,8 @@ final class CachesTable {
   /** Sums up the figures without a column. The JSON output has them for each cache. */
   static String activity(List<CacheReport> reports) {
     return lenientFormat(
-        "Since the start, %s values have expired and %s files have been replaced, by growth or upkeep."
-            + " %s values are queued for writing.",
+        "Since the start, %s values have expired and %s files have been replaced, by growth or"
+            + " upkeep. %s values are queued for writing.",
         Units.count(sum(reports, StoreStats::expired)),
         Units.count(sum(reports, StoreStats::growths)),
         Units.count(sum(reports, StoreStats::queued)));
@@ -113,6 +115,13 @@ final class CachesTable {
       case REPLACED -> "emptied";
       case NONE -> "FAILED";
     };
+  }
+
+  private static Optional<String> damage(CacheReport report) {
+    long found = report.disk().unrepaired();
+    String counted = Units.counted(found, "damaged entry", "damaged entries");
+    return Optional.of(report.name() + ": " + counted + " in the file: run verify --repair")
+        .filter(text -> found > 0);
   }
 
   private static Optional<String> note(CacheReport report) {

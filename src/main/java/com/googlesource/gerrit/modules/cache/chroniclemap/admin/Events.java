@@ -17,7 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
-import com.google.common.collect.Sets;
+import com.google.common.collect.Maps;
 import com.google.common.collect.Streams;
 import com.google.gerrit.common.Nullable;
 import com.google.gson.JsonObject;
@@ -62,8 +62,12 @@ final class Events {
   /** Rises in the course of normal work. */
   private static final ImmutableSet<String> NORMAL = ImmutableSet.of("growths", "evicted");
 
-  private static final ImmutableSet<String> PROBLEMS =
-      Sets.difference(RISES.keySet(), NORMAL).immutableCopy();
+  /** What is wrong now. A damaged entry that a read has found is dropped, so that this is over. */
+  private static final ImmutableMap<String, String> PROBLEMS =
+      ImmutableMap.<String, String>builder()
+          .putAll(Maps.filterKeys(RISES, kind -> !NORMAL.contains(kind) && !kind.equals("damaged")))
+          .put("unrepaired", "damaged entries in the file: run verify --repair")
+          .buildOrThrow();
 
   private static final ImmutableMap<StartReport.Kind, String> STARTS =
       ImmutableMap.of(
@@ -100,15 +104,15 @@ final class Events {
 
   /** What is wrong at a moment, in sentences. */
   static List<String> problems(String subject, Sample.Figures now) {
-    return PROBLEMS.stream()
+    return PROBLEMS.keySet().stream()
         .filter(kind -> now.get(kind) > 0)
-        .map(kind -> subject + ": " + Units.count(now.get(kind)) + " " + RISES.get(kind))
+        .map(kind -> subject + ": " + Units.count(now.get(kind)) + " " + PROBLEMS.get(kind))
         .toList();
   }
 
   /** How much is wrong at a moment. */
   static long countProblems(Sample.Figures now) {
-    return PROBLEMS.stream().mapToLong(now::get).filter(count -> count > 0).sum();
+    return PROBLEMS.keySet().stream().mapToLong(now::get).filter(count -> count > 0).sum();
   }
 
   /** Looks for events in a sample. */

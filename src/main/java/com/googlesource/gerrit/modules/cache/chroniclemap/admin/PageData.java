@@ -148,7 +148,7 @@ final class PageData {
       all.addAll(Events.problems(Events.REFS, now.refs()));
       totals
           .disk()
-          .filter(disk -> disk.state() == StoreState.FAILED || disk.damaged() > 0)
+          .filter(disk -> disk.state() == StoreState.FAILED || disk.unrepaired() > 0)
           .ifPresent(disk -> all.add(Events.REFS + ": the file failed, or has damaged entries"));
     }
     @Nullable Sample last = Iterables.getLast(samples, null);

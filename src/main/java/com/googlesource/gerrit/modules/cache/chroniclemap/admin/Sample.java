@@ -82,6 +82,7 @@ record Sample(
             "evicted",
             "growths",
             "damaged",
+            "unrepaired",
             "faults",
             "not_stored",
             "serializer_errors");

@@ -783,6 +783,7 @@ public final class Store {
         counters.evictions.sum(),
         counters.growths.sum(),
         context.pending.count(),
-        context.faults.count());
+        context.faults.count(),
+        file == null ? 0 : file.unrepaired());
   }
 }

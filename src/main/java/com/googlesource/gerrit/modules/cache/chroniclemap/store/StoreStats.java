@@ -28,13 +28,14 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
  * @param misses reads that found none
  * @param puts values stored
  * @param notStored values that were dropped because there was no room
- * @param damaged entries found damaged by a read, a repair or a rebuild
+ * @param damaged entries found damaged by a read, a check, a repair or a rebuild
  * @param expired entries that were too old, and removed
  * @param invalidated removals that were requested; a clear counts as one
  * @param evictions values evicted to make room
  * @param growths times the file was replaced by one of another size, or by a repaired one
  * @param queued writes in the queue
  * @param faults times the disk failed the store, whatever followed from it
+ * @param unrepaired damaged entries that the last check found and that are still in the file
  */
 public record StoreStats(
     String name,
@@ -54,4 +55,5 @@ public record StoreStats(
     long evictions,
     long growths,
     long queued,
-    long faults) {}
+    long faults,
+    long unrepaired) {}

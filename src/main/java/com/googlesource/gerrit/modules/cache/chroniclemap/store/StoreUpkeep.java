@@ -79,13 +79,34 @@ final class StoreUpkeep {
     VerifyCounts counts = new VerifyCounts();
     FileInUse file = holder.file();
     boolean complete = file != null && verifyAll(file, progress, counts);
+    note(file, counts.damaged, complete);
     boolean repaired =
         complete
             && repair
             && counts.damaged > 0
             && rebuild(file, file.bytes(), progress) == CompactReport.Outcome.REBUILT;
+    if (repaired) {
+      logger.atInfo().log(
+          "Cache %s: its file was rebuilt without the damaged entries", context.settings.name());
+    }
     return new VerifyReport(
         counts.values, counts.bytes, counts.damaged, repaired, complete, millisSince(begun));
+  }
+
+  private void note(FileInUse file, long damaged, boolean complete) {
+    context.lock.lock();
+    try {
+      if (file != null && holder.uses(file)) {
+        file.noteDamaged(damaged, complete);
+      }
+    } finally {
+      context.lock.unlock();
+    }
+    if (damaged > 0) {
+      logger.atWarning().log(
+          "Cache %s: verify found %d damaged entries, each of which is a miss",
+          context.settings.name(), damaged);
+    }
   }
 
   /** Returns whether all segments were checked. */

@@ -49,7 +49,7 @@ class CachesShownTest {
     StoreStats disk =
         new StoreStats(
             name, state, start, figure, figure, figure, figure, figure, figure, figure, figure,
-            figure, figure, figure, figure, figure, figure, figure);
+            figure, figure, figure, figure, figure, figure, figure, figure);
     return new CacheReport(
         name,
         figure,
@@ -142,6 +142,7 @@ class CachesShownTest {
                     report("ours", StoreState.READY, StartReport.Kind.REPLACED, "it was text", 1),
                     report("lost", StoreState.FAILED, StartReport.Kind.CLEAN, "", 1))));
     assertThat(text).contains("ours: started empty: it was text");
+    assertThat(text).contains("ours: 1 damaged entry in the file: run verify --repair");
     assertThat(text).contains("lost: kept in memory only, its file failed: see the log");
   }
 

@@ -60,7 +60,8 @@ class HistoryTest {
             evicted,
             0,
             0,
-            0);
+            0,
+            damaged);
     Latency latency = new Latency(1, 2, hits, 4, 5);
     return new CacheReport(
         name,
@@ -171,7 +172,7 @@ class HistoryTest {
   void problemsAreSentences() {
     sample(report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, 3, 2));
     assertThat(Events.problems("a", history.samples().get(0).caches().get("a")))
-        .containsExactly("a: 2 damaged entries found");
+        .containsExactly("a: 2 damaged entries in the file: run verify --repair");
   }
 
   @Test

@@ -69,7 +69,7 @@ class UpkeepCommandTest {
       StartReport start = new StartReport(StartReport.Kind.NEW, "", 0, 0);
       StoreStats stats =
           new StoreStats(
-              name, StoreState.READY, start, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+              name, StoreState.READY, start, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
       return new CacheReport(
           name, 0, new CacheStats(0, 0, 0, 0, 0, 0), stats, 0, ImmutableMap.of());
     }

@@ -463,9 +463,14 @@ class UpkeepTest {
     assertThat(damaged.damaged()).isEqualTo(1);
     assertThat(damaged.values()).isEqualTo(999);
     assertThat(damaged.repaired()).isFalse();
+    // What was found is shown as it is now, and counted once, however often it is found.
+    assertThat(store.verify(false, Progress.NONE).damaged()).isEqualTo(1);
+    assertThat(store.stats().unrepaired()).isEqualTo(1);
+    assertThat(store.stats().damaged()).isEqualTo(1);
     VerifyReport repaired = store.verify(true, Progress.NONE);
     assertThat(repaired.damaged()).isEqualTo(1);
     assertThat(repaired.repaired()).isTrue();
+    assertThat(store.stats().unrepaired()).isEqualTo(0);
     assertThat(store.verify(true, Progress.NONE).damaged()).isEqualTo(0);
     for (int i = 0; i < 1000; i++) {
       Value value = store.read(key(i));

@@ -27,6 +27,7 @@ import java.nio.file.FileSystemException;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.LongAdder;
 
 /**
  * The file in use of a store, and during a rebuild the next one too.
@@ -57,6 +58,12 @@ public final class FileInUse {
 
   /** Fills the next generation. Guarded by the writer lock. */
   private Rebuild rebuild;
+
+  /** Counts the damaged records that the rebuild leaves out. Guarded by the writer lock. */
+  private LongAdder leftOut = new LongAdder();
+
+  /** How many damaged entries of the current file are known. Changed under the writer lock. */
+  private volatile long unrepaired;
 
   /** The number of the generation that was named last. Guarded by the writer lock. */
   private int lastNumber;
@@ -226,7 +233,9 @@ public final class FileInUse {
     Generation made =
         makeEmpty(maker.files().generation(++lastNumber, bytes, Geometry.DEFAULT_BYTES_PER_SLOT));
     try {
-      return replaceBy(made);
+      Generation old = replaceBy(made);
+      unrepaired = 0;
+      return old;
     } finally {
       if (current != made) {
         leftovers.add(() -> discard(made));
@@ -271,14 +280,34 @@ public final class FileInUse {
 
   /** Begins a rebuild: from here on each write goes to both files. */
   public Rebuild beginRebuild(Generation made) {
-    rebuild = new Rebuild(current.values, current.name.path(), made.values, maker.damaged());
+    leftOut = new LongAdder();
+    rebuild = new Rebuild(current.values, current.name.path(), made.values, leftOut);
     next = made;
     return rebuild;
   }
 
   /** Replaces the old generation by the next one; returns the old one, which may still be read. */
   public Generation finishRebuild() throws IOException {
-    return replaceBy(next);
+    Generation old = replaceBy(next);
+    noteDamaged(leftOut.sum(), /* isAll= */ false);
+    unrepaired = 0;
+    return old;
+  }
+
+  /**
+   * Notes how many damaged entries were found in the current file, and counts those that were not
+   * known. Under the writer lock.
+   *
+   * @param isAll whether there are no others
+   */
+  public void noteDamaged(long found, boolean isAll) {
+    maker.damaged().add(Math.max(0, found - unrepaired));
+    unrepaired = isAll ? found : Math.max(found, unrepaired);
+  }
+
+  /** How many damaged entries were found in the current file, and are still there. */
+  public long unrepaired() {
+    return unrepaired;
   }
 
   private Generation replaceBy(Generation made) throws IOException {
