@@ -43,8 +43,8 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * a ref of the batch is not as its command expects. If other processes hold the lock of the list of
  * tables, or change the list after it was read, the batch reads it again and tries again.
  *
- * <p>As in files, a command for a symbolic ref changes the ref that it leads to, but not in an atomic
- * batch of several.
+ * <p>As in files, a command for a symbolic ref changes the ref that it leads to, but not in an
+ * atomic batch of several.
  *
  * <p>For one thread.
  */

@@ -36,8 +36,8 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * refs. JGit's batches take its lock.
  *
  * <p>Unlike with JGit's, an update is refused if the name of the ref that is changed conflicts with
- * another one, even if it exists or was reached through a symbolic ref; and an update to the zero id
- * deletes the ref, unless it is HEAD, which gets that id as with JGit.
+ * another one, even if it exists or was reached through a symbolic ref; and an update to the zero
+ * id deletes the ref, unless it is HEAD, which gets that id as with JGit.
  *
  * <p>For one thread.
  */

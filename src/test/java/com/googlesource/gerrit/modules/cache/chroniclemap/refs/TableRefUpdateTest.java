@@ -284,7 +284,13 @@ class TableRefUpdateTest {
           TestRefs.batch(refs.repository(), by, commands.toArray(ReceiveCommand[]::new));
       for (String name : List.of("refs/heads/a", "refs/heads/b", "refs/heads/s")) {
         Ref ref = by.exactRef(name);
-        seen.add(isDone + " " + name + (ref == null ? "" : ref.isSymbolic() + ref.getLeaf().getName() + ref.getObjectId()));
+        seen.add(
+            isDone
+                + " "
+                + name
+                + (ref == null
+                    ? ""
+                    : ref.isSymbolic() + ref.getLeaf().getName() + ref.getObjectId()));
       }
     }
     return seen;

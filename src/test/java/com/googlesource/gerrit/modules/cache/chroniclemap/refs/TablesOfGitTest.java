@@ -244,7 +244,8 @@ class TablesOfGitTest {
       assertThat(ours.exactRef("refs/heads/master").getObjectId()).isEqualTo(ids.get(2));
       assertThat(isUpdated(refs, ours, asBatch, ids.get(2), ids.get(3))).isTrue();
       assertThat(refs.refsOfGit())
-          .containsExactly("refs/heads/master", ids.get(3).name(), "refs/heads/other", ids.get(1).name());
+          .containsExactly(
+              "refs/heads/master", ids.get(3).name(), "refs/heads/other", ids.get(1).name());
     }
   }
 

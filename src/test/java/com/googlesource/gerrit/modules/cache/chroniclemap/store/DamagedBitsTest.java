@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.random;
@@ -38,8 +37,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * A bit of a file flips after a clean stop, unnoticed. That costs at most the values of its segment:
- * no wrong value is found, and the store does not fail, whatever is done with it.
+ * A bit of a file flips after a clean stop, unnoticed. That costs at most the values of its
+ * segment: no wrong value is found, and the store does not fail, whatever is done with it.
  */
 class DamagedBitsTest {
   private static final int KEYS = 2000;
@@ -168,14 +167,10 @@ class DamagedBitsTest {
       boolean removed = versions.containsKey(i) && version == 0;
       if (value != null) {
         assertWithMessage("%s: key %s", where, i).that(removed).isFalse();
-        assertWithMessage("%s: key %s", where, i)
-            .that(value.bytes())
-            .isEqualTo(value(i, version));
+        assertWithMessage("%s: key %s", where, i).that(value.bytes()).isEqualTo(value(i, version));
       } else if (segment != -2 && i % 300 != 0) {
         // Large values have parts in all segments.
-        assertWithMessage("%s: key %s", where, i)
-            .that(bits.segmentOf(key(i)))
-            .isEqualTo(segment);
+        assertWithMessage("%s: key %s", where, i).that(bits.segmentOf(key(i))).isEqualTo(segment);
       }
     }
     assertWithMessage(where).that(store.stats().state()).isEqualTo(StoreState.READY);

@@ -344,10 +344,7 @@ public final class FileState {
       }
     }
     // A copy of an open file is not used, as it may lack a later change.
-    return (sameFile || !open)
-            && !changed
-            && buffer.getInt(BASED_AT) != 0
-            && hasHeader(store)
+    return (sameFile || !open) && !changed && buffer.getInt(BASED_AT) != 0 && hasHeader(store)
         ? Verdict.UNSURE
         : Verdict.LOST;
   }

@@ -54,9 +54,9 @@ import net.openhft.chronicle.map.MapSegmentContext;
  * a killed process leaves no lock behind, and no reader waits for a disk that currently takes no
  * writes.
  *
- * <p>A segment that may be damaged (see {@link FileState.Verdict}) is repaired on first use, and one
- * that turns out to be damaged is repaired then. That reads only this segment, and costs at most its
- * records.
+ * <p>A segment that may be damaged (see {@link FileState.Verdict}) is repaired on first use, and
+ * one that turns out to be damaged is repaired then. That reads only this segment, and costs at
+ * most its records.
  *
  * <p>Any number of threads may read while one thread writes. The caller ensures that no method is
  * called after {@link #close}. Access to records may throw {@link StoreBusyException}.
@@ -260,8 +260,8 @@ public final class RecordMap implements BorrowedPages.Mapped {
   }
 
   /**
-   * Runs a step in one segment. If the content of the segment makes it fail, the segment is repaired
-   * and the step runs again.
+   * Runs a step in one segment. If the content of the segment makes it fail, the segment is
+   * repaired and the step runs again.
    */
   public <T> T repairing(IntSupplier segment, Supplier<T> step) {
     try {
@@ -299,8 +299,7 @@ public final class RecordMap implements BorrowedPages.Mapped {
     return ask(storedKey, entry -> true, false);
   }
 
-  private <T> T ask(
-      byte[] storedKey, Function<MapEntry<byte[], byte[]>, T> question, T ifAbsent) {
+  private <T> T ask(byte[] storedKey, Function<MapEntry<byte[], byte[]>, T> question, T ifAbsent) {
     return repairing(
         () -> segmentOf(storedKey),
         () -> {
@@ -357,9 +356,9 @@ public final class RecordMap implements BorrowedPages.Mapped {
   }
 
   /**
-   * Returns an entry if its lengths are plausible. Chronicle-Map does not check that they end within
-   * the segment, and when it removes or replaces the entry, it frees as many chunks as they say,
-   * even those of other entries.
+   * Returns an entry if its lengths are plausible. Chronicle-Map does not check that they end
+   * within the segment, and when it removes or replaces the entry, it frees as many chunks as they
+   * say, even those of other entries.
    */
   private MapEntry<byte[], byte[]> checked(MapEntry<byte[], byte[]> entry) {
     long key = entry.key().size();
@@ -412,7 +411,8 @@ public final class RecordMap implements BorrowedPages.Mapped {
       }
       if (entry != null) {
         // Removed instead of replaced: a replace that finds no room leaves the entry in the index,
-        // although its chunks are free. Invalidated, so that no damaged slot leads to a value there.
+        // although its chunks are free. Invalidated, so that no damaged slot leads to a value
+        // there.
         setInvalidated(entry);
         query.remove(entry);
         count(segment, storedKey, -1, -before);

@@ -25,8 +25,8 @@ import java.util.Arrays;
  * file is in use.
  *
  * <p>It reads the used chunks of a segment into a buffer, checks every length against the buffer,
- * and passes on only records whose checksum is right and that lookups find. It takes no locks. The writer has to wait
- * meanwhile, as a record that is moved could be missed or read twice.
+ * and passes on only records whose checksum is right and that lookups find. It takes no locks. The
+ * writer has to wait meanwhile, as a record that is moved could be missed or read twice.
  *
  * <p>Pages that the reader brought into the page cache are given back: see {@link BorrowedPages}.
  * For one thread at a time.

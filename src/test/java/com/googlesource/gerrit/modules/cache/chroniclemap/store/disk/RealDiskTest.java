@@ -101,8 +101,7 @@ class RealDiskTest {
     // The system refuses to force what is no file of a disk.
     Path status = Path.of("/proc/self/status");
     try (FileChannel channel = Disk.REAL.open(status, Set.of(StandardOpenOption.READ))) {
-      IOException refused =
-          assertThrows(IOException.class, () -> Disk.REAL.force(status, channel));
+      IOException refused = assertThrows(IOException.class, () -> Disk.REAL.force(status, channel));
       assertThat(refused).isNotInstanceOf(FileSystemException.class);
     }
   }

@@ -32,7 +32,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Disk is allocated by this module, and not by Chronicle-Map, which asks for a file store first. */
+/**
+ * Disk is allocated by this module, and not by Chronicle-Map, which asks for a file store first.
+ */
 class MapFileMakerTest {
   private static final Geometry GEOMETRY =
       Geometry.forFileOf(4 << 20, Geometry.DEFAULT_BYTES_PER_SLOT);
