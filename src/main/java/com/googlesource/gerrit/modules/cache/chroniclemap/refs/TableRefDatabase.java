@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
-import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.FileStamp;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
@@ -66,7 +65,6 @@ import org.eclipse.jgit.lib.ReflogReader;
  * <p>Any thread may call.
  */
 final class TableRefDatabase extends RefDatabase {
-  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** Attempts for a call of JGit that fails if another thread replaces the tables meanwhile. */
   private static final int MOST_ATTEMPTS = 10;

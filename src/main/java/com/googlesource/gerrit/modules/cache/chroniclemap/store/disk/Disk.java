@@ -86,9 +86,7 @@ public interface Disk {
   String fileKey(Path file) throws IOException;
 
   /** Whether a file has a key of {@link #fileKey}. */
-  default boolean hasKey(Path file, String key) throws IOException {
-    return key.equals(fileKey(file));
-  }
+  boolean hasKey(Path file, String key) throws IOException;
 
   /** The time at which the content was last changed, in nanoseconds since the epoch. */
   long modified(Path file) throws IOException;

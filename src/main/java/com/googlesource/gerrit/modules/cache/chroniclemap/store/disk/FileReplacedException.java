@@ -19,6 +19,8 @@ import java.nio.file.Path;
 
 /** Thrown where a name leads to another file than the one that is mapped. */
 public final class FileReplacedException extends FileSystemException {
+  private static final long serialVersionUID = 1;
+
   public FileReplacedException(Path file) {
     super(file.toString(), null, "another file was put in its place while it was in use");
   }

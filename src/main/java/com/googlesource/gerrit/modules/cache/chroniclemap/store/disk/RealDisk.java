@@ -183,6 +183,11 @@ final class RealDisk implements Disk {
         + (knowsCreation(file) ? " " + attributes.get("creationTime") : " not known");
   }
 
+  @Override
+  public boolean hasKey(Path file, String key) throws IOException {
+    return key.equals(fileKey(file));
+  }
+
   /**
    * Whether creation times of the file's file system are known: otherwise Java returns the time of
    * the last change, or 1970. One file can have been given such a time, but hardly all folders
