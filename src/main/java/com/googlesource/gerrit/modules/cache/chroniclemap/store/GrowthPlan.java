@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import java.util.OptionalLong;
 
 /**
@@ -34,9 +36,44 @@ record GrowthPlan(long maxBytes) {
   /** Bytes of a file that is filled to seven tenths, as a multiple of its content. */
   private static final double CONTENT_FACTOR = 1.5;
 
+  /** Where less than so many times the first files are free, they are smaller. */
+  private static final int FIRST_SHARE = 32;
+
+  /** Bytes of a volume that only the stores of secrets take. */
+  private static final long RESERVED_BYTES = 16 << 20;
+
   /** Bytes of the first file. */
   long first() {
     return halved(FIRST_BYTES);
+  }
+
+  /**
+   * Bytes of the first file on a volume where little may be free: many stores begin at once.
+   *
+   * @param free bytes that are free; 0 if that is not known
+   */
+  long first(long free) {
+    long most = free == 0 ? FIRST_BYTES : Math.min(FIRST_BYTES, free / FIRST_SHARE);
+    return halved(Math.max(most, Geometry.MIN_FILE_BYTES));
+  }
+
+  /**
+   * Bytes of a volume that a store may take for another file. The last ones are for the stores
+   * whose values cannot be computed again.
+   *
+   * @param free bytes that are free; 0 if that is not known
+   */
+  static long available(OldValues kind, long free) {
+    return free == 0 ? Long.MAX_VALUE : kind == OldValues.DANGEROUS ? free : free - RESERVED_BYTES;
+  }
+
+  /** Bytes of a larger file: those that are wanted, or as many as are available, if that helps. */
+  long fitting(long current, long wanted, long available) {
+    long bytes = wanted;
+    while (bytes > available && bytes / 2 >= current * 2) {
+      bytes /= 2;
+    }
+    return bytes;
   }
 
   /** Returns the limit, halved as often as it does not get less than some bytes. */

@@ -84,6 +84,11 @@ final class StoreContext {
     this.usage = new Usage(clock, threads::maintain, files.disk, files.usage(), faults);
   }
 
+  /** The bytes that are free on the volume of the files; 0 if that is not known. */
+  long free() {
+    return files.disk.free(files.usage().getParent());
+  }
+
   /** Deletes the kept files of other versions of this cache, because all its values are removed. */
   void dropOtherVersions() {
     boolean unused = deleteOthers(files);

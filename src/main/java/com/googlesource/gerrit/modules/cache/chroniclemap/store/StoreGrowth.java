@@ -18,6 +18,7 @@ import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
 import com.google.common.util.concurrent.Uninterruptibles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk.GenerationName;
@@ -218,7 +219,9 @@ final class StoreGrowth {
     }
     boolean done = false;
     try {
-      done = rebuildNow(file, bytes, progress);
+      long available = GrowthPlan.available(context.settings.oldValues(), context.free());
+      long fitting = plan.fitting(file.bytes(), bytes, available);
+      done = rebuildNow(file, fitting, available, progress);
       if (done) {
         // On another thread, as the disk may need long.
         context.threads.settle(
@@ -233,7 +236,18 @@ final class StoreGrowth {
     }
   }
 
-  private boolean rebuildNow(FileInUse file, long bytes, Progress progress) {
+  private boolean rebuildNow(FileInUse file, long bytes, long available, Progress progress) {
+    if (bytes > file.bytes()
+        && bytes > available
+        && context.settings.oldValues() != OldValues.DANGEROUS) {
+      refuseUnlessFailed(
+          file,
+          new IOException(
+              "what is free on the volume of "
+                  + file.current().name.path().getParent()
+                  + " is kept for web_sessions and oauth_tokens"));
+      return false;
+    }
     GenerationName name;
     context.lock.lock();
     try {

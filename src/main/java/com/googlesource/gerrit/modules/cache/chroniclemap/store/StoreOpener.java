@@ -189,7 +189,7 @@ final class StoreOpener {
   }
 
   private Opened create(StartReport.Kind kind, String detail) throws IOException {
-    long bytes = new GrowthPlan(settings.maxBytes()).first();
+    long bytes = new GrowthPlan(settings.maxBytes()).first(context.free());
     Generation first;
     try {
       first = maker.first(bytes);

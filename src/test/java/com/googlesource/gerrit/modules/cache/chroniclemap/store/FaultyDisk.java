@@ -380,6 +380,11 @@ final class FaultyDisk implements Disk {
   }
 
   @Override
+  public long free(Path folder) {
+    return Disk.REAL.free(folder);
+  }
+
+  @Override
   public void allocating(Path file) throws IOException {
     call(Kind.MAKE, file, () -> null);
   }

@@ -100,6 +100,11 @@ public interface Disk {
    */
   String boot(Path file) throws IOException;
 
+  /**
+   * The bytes that are free on the volume of a folder, about; 0 if none, or if that is not known.
+   */
+  long free(Path folder);
+
   /** Called before disk is allocated for the holes of a file. */
   void allocating(Path file) throws IOException;
 

@@ -189,6 +189,11 @@ public class FolderDisk implements Disk {
   }
 
   @Override
+  public long free(Path folder) {
+    return disk.free(folder);
+  }
+
+  @Override
   public void allocating(Path file) throws IOException {
     disk.allocating(file);
     called();

@@ -262,6 +262,11 @@ final class RealDisk implements Disk {
   }
 
   @Override
+  public long free(Path folder) {
+    return folder.toFile().getUsableSpace();
+  }
+
+  @Override
   public void allocating(Path file) {}
 
   @Override

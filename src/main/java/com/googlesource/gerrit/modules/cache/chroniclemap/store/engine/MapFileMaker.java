@@ -58,8 +58,10 @@ final class MapFileMaker {
     RandomAccessFile opened = CanonicalRandomAccessFiles.acquire(file);
     PersistedChronicleHashResources resources = new PersistedChronicleHashResources(file);
     try {
-      VanillaChronicleMap<byte[], byte[], ?> map = call("newMap");
-      ByteBuffer header = call("writeHeader", opened.getChannel(), map);
+      @SuppressWarnings("unchecked")
+      VanillaChronicleMap<byte[], byte[], ?> map =
+          (VanillaChronicleMap<byte[], byte[], ?>) call("newMap");
+      ByteBuffer header = (ByteBuffer) call("writeHeader", opened.getChannel(), map);
       map.initBeforeMapping(file, opened, header.limit(), /* recover= */ false);
       opened.setLength(OS.pageAlign(map.dataStoreSize()));
       Holes.allocate(opened, path);
@@ -75,8 +77,7 @@ final class MapFileMaker {
     }
   }
 
-  @SuppressWarnings("unchecked")
-  private <T> T call(String name, Object... arguments) throws IOException {
+  private Object call(String name, Object... arguments) throws IOException {
     try {
       Method method =
           Arrays.stream(ChronicleMapBuilder.class.getDeclaredMethods())
@@ -84,7 +85,7 @@ final class MapFileMaker {
               .findAny()
               .orElseThrow();
       method.setAccessible(true);
-      return (T) method.invoke(builder, arguments);
+      return method.invoke(builder, arguments);
     } catch (InvocationTargetException e) {
       Throwables.throwIfInstanceOf(e.getCause(), IOException.class);
       Throwables.throwIfUnchecked(e.getCause());

@@ -1,0 +1,125 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+
+import com.google.common.primitives.Ints;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The caches of a site on a small volume. */
+@Timeout(120)
+class SmallVolumeTest {
+  private static final long MB = 1 << 20;
+  private static final long VOLUME_BYTES = 64 * MB;
+
+  @TempDir Path temp;
+  private Path folder;
+  private StoreDirectory directory;
+
+  /** A small volume, which tells what is free; the files have all their blocks. */
+  private final class SmallVolume extends FolderDisk {
+    SmallVolume() {
+      super(Disk.REAL);
+    }
+
+    @Override
+    public long free(Path asked) {
+      return VOLUME_BYTES - taken();
+    }
+  }
+
+  private long taken() {
+    try (Stream<Path> files = Files.list(folder)) {
+      return files.mapToLong(file -> file.toFile().length()).sum();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @BeforeEach
+  void open() throws Exception {
+    folder = temp.resolve("stores");
+    directory = StoreDirectory.open(folder, new SmallVolume(), System::currentTimeMillis);
+  }
+
+  @AfterEach
+  void close() {
+    directory.close();
+  }
+
+  private Store store(String name, OldValues kind) throws Exception {
+    return TestStores.open(directory, new StoreSettings(name, 1, 128 * MB, Optional.empty(), kind));
+  }
+
+  private static void fill(Store store, int values) {
+    for (int i = 0; i < values; i++) {
+      store.put(Ints.toByteArray(i), new byte[20_000], 1);
+    }
+    store.flush();
+  }
+
+  @Test
+  void eachCacheHasAFileAndSessionsHaveTheLastOfTheRoom() throws Exception {
+    List<Store> others = new ArrayList<>();
+    for (int i = 0; i < 16; i++) {
+      others.add(store("cache" + i, i % 2 == 0 ? OldValues.STALE : OldValues.VALID));
+    }
+    Store sessions = store("web_sessions", OldValues.DANGEROUS);
+    for (Store store : others) {
+      assertWithMessage(store.name()).that(store.stats().state()).isEqualTo(StoreState.READY);
+    }
+    assertThat(sessions.stats().state()).isEqualTo(StoreState.READY);
+    assertThat(taken()).isLessThan(VOLUME_BYTES * 2 / 3);
+    for (Store store : others) {
+      fill(store, 400);
+    }
+    assertThat(VOLUME_BYTES - taken()).isAtLeast(8 * MB);
+    fill(sessions, 100);
+    assertThat(sessions.stats().evictions()).isEqualTo(0);
+    for (int i = 0; i < 100; i++) {
+      assertThat(sessions.read(Ints.toByteArray(i))).isNotNull();
+    }
+    assertThat(taken()).isLessThan(VOLUME_BYTES);
+  }
+
+  @Test
+  void whereNothingIsKnownOfTheVolumeTheFirstFileHasItsUsualSize() {
+    GrowthPlan plan = new GrowthPlan(128 * MB);
+    assertThat(plan.first(0)).isEqualTo(plan.first());
+    assertThat(plan.first(1000 * MB)).isEqualTo(plan.first());
+    assertThat(plan.first(64 * MB)).isEqualTo(2 * MB);
+    assertThat(plan.first(1)).isEqualTo(64 << 10);
+    assertThat(plan.fitting(2 * MB, 32 * MB, 20 * MB)).isEqualTo(16 * MB);
+    assertThat(plan.fitting(2 * MB, 32 * MB, 3 * MB)).isEqualTo(4 * MB);
+    assertThat(new GrowthPlan(64 << 10).first(1)).isEqualTo(64 << 10);
+  }
+}
