@@ -17,10 +17,14 @@ package com.googlesource.gerrit.modules.cache.chroniclemap;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.library.Architectures.LayeredArchitecture;
+import java.nio.file.Path;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -150,6 +154,39 @@ class ArchitectureTest {
         .should()
         .dependOnClassesThat()
         .resideInAPackage("net.openhft..")
+        .check(MAIN);
+  }
+
+  /** No failure of the process can be turned into evidence, and nothing else deletes files. */
+  @Test
+  void aStoreDeletesOnEvidenceOfContentAlone() {
+    noClasses()
+        .that()
+        .doNotHaveSimpleName("FilesOnDisk") // the markers for discard
+        .and()
+        .doNotHaveSimpleName("StoreOpener") // the verdict on a file
+        .and()
+        .doNotHaveSimpleName("FolderDisk") // what the disk did not take
+        .and()
+        .doNotHaveSimpleName("FileState")
+        .and()
+        .doNotHaveSimpleName("RecordMapBuilder")
+        .and()
+        .doNotHaveSimpleName("SegmentReader")
+        .and()
+        .doNotHaveSimpleName("SegmentRepair")
+        .should()
+        .callConstructor(LostContentException.class, String.class)
+        .orShould()
+        .callConstructor(LostContentException.class, String.class, Throwable.class)
+        .check(MAIN);
+    noClasses()
+        .that()
+        .resideInAPackage(ROOT + ".store")
+        .should()
+        .callMethod(Disk.class, "delete", Path.class)
+        .orShould()
+        .callMethod(FolderDisk.class, "delete", Path.class)
         .check(MAIN);
   }
 

@@ -76,7 +76,7 @@ public final class CacheMetrics extends PublishedMetrics {
     t.gauge("live_bytes", "size of keys and values", BYTES, r -> r.disk().liveBytes());
     t.gauge("disk_bytes", "size of the file", BYTES, r -> r.disk().diskBytes());
     t.gauge("limit_bytes", "limit of the file's size", BYTES, r -> r.disk().maxBytes());
-    t.gauge("failed", "1 if the file failed", "flag", r -> isFailed(r) ? 1 : 0);
+    t.gauge("failed", "1 if the file failed or cannot be opened", "flag", r -> isFailed(r) ? 1 : 0);
     t.gauge("unrepaired", "damaged entries in the file", "entries", r -> r.disk().unrepaired());
     t.gauge("queued", "values queued for writing", "entries", r -> r.disk().queued());
     t.count("reads", "reads of the disk tier", "reads", r -> r.disk().hits() + r.disk().misses());

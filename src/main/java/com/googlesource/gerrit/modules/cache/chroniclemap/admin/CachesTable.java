@@ -124,13 +124,21 @@ final class CachesTable {
         .filter(text -> found > 0);
   }
 
+  /** Why a cache is in memory only, and the way out; empty if it has its file. */
+  static Optional<String> failure(CacheReport report) {
+    String reason = report.disk().start().detail();
+    return report.disk().state() == StoreState.FAILED
+        ? Optional.of(
+            report.name() + ": kept in memory only: " + (reason.isEmpty() ? "see the log" : reason))
+        : Optional.empty();
+  }
+
   private static Optional<String> note(CacheReport report) {
-    StoreStats stats = report.disk();
-    StartReport start = stats.start();
-    if (stats.state() == StoreState.FAILED) {
-      String reason = start.detail().isEmpty() ? "see the log" : start.detail();
-      return Optional.of(report.name() + ": kept in memory only, its file failed: " + reason);
+    Optional<String> failure = failure(report);
+    if (failure.isPresent()) {
+      return failure;
     }
+    StartReport start = report.disk().start();
     return switch (start.kind()) {
       case RECOVERED ->
           Optional.of(

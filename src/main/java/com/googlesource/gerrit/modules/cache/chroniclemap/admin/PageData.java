@@ -144,12 +144,14 @@ final class PageData {
   private List<String> problems(Sample now, @Nullable RefsTotals totals) {
     List<String> all = new ArrayList<>();
     now.caches().forEach((name, figures) -> all.addAll(Events.problems(name, figures)));
+    caches.forEach(report -> CachesTable.failure(report).ifPresent(all::add));
     if (totals != null) {
       all.addAll(Events.problems(Events.REFS, now.refs()));
       totals
           .disk()
           .filter(disk -> disk.state() == StoreState.FAILED || disk.unrepaired() > 0)
-          .ifPresent(disk -> all.add(Events.REFS + ": the file failed, or has damaged entries"));
+          .map(disk -> ": the file failed, or has damaged entries. " + disk.start().detail())
+          .ifPresent(text -> all.add(Events.REFS + text));
     }
     @Nullable Sample last = Iterables.getLast(samples, null);
     if (last != null && now.millis() - last.millis() > 3 * History.INTERVAL.toMillis()) {

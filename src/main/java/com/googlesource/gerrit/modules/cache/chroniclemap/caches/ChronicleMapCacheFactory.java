@@ -140,8 +140,8 @@ final class ChronicleMapCacheFactory
         // Values that this server invalidates would stay in the stores of the other server.
         refuseToServe(
             e.getMessage()
-                + ". End that process, or set another cache.directory in etc/gerrit.config, and start"
-                + " Gerrit again");
+                + ". End that process, or set another cache.directory in etc/gerrit.config, and"
+                + " start Gerrit again");
         return memoryOnly(e.getMessage());
       }
       Optional<StoreDirectory> none = memoryOnly(e.getMessage());
@@ -338,7 +338,7 @@ final class ChronicleMapCacheFactory
                       settings.maxAge(def),
                       oldValuesOf(def.name())),
                   mode,
-                  report -> log.report(def.name(), limit, report));
+                  report -> log.report(def.name(), report));
       // While a plugin is being reloaded, the store and its import are those of the old plugin.
       if (mode != ImportMode.NONE || store.isImporting()) {
         imports.ifPresent(all -> all.add(def, store));

@@ -102,7 +102,7 @@ public final class StartLog {
   }
 
   /** Reports how a cache's file was found, unless all went well. */
-  void report(String cache, long diskLimit, StartReport report) {
+  void report(String cache, StartReport report) {
     switch (report.kind()) {
       case RECOVERED ->
           warn(
@@ -115,15 +115,7 @@ public final class StartLog {
                   "Cache %s is being made smaller, because %s: it had %s entries",
                   cache, report.detail(), report.entries()));
       case REPLACED -> warn(lenientFormat("Cache %s starts empty: %s", cache, report.detail()));
-      case NONE ->
-          warn(
-              lenientFormat(
-                  """
-              Cache %s is kept in memory only, because its file could not be made: %s. Free some \
-              disk space, repair the permissions of the folder, or lower cache.%s.diskLimit (%s \
-              bytes). The file is tried again from time to time, and at a restart\
-              """,
-                  cache, report.detail(), cache, diskLimit));
+      case NONE -> warn("Cache " + cache + " is kept in memory only: " + report.detail());
       case PENDING, NEW, CLEAN -> {}
     }
   }

@@ -16,17 +16,21 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import com.google.common.util.concurrent.Uninterruptibles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
+import java.util.logging.Level;
 
 /**
  * The holder of a store's file, and of the state that follows from it. No other class sets either.
@@ -61,7 +65,14 @@ final class FileHolder {
   /** The last file that failed; null if none has. */
   private volatile FileInUse givenUp;
 
-  private final AtomicBoolean toldOfChange = new AtomicBoolean();
+  /** The evidence against the last file that failed. Guarded by {@link #switching}. */
+  private Optional<LostContentException> lost = Optional.empty();
+
+  /** Whether a file may be there that is not in use. Guarded by {@link #switching}. */
+  private boolean untouched;
+
+  /** Whether the files are marked because they miss a change. Guarded by {@link #switching}. */
+  private boolean missedNoted;
 
   /** Whether all values were removed before the file was open. Guarded by the writer lock. */
   private boolean clearWhenOpen;
@@ -156,24 +167,27 @@ final class FileHolder {
    * @return whether they were
    */
   boolean use(FileInUse opening, StartReport report, long emptyBytes) throws IOException {
-    // An earlier store of these files may have been changed while this one was opening.
-    boolean marked = context.files.isMarkedForDiscard();
-    boolean cleared = clearWhenOpen || marked;
-    if (cleared) {
-      try {
+    boolean cleared;
+    try {
+      // An earlier store of these files may have been changed while this one was opening.
+      boolean marked = context.files.isMarkedForDiscard();
+      cleared = clearWhenOpen || marked;
+      if (cleared) {
         // The keys that were changed are not known.
         context.importGuard.changingAll();
         opening.clear(emptyBytes).unmap();
         if (marked) {
           context.files.unmarkForDiscard();
         }
-      } catch (IOException | RuntimeException | Error e) {
-        opening.unmap();
-        throw e;
       }
-      clearWhenOpen = false;
+    } catch (IOException | RuntimeException | Error e) {
+      opening.unmap();
+      throw e;
     }
+    clearWhenOpen = false;
     synchronized (switching) {
+      lost = Optional.empty();
+      missedNoted = false;
       start = report;
       file = opening;
       state = StoreState.READY;
@@ -201,11 +215,22 @@ final class FileHolder {
     }
   }
 
-  /** Notes that the file could not be opened. Under the writer lock. */
-  void giveUp(Throwable cause) {
+  /**
+   * Notes that the file could not be opened. Under the writer lock.
+   *
+   * @param minutes after which it is tried again
+   */
+  void giveUp(Throwable cause, StoreOpener opener, long minutes) {
     synchronized (switching) {
-      forget();
-      start = new StartReport(StartReport.Kind.NONE, StoreOpener.reasonOf(cause), 0, 0);
+      boolean unused = forgetIf(opener.lost().or(() -> LostContentException.in(cause)));
+      untouched = opener.isUntouched() && lost.isEmpty();
+      String what =
+          untouched
+              ? "its file, which is left as it is, cannot be opened"
+              : "no file can be created";
+      String detail =
+          what + " now: " + WayOut.of(cause) + "; tried again in about " + minutes + " min";
+      start = new StartReport(StartReport.Kind.NONE, detail, 0, 0);
       state = StoreState.FAILED;
       if (file != null) {
         givenUp = file;
@@ -214,27 +239,60 @@ final class FileHolder {
     }
   }
 
-  /** Gives a file up after an error of the disk or of Chronicle-Map, if it is still in use. */
+  /**
+   * Gives a file up after an error of the disk or of Chronicle-Map, if it is still in use. It is
+   * deleted only if the error is evidence against its content. If not, it is opened again later; a
+   * change that it misses until then has to be reported to {@link #noteMissed}.
+   */
   void fail(FileInUse failing, Throwable cause) {
+    boolean isLost;
     synchronized (switching) {
       if (failing == null || file != failing) {
         return;
       }
       // Before the file is null: a removal that finds no file counts as done, and its caller looks
       // for the fault.
-      forget();
+      boolean unused = forgetIf(LostContentException.in(cause));
+      isLost = lost.isPresent();
+      untouched = !isLost;
       context.faults.count(cause);
-      start =
-          new StartReport(
-              start.kind(), StoreOpener.reasonOf(cause), start.entries(), start.millis());
+      String detail =
+          isLost
+              ? "its file failed: " + lost.get().getMessage()
+              : "its file, which is left as it is, cannot be used now: "
+                  + WayOut.of(cause)
+                  + "; tried again within ten minutes";
+      start = new StartReport(start.kind(), detail, start.entries(), start.millis());
       state = StoreState.FAILED;
       file = null;
       givenUp = failing;
     }
     context.faults.tell(
         cause,
-        "its file failed and was given up; it is kept in memory only until there is another");
+        isLost
+            ? "its file failed and was given up; it is kept in memory only until there is another"
+            : "its file cannot be used now; it is kept and opened again later, and the cache is in"
+                + " memory only until then");
     failed.accept(failing);
+  }
+
+  /**
+   * Begins to open the file again after it failed or could not be opened.
+   *
+   * @return the evidence against the file
+   * @throws IOException if that is not known
+   */
+  Optional<LostContentException> reopen() throws IOException {
+    context.lock.lock();
+    try {
+      synchronized (switching) {
+        lost = lost.isPresent() ? lost : context.files.whyDiscarded();
+        state = StoreState.OPENING;
+        return lost;
+      }
+    } finally {
+      context.lock.unlock();
+    }
   }
 
   /**
@@ -270,9 +328,9 @@ final class FileHolder {
         context.faults.warn(
             e, "cannot open its folder to force it to disk; tried again after a minute at most");
       }
-    } catch (IOException | RuntimeException | InternalError e) {
+    } catch (IOException | RuntimeException | InternalError | LinkageError e) {
       fail(forced, e);
-      if (state == StoreState.CLOSED) {
+      if (state == StoreState.CLOSED && LostContentException.in(e).isPresent()) {
         // The store was closed while the disk was still writing.
         markForDiscard();
       }
@@ -299,7 +357,7 @@ final class FileHolder {
     } catch (StoreBusyException e) {
       // The remaining segments are checked when they are first used.
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());
-    } catch (RuntimeException | InternalError e) {
+    } catch (RuntimeException | InternalError | LinkageError e) {
       fail(checked, e);
     }
   }
@@ -329,38 +387,48 @@ final class FileHolder {
   }
 
   /**
-   * Marks the files for discard if the store was closed: a change that comes now is not in them.
+   * Marks the files for discard after a change that they miss, because the store was closed or its
+   * file could not be used. Not needed for a change of one key whose old values stay valid.
+   *
+   * @param all whether all values were removed
+   * @return false if there is a file again, or soon will be; then the change must be made again
    */
-  void forgetIfClosed() {
-    if (state == StoreState.CLOSED) {
-      markForDiscard();
-      if (toldOfChange.compareAndSet(false, true)) {
-        logger.atInfo().log(
-            "Cache %s was changed after it was closed and starts empty at the next start: its file"
+  boolean noteMissed(boolean all) {
+    synchronized (switching) {
+      if (!isOver()) {
+        return false;
+      }
+      if (!missedNoted
+          && (untouched || state == StoreState.CLOSED)
+          && (all || context.settings.oldValues() != OldValues.VALID)) {
+        missedNoted = markOrForget();
+        logger.at(missedNoted ? Level.INFO : Level.FINE).log(
+            "Cache %s was changed without its file and starts empty when that is opened next: it"
                 + " still holds what was invalidated",
             context.settings.name());
       }
+      return true;
     }
   }
 
-  /** Ensures that nobody uses the files any more, after a change that cannot be noted. */
-  void forgetAll(IOException cause) {
-    FileInUse failing = file;
-    if (failing != null) {
-      fail(failing, cause);
-    } else {
-      markForDiscard();
+  private boolean markOrForget() {
+    try {
+      context.files.markForDiscard();
+      return true;
+    } catch (IOException e) {
+      // Files can be deleted on a disk without room for a marker.
+      return forgetIf(Optional.of(FilesOnDisk.missedChange()));
     }
   }
 
   /** Ensures that the next start does not use what the files hold now. */
   void markForDiscard() {
-    orWarn(context.files::markForDiscard);
+    boolean unused = orWarn(context.files::markForDiscard);
   }
 
   /** Like {@link #markForDiscard}, unless this store brings its changes into the files first. */
   void markEarly() {
-    orWarn(context.files::markEarly);
+    boolean unused = orWarn(context.files::markEarly);
   }
 
   /** Takes {@link #markEarly} back, once the file has all early changes and may be used again. */
@@ -372,19 +440,25 @@ final class FileHolder {
     }
   }
 
-  /** Deletes or marks the files, so that nobody uses what they hold. */
-  private void forget() {
-    orWarn(context.files::discard);
+  /**
+   * If there is evidence against the files, deletes or marks them, so that nobody uses them.
+   * Returns false if that fails.
+   */
+  private boolean forgetIf(Optional<LostContentException> evidence) {
+    lost = evidence;
+    return evidence.isEmpty() || orWarn(() -> context.files.discard(evidence.get()));
   }
 
-  private void orWarn(FolderDisk.Step step) {
+  private boolean orWarn(FolderDisk.Step step) {
     try {
       step.run();
+      return true;
     } catch (IOException | RuntimeException e) {
       context.faults.warn(
           e,
           "its files can neither be deleted nor marked: before the next start delete all of them,"
               + " whatever their names end with, or entries that were invalidated may come back");
+      return false;
     }
   }
 }

@@ -176,7 +176,7 @@ public final class Store {
     } catch (StoreBusyException e) {
       // A miss: the holder of the segment's lock waits for the disk.
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());
-    } catch (RuntimeException | InternalError e) {
+    } catch (RuntimeException | InternalError | LinkageError e) {
       holder.fail(file, e);
     }
     return null;
@@ -202,7 +202,7 @@ public final class Store {
     } catch (StoreBusyException e) {
       // The next read finds the value again.
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());
-    } catch (RuntimeException | InternalError e) {
+    } catch (RuntimeException | InternalError | LinkageError e) {
       holder.fail(holder.file(), e);
     } finally {
       context.lock.unlock();
@@ -347,14 +347,18 @@ public final class Store {
         cleared = growth.clear(file);
       } else if (holder.isOpening()) {
         holder.clearWhenOpen();
-      } else {
-        next = lastSuccessor();
+      } else if (successor != null || holder.noteMissed(/* all= */ true)) {
+        // Read again: a store that was created before the mark was made has not seen the mark.
+        next = successor;
       }
       context.pending.clear();
-    } catch (IOException | RuntimeException | InternalError e) {
-      // The next file is empty as well.
-      holder.fail(holder.file(), e);
+    } catch (IOException | RuntimeException | InternalError | LinkageError e) {
+      holder.fail(file, e);
     } finally {
+      if (file != null && holder.file() == null) {
+        // It failed meanwhile, perhaps by another thread.
+        boolean unused = holder.noteMissed(/* all= */ true);
+      }
       // Last and under the lock, so that no writer considers a write current that this supersedes.
       context.tickets.endAll();
       context.lock.unlock();
@@ -481,7 +485,7 @@ public final class Store {
     BUSY,
     /** The change is queued until the file is open, which may hold an older value. */
     EARLY,
-    /** There is no file any more, and nothing was queued. */
+    /** There is no file for now or for good, and nothing was queued. */
     OVER
   }
 
@@ -515,12 +519,16 @@ public final class Store {
     /** Returns what is queued for the key from now on. */
     private PendingWrite makeAlone(HashedKey key, boolean mayWrite) {
       ticket = context.tickets.begin(key);
-      FileInUse file = holder.file();
-      if (mayWrite && file != null && writer.apply(file, key, write, StoreWriter.Room.AS_IT_IS)) {
-        outcome = Outcome.WRITTEN;
-      } else {
-        outcome = file == null ? Outcome.EARLY : invalidateOlder(file, key);
-      }
+      FileInUse file;
+      do {
+        file = holder.file();
+        if (mayWrite && file != null && writer.apply(file, key, write, StoreWriter.Room.AS_IT_IS)) {
+          outcome = Outcome.WRITTEN;
+        } else {
+          outcome = file == null ? Outcome.EARLY : invalidateOlder(file, key);
+        }
+        // If the file failed meanwhile, it may miss the change.
+      } while (holder.file() != file);
       // Asked last, so that a file that came or went meanwhile is noticed.
       if (holder.isOver()) {
         outcome = Outcome.OVER;
@@ -556,12 +564,18 @@ public final class Store {
     switch (change.outcome) {
       case WRITTEN, OVER -> {}
       case WAITS -> writeLater(key, hasRoom);
-      case BUSY -> takeAway(key);
-      case EARLY -> forgetOlderAfterCrash(key);
+      case BUSY, EARLY -> forgetOlderAfterCrash(key);
     }
     boolean olderMayBeThere = change.outcome == Outcome.BUSY || change.outcome == Outcome.EARLY;
     if (change.outcome == Outcome.OVER || (olderMayBeThere && holder.isOver())) {
-      changeElsewhere(key, write);
+      if (successor == null && !holder.noteMissed(/* all= */ false)) {
+        change(key, write).close();
+        return;
+      }
+      Store next = successor; // read again, as in clear
+      if (next != null) {
+        next.change(key, write).close();
+      }
     } else if (context.settings.oldValues() == OldValues.DANGEROUS) {
       holder.force(/* all= */ false);
     }
@@ -572,7 +586,11 @@ public final class Store {
     try {
       context.importGuard.changing(key.bytes);
     } catch (IOException e) {
-      holder.forgetAll(e);
+      context.faults.warn(e, "nothing more is imported into its file, as this cannot be noted");
+      if (holder.file() == null) {
+        // Nothing is imported into a file that has the change.
+        holder.markForDiscard();
+      }
     }
   }
 
@@ -580,7 +598,8 @@ public final class Store {
     try {
       context.importGuard.changingAll();
     } catch (IOException e) {
-      holder.forgetAll(e);
+      context.faults.warn(e, "will start empty, as it cannot be noted that it was cleared");
+      holder.markForDiscard();
     }
   }
 
@@ -607,30 +626,13 @@ public final class Store {
     }
   }
 
-  /** Makes a change that came too late for this store in the one that uses the files now. */
-  private void changeElsewhere(HashedKey key, PendingWrite write) {
-    Store next = lastSuccessor();
-    if (next != null) {
-      next.change(key, write).close();
-    }
-  }
-
-  /** Returns null if there is none; the files are then marked for the next start. */
-  private Store lastSuccessor() {
-    if (successor == null) {
-      holder.forgetIfClosed();
-    }
-    // Read again: a store that was created before the mark was made has not seen the mark.
-    return successor;
-  }
-
   private Outcome invalidateOlder(FileInUse file, HashedKey key) {
     try {
       file.invalidate(key.bytes);
       return Outcome.WAITS;
     } catch (StoreBusyException e) {
       return Outcome.BUSY;
-    } catch (RuntimeException | InternalError e) {
+    } catch (RuntimeException | InternalError | LinkageError e) {
       holder.fail(file, e);
       return Outcome.WAITS;
     }
@@ -638,19 +640,24 @@ public final class Store {
 
   /**
    * Ensures that a crash does not bring back the older value of a key that was changed before the
-   * file was open, and so could not be invalidated.
+   * file was open or while the disk was busy, and so could not be invalidated.
    */
   private void forgetOlderAfterCrash(HashedKey key) {
-    context.lock.lock();
-    try {
-      if (holder.isOpening()) {
-        holder.markEarly();
-        return;
+    do {
+      context.lock.lock();
+      try {
+        if (holder.isOpening()) {
+          if (context.settings.oldValues() != OldValues.VALID) {
+            holder.markEarly();
+          }
+          return;
+        }
+      } finally {
+        context.lock.unlock();
       }
-    } finally {
-      context.lock.unlock();
-    }
-    takeAway(key);
+      takeAway(key);
+      // A file that failed meanwhile may be opened again.
+    } while (holder.isOpening());
   }
 
   private ImportResult importInto(FileInUse file, HashedKey key, byte[] value, long created) {
@@ -674,7 +681,7 @@ public final class Store {
           : ImportResult.NO_ROOM;
     } catch (StoreBusyException e) {
       return ImportResult.LATER;
-    } catch (RuntimeException | InternalError e) {
+    } catch (RuntimeException | InternalError | LinkageError e) {
       holder.fail(file, e);
       return ImportResult.OVER;
     }

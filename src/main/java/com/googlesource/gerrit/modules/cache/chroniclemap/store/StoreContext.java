@@ -15,11 +15,13 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Usage;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
@@ -42,8 +44,11 @@ final class StoreContext {
   final StoreSettings settings;
   final FilesOnDisk files;
 
-  /** Whether the files were marked for discard when this store was created. */
-  final boolean discarded;
+  /** The evidence that markers gave when this store was created. */
+  final Optional<LostContentException> discarded;
+
+  /** Whether the file system could tell if there are markers. */
+  final boolean isDiscardedKnown;
 
   /** The files of all caches of the folder of which other versions are kept for a day. */
   private final Set<FilesOnDisk> keeping;
@@ -74,11 +79,20 @@ final class StoreContext {
       LongSupplier clock) {
     this.settings = settings;
     this.files = files;
-    this.discarded = files.isMarkedAtStart();
     this.keeping = keeping;
     this.threads = threads;
     this.clock = clock;
     this.faults = new FaultLog(settings.name());
+    Optional<LostContentException> marked = Optional.empty();
+    boolean isKnown = false;
+    try {
+      marked = files.whyDiscarded();
+      isKnown = true;
+    } catch (IOException e) {
+      faults.warn(e, "cannot look for the marker of its file; looks again when it is opened");
+    }
+    this.discarded = marked;
+    this.isDiscardedKnown = isKnown;
     this.maxAgeMillis = settings.maxAge().map(Duration::toMillis).orElse(Long.MAX_VALUE);
     this.importGuard = new ImportGuard(files, importMode);
     this.usage = new Usage(clock, threads::maintain, files.disk, files.usage(), faults);

@@ -17,10 +17,10 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FileReplacedException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import java.io.IOException;
-import java.nio.file.FileSystemException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -85,13 +85,19 @@ final class StoreLife {
   /** Opens the file; returns how it was found, once it is open or opening it has failed. */
   StartReport open() {
     try {
-      takeOver(new StoreOpener(context).open());
-    } catch (IOException | RuntimeException | Error e) {
-      giveUp(e);
+      open(new StoreOpener(context, context.discarded, /* first= */ true), MIN_PAUSE_MILLIS);
     } finally {
       holder.opened.countDown();
     }
     return holder.report();
+  }
+
+  private void open(StoreOpener opener, long pause) {
+    try {
+      takeOver(opener.open());
+    } catch (IOException | RuntimeException | Error e) {
+      giveUp(e, opener, pause);
+    }
   }
 
   private void takeOver(StoreOpener.Opened result) throws IOException {
@@ -131,31 +137,21 @@ final class StoreLife {
   }
 
   /** Goes on without a file, which could not be opened. */
-  private void giveUp(Throwable cause) {
+  private void giveUp(Throwable cause, StoreOpener opener, long pause) {
     context.lock.lock();
     try {
       // Only counted: the caller that opened the store logs the cause.
       context.faults.count(cause);
-      endImport();
-      holder.giveUp(cause);
+      holder.giveUp(cause, opener, TimeUnit.MILLISECONDS.toMinutes(pause));
       context.pending.clear();
     } finally {
       context.lock.unlock();
     }
   }
 
-  /** Ends the import, as the content of the file that could not be opened is unknown. */
-  private void endImport() {
-    try {
-      context.importGuard.end();
-    } catch (IOException e) {
-      context.faults.warn(e, "cannot note that nothing may be imported into its next file");
-    }
-  }
-
   // ---- a file that failed
 
-  /** Unmaps a failed file in the background; {@link #healIfDue} creates another one later. */
+  /** Unmaps a failed file in the background; {@link #healIfDue} opens or replaces it later. */
   void replaceLater(FileInUse failed) {
     // Not on this thread, which may be a reader inside the gate or in the middle of a change.
     var unused = context.threads.write(() -> unmap(failed));
@@ -174,7 +170,7 @@ final class StoreLife {
     // Writers hold the lock, so each of them has seen by now that this file is not used any more.
     try {
       file.unmap();
-    } catch (RuntimeException | InternalError e) {
+    } catch (RuntimeException | InternalError | LinkageError e) {
       context.faults.warn(e, "cannot unmap its file");
     }
   }
@@ -204,7 +200,10 @@ final class StoreLife {
     }
   }
 
-  /** Creates a new file if the last one failed or could not be created. */
+  /**
+   * Opens the file again if it failed or could not be opened, as a start does. There is a new one
+   * if there was evidence against the last one, or if that misses a change.
+   */
   void heal() {
     synchronized (healing) {
       if (closed || holder.state() != StoreState.FAILED) {
@@ -218,9 +217,11 @@ final class StoreLife {
           // The new file may get the name of the failed one.
           unmap(holder.givenUp());
         }
-        takeOver(
-            new StoreOpener(context).openEmpty("its file failed: " + holder.report().detail()));
-        logger.atInfo().log("Cache %s has a file again", context.settings.name());
+        open(new StoreOpener(context, holder.reopen(), /* first= */ false), pauseMillis);
+        if (holder.state() == StoreState.READY) {
+          logger.atInfo().log(
+              "Cache %s has a file again: %s", context.settings.name(), holder.report());
+        }
       } catch (IOException | RuntimeException | Error e) {
         // Whatever the cause, the next healIfDue tries again.
         context.faults.count(e);
@@ -267,7 +268,7 @@ final class StoreLife {
     } catch (FileReplacedException e) {
       holder.markForDiscard();
       context.faults.warn(e, "will start empty: another file has the name of its file");
-    } catch (IOException | RuntimeException | InternalError e) {
+    } catch (IOException | RuntimeException | InternalError | LinkageError e) {
       context.faults.warn(
           e, "could not be closed properly and will be recovered at the next start");
     } finally {
@@ -318,15 +319,15 @@ final class StoreLife {
       closedFile.saveUsage();
       try {
         closedFile.settle(ours);
-      } catch (FileSystemException e) {
-        // A failure does not matter once the folder was given back.
-        if (ours.get()) {
+      } catch (IOException | RuntimeException | InternalError | LinkageError e) {
+        if (LostContentException.in(e).isPresent()) {
+          context.faults.warn(e, "the disk did not take all of its file, so it will start empty");
+          holder.markForDiscard();
+        } else if (ours.get()) {
+          // A failure does not matter once the folder was given back.
           context.faults.warn(
               e, "cannot make sure that its file is on disk; it is used again if it is");
         }
-      } catch (IOException | InternalError e) {
-        context.faults.warn(e, "the disk did not take all of its file, so it will start empty");
-        holder.markForDiscard();
       }
     }
   }

@@ -18,6 +18,7 @@ import static com.google.common.base.Strings.lenientFormat;
 
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Holes;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
@@ -30,8 +31,9 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * Opens a store's file as it was left, or replaces it with an empty one if its content cannot be
- * trusted; {@link FileState.Verdict} says how that is decided. The report says what was lost.
+ * Opens a store's file as it was left, or replaces it with an empty one if there is evidence that
+ * its content cannot be trusted; {@link FileState.Verdict} says how that is decided. The report
+ * says what was lost. After any other failure the file is as it was, and may be opened later.
  */
 final class StoreOpener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -44,9 +46,21 @@ final class StoreOpener {
   private final FilesOnDisk files;
   private final GenerationMaker maker;
   private final long begun = System.nanoTime();
+  private final boolean first;
+  private Optional<LostContentException> lost;
+  private boolean untouched = true;
 
-  StoreOpener(StoreContext context) {
+  /**
+   * Prepares an opening.
+   *
+   * @param lost evidence against the file that was found earlier
+   * @param first whether the store has not been open yet: later, another version of the cache may
+   *     be open
+   */
+  StoreOpener(StoreContext context, Optional<LostContentException> lost, boolean first) {
     this.context = context;
+    this.lost = lost;
+    this.first = first;
     this.settings = context.settings;
     this.files = context.files;
     StoreContext.Counters counters = context.counters;
@@ -67,7 +81,7 @@ final class StoreOpener {
    * Opens the file, or creates one. However large the file is, only its header is read. A copy of a
    * closed file is read once more, to compare its checksum if one was noted.
    *
-   * @throws IOException if there is no file and none can be created
+   * @throws IOException if the file cannot be opened now, or none can be created
    */
   Opened open() throws IOException {
     Opened opened = openOrReplace();
@@ -88,34 +102,54 @@ final class StoreOpener {
     return opened;
   }
 
+  /** The evidence against the file that was there; empty if there is none. */
+  Optional<LostContentException> lost() {
+    return lost;
+  }
+
+  /** Whether a file that was there before is still as it was. */
+  boolean isUntouched() {
+    return untouched;
+  }
+
   private Opened openOrReplace() throws IOException {
-    if (context.discarded) {
-      return replace(
-          "it may hold entries that were invalidated just before a crash or a stop of the machine");
+    if (first && !context.isDiscardedKnown) {
+      lost = files.whyDiscarded();
+    }
+    if (lost.isPresent()) {
+      return replace(lost.get());
     }
     Optional<GenerationName> newest = files.newest();
     if (newest.isEmpty()) {
-      files.deleteAll();
-      return create(StartReport.Kind.NEW, "");
+      return create(
+          StartReport.Kind.NEW,
+          new LostContentException("there is none of this version and layout"));
     }
     GenerationName found = newest.get();
-    deleteAllBut(found);
+    if (first) {
+      deleteAllBut(found);
+    }
+    Optional<FileState> state =
+        FileState.open(files.disk, found.statePath(), found.geometry().segments());
+    if (state.isEmpty() && FileState.isUnfinished(files.disk, found.statePath())) {
+      // Not a fault: the process that created the file was killed before the file held anything.
+      logger.atInfo().log("Cache %s: its file was never finished", settings.name());
+      return create(StartReport.Kind.NEW, new LostContentException("it was never finished"));
+    }
+    if (state.isEmpty()) {
+      return replace(
+          new LostContentException(
+              "nothing is known of it: there is no " + found.statePath().getFileName()));
+    }
     try {
-      Optional<FileState> state =
-          FileState.open(files.disk, found.statePath(), found.geometry().segments());
-      if (state.isEmpty() && FileState.isUnfinished(files.disk, found.statePath())) {
-        // Not a fault: the process that created the file was killed before the file held anything.
-        logger.atInfo().log("Cache %s: its file was never finished", settings.name());
-        files.deleteAll();
-        return create(StartReport.Kind.NEW, "");
-      }
-      if (state.isEmpty()) {
-        return replace("nothing is known of it: there is no " + found.statePath().getFileName());
-      }
       return open(found, state.get());
-    } catch (IOException | RuntimeException | InternalError e) {
+    } catch (IOException | RuntimeException | Error e) {
+      Optional<LostContentException> evidence = LostContentException.in(e);
+      if (evidence.isEmpty()) {
+        throw e;
+      }
       context.faults.count(e);
-      return replace(reasonOf(e));
+      return replace(evidence.get());
     }
   }
 
@@ -127,8 +161,9 @@ final class StoreOpener {
       if (verdict == FileState.Verdict.LOST) {
         state.release();
         return replace(
-            "it may lack its last changes: the machine stopped before it was closed and on disk, or"
-                + " it is a copy");
+            new LostContentException(
+                "it may lack its last changes: the machine stopped before it was closed and on"
+                    + " disk, or it is a copy"));
       }
       if (!state.isSameFile(found.path())) {
         Holes.fill(files.disk, found.path());
@@ -173,34 +208,31 @@ final class StoreOpener {
         });
   }
 
-  /**
-   * Creates an empty file in place of one that failed.
-   *
-   * @throws IOException if none can be created
-   */
-  Opened openEmpty(String reason) throws IOException {
-    files.deleteThisVersion();
-    return create(StartReport.Kind.REPLACED, reason);
+  private Opened replace(LostContentException evidence) throws IOException {
+    lost = Optional.of(evidence);
+    return create(StartReport.Kind.REPLACED, evidence);
   }
 
-  private Opened replace(String reason) throws IOException {
-    files.deleteAll();
-    return create(StartReport.Kind.REPLACED, reason);
-  }
-
-  private Opened create(StartReport.Kind kind, String detail) throws IOException {
+  private Opened create(StartReport.Kind kind, LostContentException evidence) throws IOException {
+    untouched = false;
+    if (first) {
+      files.deleteAll(evidence);
+    } else {
+      files.deleteThisVersion(evidence);
+    }
+    String detail = kind == StartReport.Kind.NEW ? "" : evidence.getMessage();
     long bytes = new GrowthPlan(settings.maxBytes()).first(context.free());
-    Generation first;
+    Generation made;
     try {
-      first = maker.first(bytes);
+      made = maker.first(bytes);
     } catch (IOException | RuntimeException e) {
       if (!context.makeRoom()) {
         throw e;
       }
-      files.deleteThisVersion();
-      first = maker.first(bytes);
+      files.deleteThisVersion(evidence);
+      made = maker.first(bytes);
     }
-    return new Opened(new FileInUse(maker, first), report(kind, detail, 0));
+    return new Opened(new FileInUse(maker, made), report(kind, detail, 0));
   }
 
   private StartReport report(StartReport.Kind kind, String detail, long entries) {
@@ -218,9 +250,5 @@ final class StoreOpener {
       // They are never used: the newest generation of this version counts.
       context.faults.warn(e, "cannot delete files that are not needed any more");
     }
-  }
-
-  static String reasonOf(Throwable e) {
-    return e.getMessage() != null ? e.getMessage() : e.toString();
   }
 }

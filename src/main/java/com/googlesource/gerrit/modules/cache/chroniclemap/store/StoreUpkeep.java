@@ -154,7 +154,7 @@ final class StoreUpkeep {
       return true;
     } catch (StoreBusyException e) {
       throw e;
-    } catch (RuntimeException | InternalError e) {
+    } catch (RuntimeException | InternalError | LinkageError e) {
       holder.fail(file, e);
       return false;
     } finally {

@@ -213,7 +213,7 @@ final class StoreWriter {
     } catch (StoreBusyException e) {
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());
       return false;
-    } catch (IOException | RuntimeException | InternalError e) {
+    } catch (IOException | RuntimeException | InternalError | LinkageError e) {
       holder.fail(holder.file(), e);
     }
     return true;

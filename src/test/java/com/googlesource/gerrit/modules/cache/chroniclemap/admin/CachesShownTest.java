@@ -143,7 +143,7 @@ class CachesShownTest {
                     report("lost", StoreState.FAILED, StartReport.Kind.CLEAN, "", 1))));
     assertThat(text).contains("ours: started empty: it was text");
     assertThat(text).contains("ours: 1 damaged entry in the file: run verify --repair");
-    assertThat(text).contains("lost: kept in memory only, its file failed: see the log");
+    assertThat(text).contains("lost: kept in memory only: see the log");
   }
 
   @ParameterizedTest

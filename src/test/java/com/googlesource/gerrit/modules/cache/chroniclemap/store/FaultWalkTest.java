@@ -22,6 +22,8 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStore
 import com.google.common.base.Throwables;
 import com.google.common.collect.Iterables;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.FaultyDisk.Fault;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.FaultyDisk.Trouble;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -391,6 +393,7 @@ class FaultWalkTest {
     long limit;
     Optional<Duration> maxAge = Optional.empty();
     ImportMode importMode = ImportMode.NONE;
+    OldValues oldValues = OldValues.STALE;
 
     /** Keys that were put or removed, whose values from before must not come in any more. */
     private final Set<Integer> changed = new TreeSet<>();
@@ -416,6 +419,7 @@ class FaultWalkTest {
       newest.putAll(before.newest);
       changed.addAll(before.changed);
       importMode = before.importMode;
+      oldValues = before.oldValues;
       puts = before.puts;
       limit = before.limit;
       maxAge = before.maxAge;
@@ -438,7 +442,7 @@ class FaultWalkTest {
     }
 
     private StoreSettings settings() {
-      return new StoreSettings("cache", 1, limit, maxAge);
+      return new StoreSettings("cache", 1, limit, maxAge, oldValues);
     }
 
     void store(StoreCall call) throws Exception {
@@ -533,6 +537,16 @@ class FaultWalkTest {
               "key " + number + " has " + (expected == null ? "a removed" : "another") + " value");
         }
       }
+    }
+
+    /** Finds all that another script has put. */
+    void findAll(Script before) {
+      before.newest.forEach(
+          (number, value) -> {
+            Value found = store.read(key(number));
+            assertWithMessage("key %s: %s", number, store.stats()).that(found).isNotNull();
+            assertThat(found.bytes()).isEqualTo(value);
+          });
     }
 
     void readAll() {
@@ -656,6 +670,122 @@ class FaultWalkTest {
     for (int n = 1; n <= touches; n += 1 + touches / 10) {
       run(scenario, before, Fault.ALL_TOUCHES, n);
     }
+  }
+
+  /** Nothing that was there before is changed. */
+  @SuppressWarnings("ImmutableEnumChecker") // its steps hold nothing
+  private enum Kept {
+    OPEN(
+        script -> {
+          script.open();
+          script.readAll();
+        }),
+    OPEN_AFTER_KILL(
+        script -> {
+          script.open();
+          script.readAll();
+        }),
+    SESSIONS(
+        script -> {
+          script.open();
+          script.readAll();
+          script.store(Store::everyMinute);
+        }),
+    FLUSH(
+        script -> {
+          script.open();
+          for (int i = 200; i < 210; i++) {
+            script.load(i, 300);
+          }
+          script.flush();
+          script.store(Store::everyMinute);
+          script.store(store -> script.directory.awaitSettled());
+          script.flush();
+        }),
+    GROW(
+        script -> {
+          script.limit = 256 * KB;
+          script.open();
+          for (int i = 200; i < 225; i++) {
+            script.load(i, 900);
+          }
+          script.flush();
+        });
+
+    final Step steps;
+
+    Kept(Step steps) {
+      this.steps = steps;
+    }
+  }
+
+  /** The process or what surrounds it fails, and not the file: that costs no value. */
+  @ParameterizedTest
+  @EnumSource
+  void eachCallMeetsATrouble(Kept kept) throws Exception {
+    Script before = new Script(Scenario.GROW, temp.resolve("before"), Disk.REAL);
+    Files.createDirectory(before.folder);
+    before.oldValues = kept == Kept.SESSIONS ? OldValues.DANGEROUS : OldValues.VALID;
+    before.open();
+    before.fill(0, 20, 1000);
+    before.flush();
+    if (kept == Kept.OPEN_AFTER_KILL) {
+      before.kill();
+    } else {
+      before.close();
+    }
+    FaultyDisk sound = new FaultyDisk(Fault.NONE, 0);
+    meet(kept, before, sound, "no fault");
+    for (int n = 1; n <= sound.calls(); n++) {
+      for (Trouble trouble : Trouble.values()) {
+        meet(kept, before, new FaultyDisk(Fault.TROUBLE, n, trouble), trouble + " at " + n);
+        meet(kept, before, new FaultyDisk(Fault.ALL_TROUBLES, n, trouble), trouble + " from " + n);
+      }
+    }
+  }
+
+  private void meet(Kept kept, Script before, FaultyDisk disk, String what) throws Exception {
+    Path folder = temp.resolve("stores " + runs++);
+    warnings.said.clear();
+    copy(before.folder, folder);
+    Script script = new Script(Scenario.GROW, folder, disk, before);
+    long evicted = 0;
+    try {
+      kept.steps.run(script);
+      if (script.store != null && script.store.stats().state() == StoreState.FAILED) {
+        assertThat(script.store.stats().start().detail()).contains(" now: ");
+        script.store.life.heal();
+        if (!disk.goesOn()) {
+          script.findAll(before);
+        }
+      }
+      script.settle();
+      if (script.store != null) {
+        // A file that cannot grow makes room.
+        evicted = script.store.stats().evictions();
+        if (kept == Kept.GROW && disk.hits() == 0) {
+          assertThat(script.store.stats().growths()).isEqualTo(1);
+        }
+      }
+    } catch (Throwable e) {
+      throw new AssertionError(kept + ", " + what + said(), e);
+    } finally {
+      script.close();
+    }
+    Script after = new Script(Scenario.GROW, folder, new FaultyDisk(Fault.NONE, 0), script);
+    after.open();
+    try {
+      if (evicted == 0) {
+        after.findAll(before);
+      }
+      assertThat(after.store.stats().start().kind())
+          .isAnyOf(StartReport.Kind.CLEAN, StartReport.Kind.RECOVERED);
+    } catch (AssertionError e) {
+      throw new AssertionError(kept + ", " + what + said(), e);
+    } finally {
+      after.close();
+    }
+    delete(folder);
   }
 
   /** Each one up to 40, then about 25 more. */

@@ -24,6 +24,8 @@ import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.ReadableByteChannel;
 import java.nio.channels.WritableByteChannel;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
@@ -60,11 +62,54 @@ final class FaultyDisk implements Disk {
     /** The touch fails as Java has it if a mapped file can't be read or written. */
     TOUCH,
     /** As {@link #TOUCH}, and all later ones. */
-    ALL_TOUCHES
+    ALL_TOUCHES,
+    /** The call fails, this once, because of a {@link Trouble}. */
+    TROUBLE,
+    /** From here on all calls fail because of a {@link Trouble}. */
+    ALL_TROUBLES
+  }
+
+  /** What is wrong with the process or what surrounds it, and not with the file. */
+  enum Trouble {
+    HANDLES,
+    DENIED,
+    READ_ONLY,
+    METADATA,
+    MEMORY,
+    CLASS;
+
+    private void throwIt(Path file, boolean isOpen, boolean maps) throws IOException {
+      switch (this) {
+        case HANDLES ->
+            throw new FileSystemException(file + "", null, "Too many open files (a test)");
+        case DENIED -> throw new AccessDeniedException(file + "");
+        case READ_ONLY ->
+            throw new FileSystemException(file + "", null, "Read-only file system (a test)");
+        case METADATA -> {
+          if (isOpen) {
+            throw new IOException("Input/output error (a test)");
+          }
+          throw new FileSystemException(file + "", null, "Input/output error (a test)");
+        }
+        case MEMORY -> {
+          if (maps) {
+            throw new OutOfMemoryError("Map failed (a test)");
+          }
+          throw new FileSystemException(file + "", null, "Cannot allocate memory (a test)");
+        }
+        case CLASS -> {
+          if (maps) {
+            throw new NoClassDefFoundError("net/openhft/None (a test)");
+          }
+          throw new AccessDeniedException(file + "");
+        }
+      }
+    }
   }
 
   private enum Kind {
     READ,
+    MAP,
     OPEN,
     WRITE,
     MAKE,
@@ -78,6 +123,7 @@ final class FaultyDisk implements Disk {
 
   private final Fault fault;
   private final int n;
+  private final Trouble trouble;
   private final Set<Path> mapped = ConcurrentHashMap.newKeySet();
   private int calls;
   private int touches;
@@ -91,9 +137,17 @@ final class FaultyDisk implements Disk {
 
   private int callsBeforeMapping;
 
+  /** Whether this thread calls a file that is open. */
+  private final ThreadLocal<Boolean> inFile = ThreadLocal.withInitial(() -> false);
+
   FaultyDisk(Fault fault, int n) {
+    this(fault, n, Trouble.HANDLES);
+  }
+
+  FaultyDisk(Fault fault, int n, Trouble trouble) {
     this.fault = fault;
     this.n = n;
+    this.trouble = trouble;
   }
 
   synchronized int calls() {
@@ -109,8 +163,8 @@ final class FaultyDisk implements Disk {
     Kind kind = kinds.get(call - 1);
     return switch (what) {
       case NONE, TOUCH, ALL_TOUCHES -> false;
-      case ONCE, GONE -> true;
-      case LATE -> kind != Kind.READ && kind != Kind.OPEN;
+      case ONCE, GONE, TROUBLE, ALL_TROUBLES -> true;
+      case LATE -> kind != Kind.READ && kind != Kind.MAP && kind != Kind.OPEN;
       case FULL -> kind == Kind.MAKE || kind == Kind.LENGTHEN;
       case READ_ONLY -> kind == Kind.MAKE || kind == Kind.DELETE;
       case SHORT -> kind == Kind.OPEN;
@@ -136,8 +190,8 @@ final class FaultyDisk implements Disk {
   /** Whether what failed once fails for ever. */
   boolean goesOn() {
     return switch (fault) {
-      case FULL, READ_ONLY, GONE, SHORT, ALL_TOUCHES -> true;
-      case NONE, ONCE, LATE, CUT, TOUCH -> false;
+      case FULL, READ_ONLY, GONE, SHORT, ALL_TOUCHES, ALL_TROUBLES -> true;
+      case NONE, ONCE, LATE, CUT, TOUCH, TROUBLE -> false;
     };
   }
 
@@ -145,8 +199,8 @@ final class FaultyDisk implements Disk {
     calls++;
     kinds.add(kind);
     return switch (fault) {
-      case ONCE, LATE, SHORT, CUT -> calls == n;
-      case FULL, READ_ONLY, GONE -> calls >= n;
+      case ONCE, LATE, SHORT, CUT, TROUBLE -> calls == n;
+      case FULL, READ_ONLY, GONE, ALL_TROUBLES -> calls >= n;
       case NONE, TOUCH, ALL_TOUCHES -> false;
     };
   }
@@ -197,9 +251,22 @@ final class FaultyDisk implements Disk {
         }
       }
       case CUT -> cutAll(file.getParent());
+      case TROUBLE, ALL_TROUBLES -> {
+        hit();
+        trouble.throwIt(file, inFile.get(), kind == Kind.MAP);
+      }
       case NONE, SHORT, TOUCH, ALL_TOUCHES -> {}
     }
     return call.run();
+  }
+
+  private <T> T callOpen(Kind kind, Path file, Call<T> call) throws IOException {
+    inFile.set(true);
+    try {
+      return call(kind, file, call);
+    } finally {
+      inFile.set(false);
+    }
   }
 
   private void cutAll(Path folder) throws IOException {
@@ -216,24 +283,20 @@ final class FaultyDisk implements Disk {
   }
 
   @Override
-  public boolean exists(Path file) {
-    return look(file, () -> REAL.exists(file), true);
+  public boolean exists(Path file) throws IOException {
+    return call(Kind.READ, file, () -> REAL.exists(file));
   }
 
   @Override
   public boolean surelyExists(Path file) {
-    return look(file, () -> REAL.surelyExists(file), false);
-  }
-
-  private boolean look(Path file, Call<Boolean> call, boolean inDoubt) {
     try {
-      return call(Kind.READ, file, call);
+      return call(Kind.READ, file, () -> REAL.surelyExists(file));
     } catch (IOException e) {
       synchronized (this) {
         // Nobody is told.
         hits--;
       }
-      return inDoubt;
+      return false;
     }
   }
 
@@ -328,7 +391,7 @@ final class FaultyDisk implements Disk {
 
   @Override
   public MappedByteBuffer map(Path file) throws IOException {
-    return call(Kind.READ, file, () -> REAL.map(file));
+    return call(Kind.MAP, file, () -> REAL.map(file));
   }
 
   @Override
@@ -393,7 +456,7 @@ final class FaultyDisk implements Disk {
   public void mapping(Path file) throws IOException {
     call(
         // A file that has its disk can be mapped where there is no more.
-        REAL.size(file) == 0 ? Kind.MAKE : Kind.READ,
+        REAL.size(file) == 0 ? Kind.MAKE : Kind.MAP,
         file,
         () -> {
           mapped.add(file);
@@ -445,34 +508,35 @@ final class FaultyDisk implements Disk {
 
     @Override
     public int read(ByteBuffer dst) throws IOException {
-      return call(Kind.READ, file, () -> read(dst, channel.position(), true));
+      return callOpen(Kind.READ, file, () -> read(dst, channel.position(), true));
     }
 
     @Override
     public int read(ByteBuffer dst, long position) throws IOException {
-      return call(Kind.READ, file, () -> read(dst, position, false));
+      return callOpen(Kind.READ, file, () -> read(dst, position, false));
     }
 
     @Override
     public int write(ByteBuffer src, long position) throws IOException {
       boolean longer = position + src.remaining() > channel.size();
-      return call(longer ? Kind.LENGTHEN : Kind.WRITE, file, () -> channel.write(src, position));
+      return callOpen(
+          longer ? Kind.LENGTHEN : Kind.WRITE, file, () -> channel.write(src, position));
     }
 
     @Override
     public long size() throws IOException {
-      return call(Kind.READ, file, () -> Math.min(end, channel.size()));
+      return callOpen(Kind.READ, file, () -> Math.min(end, channel.size()));
     }
 
     @Override
     public FileChannel truncate(long size) throws IOException {
-      call(Kind.WRITE, file, () -> channel.truncate(size));
+      callOpen(Kind.WRITE, file, () -> channel.truncate(size));
       return this;
     }
 
     @Override
     public void force(boolean metaData) throws IOException {
-      call(
+      callOpen(
           Kind.WRITE,
           file,
           () -> {

@@ -20,6 +20,7 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStore
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Touches;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
@@ -89,9 +90,13 @@ class GiveUpRaceTest {
 
     private void touching() {
       if (Thread.currentThread() == reader) {
-        throw Touches.failure();
+        throw lost();
       }
     }
+  }
+
+  private static Error lost() {
+    return new InternalError(Touches.failure().getMessage(), new LostContentException("a test"));
   }
 
   private void fillUntilItFails() throws Exception {
@@ -158,7 +163,7 @@ class GiveUpRaceTest {
           file,
           () -> {
             if (Thread.currentThread() == reader) {
-              throw Touches.failure();
+              throw lost();
             }
           });
     }

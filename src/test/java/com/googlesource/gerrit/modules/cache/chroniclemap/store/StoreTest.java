@@ -628,7 +628,7 @@ class StoreTest {
       logger.removeAppender(log);
     }
     assertThat(said).hasSize(1);
-    assertThat(said.get(0)).contains("Cache cache was changed after it was closed");
+    assertThat(said.get(0)).contains("Cache cache was changed without its file");
   }
 
   @Test

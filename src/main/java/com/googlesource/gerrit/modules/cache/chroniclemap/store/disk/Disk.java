@@ -31,8 +31,12 @@ public interface Disk {
   /** The disk of this machine. */
   Disk REAL = new RealDisk();
 
-  /** Whether a file exists; true also if the file system cannot tell. */
-  boolean exists(Path file);
+  /**
+   * Whether a file exists.
+   *
+   * @throws IOException if the file system cannot tell
+   */
+  boolean exists(Path file) throws IOException;
 
   /** Whether a file certainly exists; false if the file system cannot tell. */
   boolean surelyExists(Path file);
@@ -75,7 +79,8 @@ public interface Disk {
    * @param file the name of the file, for messages and tests
    * @param open the file, as {@link #open} returned it
    * @throws IOException if the disk did not take all of the content. The system reports that only
-   *     once, and may have dropped the lost pages and read the older ones again
+   *     once, and may have dropped the lost pages and read the older ones again. {@link FolderDisk}
+   *     throws a {@link LostContentException} then
    */
   void force(Path file, FileChannel open) throws IOException;
 

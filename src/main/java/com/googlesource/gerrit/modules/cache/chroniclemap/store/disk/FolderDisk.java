@@ -16,7 +16,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.disk;
 
 import java.io.IOException;
 import java.nio.MappedByteBuffer;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
+import java.nio.file.FileSystemException;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.util.List;
@@ -78,7 +80,7 @@ public class FolderDisk implements Disk {
   protected void called() {}
 
   @Override
-  public boolean exists(Path file) {
+  public boolean exists(Path file) throws IOException {
     return disk.exists(file);
   }
 
@@ -158,7 +160,14 @@ public class FolderDisk implements Disk {
 
   @Override
   public void force(Path file, FileChannel open) throws IOException {
-    disk.force(file, open);
+    try {
+      disk.force(file, open);
+    } catch (FileSystemException | ClosedChannelException e) {
+      throw e;
+    } catch (IOException e) {
+      throw new LostContentException(
+          "the disk did not take what was written: " + e.getMessage(), e);
+    }
     called();
   }
 

@@ -22,7 +22,9 @@ import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -38,7 +40,7 @@ import java.util.stream.Stream;
 /** The disk of this machine. */
 final class RealDisk implements Disk {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
-  private static final String BOOT_ID = readBootId();
+  private static final Path BOOT_ID = Path.of("/proc/sys/kernel/random/boot_id");
   private static final FileTime NO_TIME = FileTime.fromMillis(0);
 
   /** The only way in Java 21 to unmap a buffer; null if this runtime has no such method. */
@@ -77,8 +79,12 @@ final class RealDisk implements Disk {
   }
 
   @Override
-  public boolean exists(Path file) {
-    return !Files.notExists(file);
+  public boolean exists(Path file) throws IOException {
+    try {
+      return Files.getLastModifiedTime(file) != null;
+    } catch (NoSuchFileException e) {
+      return false;
+    }
   }
 
   @Override
@@ -222,11 +228,12 @@ final class RealDisk implements Disk {
 
   @Override
   public String boot(Path file) throws IOException {
-    if (BOOT_ID.isEmpty()) {
+    String boot = readIfThere(BOOT_ID);
+    if (boot.isEmpty()) {
       return "";
     }
     long device = (Long) Files.getAttribute(file, "unix:dev");
-    return BOOT_ID + " " + device + " " + attachment(file, device);
+    return boot + " " + device + " " + attachment(file, device);
   }
 
   /**
@@ -234,29 +241,38 @@ final class RealDisk implements Disk {
    * that was detached may have been restored to an older state. Empty before Linux 5.15, and on
    * file systems without a block device such as NFS or ZFS.
    */
-  private String attachment(Path file, long device) {
+  private String attachment(Path file, long device) throws IOException {
     // The encoding of makedev() in the C library.
     long major = (device >>> 8 & 0xfff) | (device >>> 32 & ~0xfffL);
     long minor = (device & 0xff) | (device >>> 12 & ~0xffL);
     Path disk = sys.resolve("dev/block/" + major + ":" + minor);
+    if (!Files.exists(disk)) {
+      // Some file systems, such as btrfs, have device numbers of their own.
+      disk = sys.resolve("class/block/" + source(file));
+    }
+    Path count = disk.resolve("diskseq");
+    // A partition has no number of its own, but its disk has.
+    return readIfThere(Files.exists(count) ? count : disk.resolve("../diskseq"));
+  }
+
+  private static Path source(Path file) throws IOException {
     try {
-      if (!Files.exists(disk)) {
-        // Some file systems, such as btrfs, have device numbers of their own.
-        Path source = Path.of(Files.getFileStore(file).name()).getFileName();
-        disk = sys.resolve("class/block/" + source);
-      }
-      Path count = disk.resolve("diskseq");
-      // A partition has no number of its own, but its disk has.
-      return Files.readString(Files.exists(count) ? count : disk.resolve("../diskseq")).trim();
+      return Path.of(Files.getFileStore(file).name()).getFileName();
     } catch (IOException e) {
-      return "";
+      // The root of a container may be no mount point. Java says the same if it has no file handle.
+      var unused = readIfThere(Path.of("/proc/self/mounts"));
+      return Path.of("none");
     }
   }
 
-  private static String readBootId() {
+  /**
+   * Reads a short file of the kernel. Empty if this process can never read it; any other failure,
+   * such as too many open files, must not make the machine look like another one.
+   */
+  private static String readIfThere(Path file) throws IOException {
     try {
-      return Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).trim();
-    } catch (IOException e) {
+      return Files.readString(file).trim();
+    } catch (NoSuchFileException | AccessDeniedException e) {
       return "";
     }
   }

@@ -19,6 +19,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import com.google.common.primitives.Bytes;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FileReplacedException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import java.io.IOException;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -294,7 +295,7 @@ public final class FileState {
     ByteBuffer header = ByteBuffer.allocate(headerBytes);
     try (FileChannel channel = disk.open(store, Set.of(StandardOpenOption.READ))) {
       if (!SegmentReader.readFully(channel, 0, header)) {
-        throw new IOException("the file is too short for its header");
+        throw new LostContentException("the file is too short for its header");
       }
     }
     CRC32C crc = new CRC32C();
@@ -372,9 +373,9 @@ public final class FileState {
         mark(segment);
       }
     }
-    for (int i = 0; verdict == Verdict.UNSURE && i < segments; i++) {
+    if (verdict == Verdict.UNSURE) {
       // The counts of such a segment may be outdated until it was checked.
-      mark(i);
+      markAll();
     }
     VarHandle.releaseFence();
     buffer.put(TOUCHED_AT, new byte[4 * TOUCHED]);
@@ -408,6 +409,13 @@ public final class FileState {
       unchecked.incrementAndGet();
     }
     put(segment, FLAGS, UNCHECKED);
+  }
+
+  /** Like {@link #mark}, for all segments. Does nothing once the state file was unmapped. */
+  public synchronized void markAll() {
+    for (int i = 0; buffer != null && i < segments; i++) {
+      mark(i);
+    }
   }
 
   /** To be called before each write to the store's file. */

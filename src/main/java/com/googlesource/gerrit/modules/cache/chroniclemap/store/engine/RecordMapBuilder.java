@@ -15,6 +15,8 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FileReplacedException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -130,7 +132,7 @@ public final class RecordMapBuilder {
       long size = disk.size(path);
       if (size < ((VanillaChronicleHash<?, ?, ?, ?>) map).dataStoreSize()) {
         // An access to memory beyond the end of the file would be a fault.
-        throw new IOException("the file was cut off at " + size + " bytes");
+        throw new LostContentException("the file was cut off at " + size + " bytes");
       }
       channel = disk.open(path, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE));
       state.checkInPlace(path);
@@ -175,7 +177,16 @@ public final class RecordMapBuilder {
       Disk disk, Path path, Geometry geometry, FileState state, LongAdder damaged)
       throws IOException {
     checkReady(disk, path);
-    return map(disk, path, geometry, state, damaged);
+    try {
+      return map(disk, path, geometry, state, damaged);
+    } catch (FileReplacedException e) {
+      throw e;
+    } catch (IOException | RuntimeException | Error e) {
+      if (!state.hasHeader(path)) {
+        throw new LostContentException("the header of the file is damaged", e);
+      }
+      throw e;
+    }
   }
 
   /** Rejects an incomplete header, for which Chronicle-Map would wait a minute. */
@@ -185,7 +196,7 @@ public final class RecordMapBuilder {
       if (!SegmentReader.readFully(channel, FileLayout.SIZE_WORD_IN_FILE, word)
           || word.getInt(0) == 0
           || (word.getInt(0) & FileLayout.NOT_READY) != 0) {
-        throw new IOException("the header of the file was never finished");
+        throw new LostContentException("the header of the file was never finished");
       }
     }
   }

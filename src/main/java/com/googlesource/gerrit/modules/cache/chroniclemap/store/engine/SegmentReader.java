@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -114,7 +115,8 @@ public final class SegmentReader implements AutoCloseable {
   private void read(long segmentOffset, int start, int end) throws IOException {
     buffer.clear().position(start).limit(end);
     if (!readFully(channel, segmentOffset, buffer)) {
-      throw new IOException("the file was cut off at " + (segmentOffset + buffer.position()));
+      throw new LostContentException(
+          "the file was cut off at " + (segmentOffset + buffer.position()));
     }
   }
 

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -75,7 +76,7 @@ final class SegmentRepair {
       throws IOException {
     long offset = layout.segmentsOffset() + (long) index * layout.segmentBytes();
     if (!SegmentReader.readFully(channel, offset, segment.clear())) {
-      throw new IOException("the file was cut off at " + (offset + segment.position()));
+      throw new LostContentException("the file was cut off at " + (offset + segment.position()));
     }
     if (run(index)) {
       state.beforeWrite();

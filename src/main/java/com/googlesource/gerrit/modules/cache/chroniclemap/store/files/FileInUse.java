@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
 
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
@@ -369,7 +370,7 @@ public final class FileInUse {
   public void unmap(Generation old) {
     try {
       old.unmap();
-    } catch (RuntimeException | InternalError e) {
+    } catch (RuntimeException | InternalError | LinkageError e) {
       maker.faults().warn(e, "cannot unmap a file that is not in use any more");
     }
   }
@@ -379,7 +380,9 @@ public final class FileInUse {
     Disk disk = maker.files().disk;
     try {
       disk.delete(made.name.growingPath());
-      disk.delete(made.name.statePath());
+      if (!made.isInstalled()) {
+        disk.delete(made.name.statePath());
+      }
     } catch (IOException e) {
       // A file of a temporary name is never used, and the next start deletes it.
       maker.faults().warn(e, "cannot delete", made.name.growingPath());
@@ -430,7 +433,7 @@ public final class FileInUse {
       try {
         generation.force(all);
         if (after != null) {
-          after.force(/* all= */ false);
+          forceNext(after);
         }
       } catch (FileSystemException e) {
         // A file that was replaced meanwhile is deleted and need not be forced. An error of the
@@ -440,6 +443,17 @@ public final class FileInUse {
         }
       }
     } while (!isInUse(generation, after));
+  }
+
+  /** Forces the next file. If the disk did not take it, that is no evidence against this one. */
+  private static void forceNext(Generation after) throws IOException {
+    try {
+      after.force(/* all= */ false);
+    } catch (LostContentException e) {
+      IOException failure = new IOException("of the next file, " + e.getMessage());
+      failure.addSuppressed(e);
+      throw failure;
+    }
   }
 
   private boolean isInUse(Generation generation, Generation after) {

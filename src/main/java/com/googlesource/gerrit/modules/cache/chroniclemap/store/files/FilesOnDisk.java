@@ -15,9 +15,11 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
 
 import static com.google.common.base.Strings.lenientFormat;
+import static java.util.Objects.requireNonNull;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Usage;
@@ -225,13 +227,29 @@ public final class FilesOnDisk {
   }
 
   /** Whether the files must not be used. */
-  public boolean isMarkedForDiscard() {
+  public boolean isMarkedForDiscard() throws IOException {
     return disk.exists(discardMarker()) || (!noted && lastResort.isDiscarded(versioned));
   }
 
-  /** Whether a start must not use the files. */
-  public boolean isMarkedAtStart() {
-    return isMarkedForDiscard() || disk.exists(earlyMarker());
+  /** Whether the files must not be opened. */
+  private boolean isMarkedBeforeOpening() throws IOException {
+    return isMarkedForDiscard() || noted || disk.exists(earlyMarker());
+  }
+
+  /**
+   * The evidence that markers give before the files are opened.
+   *
+   * @throws IOException if that is not known
+   */
+  public Optional<LostContentException> whyDiscarded() throws IOException {
+    return isMarkedBeforeOpening() ? Optional.of(missedChange()) : Optional.empty();
+  }
+
+  /** The evidence that the files miss a change. */
+  public static LostContentException missedChange() {
+    return new LostContentException(
+        "it may hold values that were invalidated when it was not open, or just before a crash or a"
+            + " stop of the machine");
   }
 
   /**
@@ -335,9 +353,9 @@ public final class FilesOnDisk {
    *
    * @throws IOException if neither can be done
    */
-  public void discard() throws IOException {
+  public void discard(LostContentException evidence) throws IOException {
     try {
-      deleteThisVersion();
+      deleteThisVersion(evidence);
       disk.sync(directory);
     } catch (IOException e) {
       try {
@@ -538,13 +556,14 @@ public final class FilesOnDisk {
   }
 
   /** Deletes all files of the cache, except those of versions that are kept. */
-  public void deleteAll() throws IOException {
+  public void deleteAll(LostContentException evidence) throws IOException {
+    requireNonNull(evidence);
     deleteEach(listOwn());
     unmarkAfterDeletion();
   }
 
   private void unmarkAfterDeletion() throws IOException {
-    if (isMarkedAtStart()) {
+    if (isMarkedBeforeOpening()) {
       // Otherwise a crash of the machine might undo the deletions but not that of the marker.
       disk.sync(directory);
     }
@@ -552,7 +571,8 @@ public final class FilesOnDisk {
   }
 
   /** Deletes the files of this version of the cache; those of another version may be in use. */
-  public void deleteThisVersion() throws IOException {
+  public void deleteThisVersion(LostContentException evidence) throws IOException {
+    requireNonNull(evidence);
     deleteEach(
         list().stream()
             .filter(file -> file.getFileName().toString().startsWith(versioned + "-g"))

@@ -114,9 +114,14 @@ public final class Generation {
   public synchronized void unmap() {
     gate.shut();
     try {
-      values.map.unmap();
+      // Whatever failed may have left a segment half written.
+      state().markAll();
     } finally {
-      release();
+      try {
+        values.map.unmap();
+      } finally {
+        release();
+      }
     }
   }
 
@@ -137,12 +142,19 @@ public final class Generation {
         disk.delete(name.path());
       } catch (IOException left) {
         e.addSuppressed(left);
+        // Both files have the same values, and nothing more is written to either.
+        installed = true;
         throw new IllegalStateException("nobody knows which file counts", e);
       }
       throw e;
     }
     installed = true;
     state().takesPlace();
+  }
+
+  /** Whether the file has its final name, or may have it. */
+  boolean isInstalled() {
+    return installed;
   }
 
   /** A reader of the file that bypasses the mapping. */

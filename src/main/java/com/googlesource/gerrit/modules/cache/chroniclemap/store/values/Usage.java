@@ -23,6 +23,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Set;
@@ -147,7 +148,7 @@ public final class Usage {
   }
 
   private synchronized void loadNow() {
-    if (frequencies != null || !disk.exists(saved)) {
+    if (frequencies != null) {
       return;
     }
     try (FileChannel channel = disk.open(saved, Set.of(StandardOpenOption.READ))) {
@@ -157,6 +158,8 @@ public final class Usage {
           frequencies = Frequencies.load(bytes).orElse(null);
         }
       }
+    } catch (NoSuchFileException e) {
+      // Never saved.
     } catch (IOException e) {
       faults.warn(e, "values leave by age until more is known of their use: cannot read", saved);
     }
