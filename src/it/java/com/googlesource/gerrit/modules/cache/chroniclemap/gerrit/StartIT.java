@@ -85,7 +85,10 @@ class StartIT {
                 "the second one says that it waits");
         one.stop();
         try (GerritDaemon two = starting.get()) {
-          assertThat(linesOf(second, "WARN .*in use by another process \\(process \\d+\\)"))
+          assertThat(
+                  linesOf(
+                      second,
+                      "WARN .*in use by another process \\(process \\d+ on \\S+ since \\S+\\)"))
               .hasSize(1);
           workIn(two);
           assertThat(linesOf(second, "in memory only")).isEmpty();
@@ -117,7 +120,7 @@ class StartIT {
         assertThat(
                 linesOf(
                     second,
-                    "process \\d+\\): another Gerrit daemon.*reindex; only one process may use it."
+                    "process \\d+ on \\S+ since \\S+\\): another Gerrit daemon.*reindex; only one process may use it."
                         + " End that process"))
             .isNotEmpty();
         workIn(one);

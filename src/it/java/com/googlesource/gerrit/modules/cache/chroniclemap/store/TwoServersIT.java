@@ -68,7 +68,7 @@ class TwoServersIT {
       StoreDirectory.openWhenFree(stores(), Duration.ofDays(1), endIt).close();
       child.finish();
       assertThat(told).hasSize(1);
-      assertThat(told.get(0)).contains("another process (process " + child.pid() + ")");
+      assertThat(told.get(0)).contains("another process (process " + child.pid() + " on ");
       assertThat(told.get(0)).contains(stores().toString());
     }
   }
@@ -81,7 +81,7 @@ class TwoServersIT {
           assertThrows(
               StoreUnavailableException.class,
               () -> StoreDirectory.openWhenFree(stores(), Duration.ofMillis(1), who -> {}));
-      assertThat(refused).hasMessageThat().contains("(process " + child.pid() + ")");
+      assertThat(refused).hasMessageThat().contains("(process " + child.pid() + " on ");
       child.println("go");
       child.finish();
     }

@@ -26,6 +26,7 @@ import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
@@ -36,9 +37,10 @@ import java.util.concurrent.ConcurrentHashMap;
 /**
  * The lock of a directory of stores, which keeps a second process out.
  *
- * <p>The first line of the file {@code lock} is the id of the process that holds the lock. Each
- * other line names a store that the next start must discard. The file is open and has its blocks on
- * disk, so that a line can be written even if no file can be created or deleted any more.
+ * <p>The first line of the file {@code lock} is the id of the process that holds the lock, its host
+ * and its start. Each other line names a store that the next start must discard. The file is open
+ * and has its blocks on disk, so that a line can be written even if no file can be created or
+ * deleted any more.
  */
 final class DirectoryLock implements AutoCloseable, FilesOnDisk.LastResort {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -114,13 +116,26 @@ final class DirectoryLock implements AutoCloseable, FilesOnDisk.LastResort {
       if (last.size() > 1) {
         FilesOnDisk.discard(disk, directory, last.subList(1, last.size()));
       }
-      String owner = ProcessHandle.current().pid() + "\n";
+      String owner = owner();
       write(channel, owner);
       return new DirectoryLock(directory, channel, lock, owner);
     } catch (IOException | StoreUnavailableException | RuntimeException e) {
       channel.close();
       throw e;
     }
+  }
+
+  /** The line that names this process. Processes of other hosts and containers may have its id. */
+  private static String owner() {
+    ProcessHandle process = ProcessHandle.current();
+    String host;
+    try {
+      host = Files.readString(Path.of("/proc/sys/kernel/hostname")).trim();
+    } catch (IOException e) {
+      host = "an unknown host";
+    }
+    String since = process.info().startInstant().map(start -> " since " + start).orElse("");
+    return process.pid() + " on " + host + since + "\n";
   }
 
   private static List<String> read(FileChannel channel) throws IOException {

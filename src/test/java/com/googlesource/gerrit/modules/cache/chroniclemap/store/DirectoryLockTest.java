@@ -39,6 +39,25 @@ class DirectoryLockTest {
   }
 
   @Test
+  void theLockNamesProcessHostAndStart() throws Exception {
+    try (DirectoryLock lock = DirectoryLock.acquire(folder, Disk.REAL)) {
+      ProcessHandle process = ProcessHandle.current();
+      String host = Files.readString(Path.of("/proc/sys/kernel/hostname")).trim();
+      assertThat(Files.readString(folder.resolve("lock")))
+          .startsWith(
+              process.pid()
+                  + " on "
+                  + host
+                  + " since "
+                  + process.info().startInstant().orElseThrow()
+                  + "\n");
+      lock.discard("cache-v1");
+    }
+    DirectoryLock.acquire(folder, Disk.REAL).close();
+    assertThat(Files.exists(folder.resolve("cache-v1.discard"))).isTrue();
+  }
+
+  @Test
   void anInterruptedThreadDoesNotLoseTheLock() throws Exception {
     try (DirectoryLock lock = DirectoryLock.acquire(folder, Disk.REAL)) {
       Thread.currentThread().interrupt();
