@@ -42,12 +42,14 @@ public class ChronicleMapCacheModule extends LifecycleModule {
     Refusal.logging(
         site,
         config,
+        OwnSettings.OF_CACHES,
         () -> new InstallLines(config).checkCacheModule(ChronicleMapCacheModule.class));
   }
 
   @Override
   protected void configure() {
     WarmUp.begin();
+    RunningJar.begin();
     install(new CachesModule());
     listener().to(CacheMetrics.class);
     install(new AdminModule());

@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap;
 
+import static com.google.common.base.Strings.lenientFormat;
+
 import com.google.inject.ProvisionException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -42,7 +44,7 @@ final class OwnJar {
     List<String> own = jarsWith(loader, module);
     if (own.size() > 1) {
       throw new ProvisionException(
-          String.format(
+          lenientFormat(
               "lib/ has two jars of cache-chroniclemap, and Java would use either: keep one of %s",
               String.join(" and ", own)));
     }
@@ -50,7 +52,7 @@ final class OwnJar {
     // Where the tests run, each library is a jar of its own.
     if (natives.containsAll(own) && !natives.subList(0, 1).equals(own)) {
       throw new ProvisionException(
-          String.format(
+          lenientFormat(
               "%s holds the library jffi as %s does, perhaps in another version, and takes its"
                   + " place: remove it, or put it into plugins/ if it is a plugin",
               natives.get(0), own.get(0)));

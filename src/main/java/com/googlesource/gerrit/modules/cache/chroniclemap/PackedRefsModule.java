@@ -40,12 +40,16 @@ public class PackedRefsModule extends LifecycleModule {
   PackedRefsModule(SitePaths site, @GerritServerConfig Config config) {
     this.config = config;
     Refusal.logging(
-        site, config, () -> new InstallLines(config).checkDbModule(PackedRefsModule.class));
+        site,
+        config,
+        OwnSettings.OF_REFS,
+        () -> new InstallLines(config).checkDbModule(PackedRefsModule.class));
   }
 
   @Override
   protected void configure() {
     WarmUp.begin();
+    RunningJar.begin();
     install(new RepositoriesModule());
     if (config.getBoolean("packedRefs", null, "enabled", true)) {
       install(new TransportModule(config));

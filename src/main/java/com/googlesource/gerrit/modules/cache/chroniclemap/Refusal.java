@@ -16,7 +16,10 @@ package com.googlesource.gerrit.modules.cache.chroniclemap;
 
 import com.google.gerrit.server.config.SitePaths;
 import com.google.inject.ProvisionException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Setting;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.StartLog;
+import java.util.List;
+import java.util.Map;
 import org.eclipse.jgit.lib.Config;
 
 /**
@@ -27,15 +30,17 @@ final class Refusal {
   private Refusal() {}
 
   /**
-   * Checks the jar and the version of Gerrit, runs other checks, and writes a refusal into the
-   * site's error_log.
+   * Checks the jar, settings and the version of Gerrit, runs other checks, and writes a refusal to
+   * standard error and into the site's error_log. Warns of keys that are no settings.
    *
    * @throws ProvisionException if a check throws one. Class names in its message must be in quotes,
    *     as Guice would shorten them otherwise
    */
-  static void logging(SitePaths site, Config config, Runnable checks) {
+  static void logging(
+      SitePaths site, Config config, Map<String, List<Setting>> settings, Runnable checks) {
     try {
       OwnJar.check(Refusal.class.getClassLoader());
+      settings.forEach((section, own) -> Setting.check(config, section, own));
       BuiltFor.check(config);
       checks.run();
     } catch (ProvisionException e) {
@@ -43,9 +48,13 @@ final class Refusal {
           .forEach(message -> StartLog.writeNow(site, "ERROR", message.getMessage()));
       throw e;
     } catch (RuntimeException e) {
-      // A setting may have an invalid value, for example.
+      // The jars of lib/ may be unreadable, for example.
       StartLog.writeNow(site, "ERROR", e.toString());
       throw e;
     }
+    settings.forEach(
+        (section, own) ->
+            Setting.warnings(config, section, own)
+                .forEach(warning -> StartLog.writeNow(site, "WARN ", warning)));
   }
 }

@@ -53,7 +53,7 @@ public final class StoreUser implements Callable<String> {
     int after = withStore(StoreUser::count);
     return after == VALUES && (before == 0 || before == VALUES)
         ? ""
-        : "found %d values before and %d after".formatted(before, after);
+        : "found " + before + " values before and " + after + " after";
   }
 
   private interface Work {

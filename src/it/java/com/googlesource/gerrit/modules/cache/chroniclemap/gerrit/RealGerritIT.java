@@ -139,6 +139,54 @@ class RealGerritIT {
     }
   }
 
+  /** An administrator's {@code cp} over the jar of the running server. */
+  @Test
+  void theServerGoesOnWhenItsJarIsOverwritten() throws Exception {
+    Path jar = site.path().resolve("lib/cache-chroniclemap.jar");
+    byte[] content = Files.readAllBytes(jar);
+    String loaded = "cache-chroniclemap.jar are loaded";
+    daemon.stop();
+    int before = lines(loaded);
+    daemon = GerritDaemon.start(site);
+    Deadline.in(Duration.ofMinutes(1))
+        .await(() -> lines(loaded) > before, "the classes are loaded");
+    try {
+      Files.write(jar, Arrays.copyOfRange(content, content.length / 3, content.length));
+      Deadline.in(Duration.ofMinutes(1))
+          .await(() -> lines("cache-chroniclemap.jar has changed") > 0, "the change is reported");
+      assertThat(gerrit.isSignedIn(cookie)).isTrue();
+      gerrit.createProject("overwritten");
+      Workload other = new Workload(gerrit, "overwritten");
+      other.push(1);
+      assertThat(other.readAll(reader)).isNotEmpty();
+      SshUser admin = gerrit.ssh();
+      assertThat(admin.tryRun("cache-chroniclemap verify").out()).contains("change_notes");
+      admin.run("cache-chroniclemap compact change_notes");
+      admin.run("cache-chroniclemap show");
+      String plugin = "/plugins/cache-chroniclemap/";
+      assertThat(reader.get(plugin).body()).contains("change_notes");
+      assertThat(reader.get(plugin + "static/page.js").body()).contains("function");
+      assertThat(reader.get(plugin + "Documentation/config.html").body()).contains("maxLoose");
+      daemon.stop();
+      assertThat(lines("NoClassDefFoundError|ZipException|ClassNotFoundException")).isEqualTo(0);
+      assertThat(lines("cache-chroniclemap.jar has changed")).isEqualTo(1);
+    } finally {
+      Files.write(jar, content);
+    }
+    daemon = GerritDaemon.start(site);
+    assertThat(gerrit.isSignedIn(cookie)).isTrue();
+  }
+
+  /** How many lines of the error_log a pattern is found in. */
+  private int lines(String pattern) {
+    Pattern wanted = Pattern.compile(pattern);
+    try {
+      return ErrorLog.of(site).lines(line -> wanted.matcher(line).find()).size();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
   /** The files of caches that are read here. */
   private Set<String> generations() throws IOException {
     try (Stream<Path> files = Files.list(site.path().resolve("cache/cache-chroniclemap"))) {

@@ -28,7 +28,9 @@ import com.google.inject.Inject;
 import com.google.inject.Provider;
 import java.io.IOException;
 import java.net.URISyntaxException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 
 /**
  * A plugin that binds the SSH commands, the REST API and the page.
@@ -74,9 +76,18 @@ final class AdminPlugin extends ServerPlugin {
     }
   }
 
+  /**
+   * Reads a copy of the jar, whose documentation and files stay the same if the jar is overwritten
+   * while Gerrit runs. The copy has no name, so it goes with the process.
+   */
   private static JarScanner scanner() throws InvalidPluginException {
     try {
-      return new JarScanner(jar());
+      Path copy = Files.createTempFile(NAME, ".jar");
+      try {
+        return new JarScanner(Files.copy(jar(), copy, StandardCopyOption.REPLACE_EXISTING));
+      } finally {
+        Files.delete(copy);
+      }
     } catch (IOException e) {
       throw new InvalidPluginException("Cannot read " + jar(), e);
     }

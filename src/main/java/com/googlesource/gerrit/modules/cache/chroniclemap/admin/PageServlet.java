@@ -55,6 +55,9 @@ final class PageServlet extends HttpServlet {
 
   private static final String FILES = filesHash();
 
+  /** Read at the start, as the jar may be overwritten later. */
+  private static final String PAGE = new String(read("page.soy"), UTF_8);
+
   private final transient Provider<PageData> data;
   private final transient Provider<CurrentUser> user;
   private final transient Rights rights;
@@ -130,10 +133,7 @@ final class PageServlet extends HttpServlet {
   }
 
   static SoySauce compile() {
-    return SoyFileSet.builder()
-        .add(Resources.getResource(PageServlet.class, "page.soy"), "page.soy")
-        .build()
-        .compileTemplates();
+    return SoyFileSet.builder().add(PAGE, "page.soy").build().compileTemplates();
   }
 
   static String html(SoySauce templates, String template, Map<String, ?> parameters) {
@@ -156,13 +156,16 @@ final class PageServlet extends HttpServlet {
   private static String filesHash() {
     Hasher hasher = Hashing.murmur3_128().newHasher();
     for (String file : List.of("page.js", "page.css", "uplot/uPlot.iife.min.js")) {
-      try {
-        hasher.putBytes(
-            Resources.toByteArray(Resources.getResource(PageServlet.class, "/static/" + file)));
-      } catch (IOException e) {
-        throw new UncheckedIOException(e);
-      }
+      hasher.putBytes(read("/static/" + file));
     }
     return hasher.hash().toString();
+  }
+
+  private static byte[] read(String resource) {
+    try {
+      return Resources.toByteArray(Resources.getResource(PageServlet.class, resource));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 }

@@ -23,8 +23,10 @@ import com.google.gerrit.server.config.GerritRuntime;
 import com.google.gerrit.server.config.GerritServerConfig;
 import com.google.gerrit.server.config.SitePaths;
 import com.google.inject.Inject;
+import com.google.inject.ProvisionException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import org.eclipse.jgit.lib.Config;
 
@@ -44,6 +46,14 @@ final class CacheSettings {
   /** The folder of the stores within {@code cache.directory}, beside the files of H2. */
   private static final String FOLDER = "cache-chroniclemap";
 
+  private static final List<Setting> OF_EACH =
+      List.of(
+          Setting.number("diskLimit"),
+          Setting.number("memoryLimit"),
+          Setting.time("maxAge"),
+          Setting.time("refreshAfterWrite"),
+          Setting.time("expireFromMemoryAfterAccess"));
+
   private final Config config;
   final SitePaths site;
 
@@ -55,6 +65,15 @@ final class CacheSettings {
   CacheSettings(@GerritServerConfig Config config, SitePaths site) {
     this.config = config;
     this.site = site;
+  }
+
+  /**
+   * Checks the settings of a cache, those of its memory tier too.
+   *
+   * @throws ProvisionException if one has an invalid value
+   */
+  void check(PersistentCacheDef<?, ?> def) {
+    Setting.check(config, SECTION + "." + def.configKey(), OF_EACH);
   }
 
   /** Whether this process is a program such as {@code reindex}, and no server. */

@@ -28,6 +28,7 @@ import com.google.gerrit.server.cache.PersistentCacheFactory;
 import com.google.gerrit.server.plugins.Plugin;
 import com.google.gerrit.server.plugins.ReloadPluginListener;
 import com.google.inject.Inject;
+import com.google.inject.ProvisionException;
 import com.google.inject.Singleton;
 import com.google.inject.name.Named;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.H2Imports;
@@ -315,6 +316,12 @@ final class ChronicleMapCacheFactory
 
   /** Makes the disk tier of a cache; empty for a cache in memory only. */
   private <K, V> Optional<DiskTier<K, V>> disk(PersistentCacheDef<K, V> def) {
+    try {
+      settings.check(def);
+    } catch (ProvisionException e) {
+      e.getErrorMessages().forEach(error -> log.refuse(settings.site, error.getMessage()));
+      throw e;
+    }
     long limit = settings.diskLimit(def);
     if (directory.isEmpty()) {
       return Optional.empty();
@@ -432,11 +439,11 @@ final class ChronicleMapCacheFactory
    */
   @Override
   public void start() {
+    log.open();
     refusal.ifPresent(
         reason -> {
           throw new IllegalStateException(reason);
         });
-    log.open();
     if (!settings.isOfflineProgram()) {
       // Offline programs leave the import to the daemon, which opens more caches.
       imports.ifPresent(H2Imports::ready);

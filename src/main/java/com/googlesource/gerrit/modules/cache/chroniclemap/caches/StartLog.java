@@ -28,6 +28,8 @@ import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.Locale;
 import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.logging.Level;
 
@@ -50,38 +52,46 @@ public final class StartLog {
   private final Queue<Message> waiting = new ConcurrentLinkedQueue<>();
   private volatile boolean readable;
 
+  /** What {@link #refuse} has written: Guice asks again for each user of what it could not make. */
+  private final Set<String> refusals = ConcurrentHashMap.newKeySet();
+
   StartLog() {}
 
   /**
-   * Writes a line into the error_log, which Gerrit has not opened yet: why it waits or does not
-   * start, for example.
+   * Writes a line to standard error, and into the error_log, which Gerrit has not opened yet: why
+   * it waits or does not start, for example. In a container there may be no error_log, and
+   * elsewhere standard error may be lost.
    *
    * @param level in the form that Gerrit writes
    */
   public static void writeNow(SitePaths site, String level, String message) {
     Path file = site.logs_dir.resolve("error_log");
     String line =
-        String.format(
-            Locale.ROOT,
-            "[%s] [%s] %s %s : %s%n",
+        lenientFormat(
+            "[%s] [%s] %s %s : %s\n",
             TIME.format(ZonedDateTime.now(ZoneId.systemDefault())),
             Thread.currentThread().getName(),
             level,
             StartLog.class.getPackageName(),
             message);
+    System.err.print(line);
     try {
-      // Gerrit could not write to a file that another user has made.
-      if (Files.exists(file) || isOwner(site.logs_dir)) {
+      // Gerrit could not write to a file that another user has made. Owners are compared by their
+      // ids, which need no name.
+      if (Files.exists(file)
+          || Files.getOwner(site.logs_dir).equals(Files.getOwner(Path.of("/proc/self")))) {
         Files.writeString(file, line, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
       }
     } catch (IOException e) {
       // Then the message is only printed.
-      System.err.print(line);
     }
   }
 
-  private static boolean isOwner(Path folder) throws IOException {
-    return Files.getOwner(folder).getName().equals(System.getProperty("user.name"));
+  /** Writes once why the server does not start. */
+  void refuse(SitePaths site, String reason) {
+    if (refusals.add(reason)) {
+      writeNow(site, "ERROR", reason);
+    }
   }
 
   /** Logs the messages that were held back. Later messages are logged at once. */

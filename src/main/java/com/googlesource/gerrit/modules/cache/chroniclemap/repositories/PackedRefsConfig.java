@@ -14,20 +14,14 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.repositories;
 
-import static com.google.common.base.Strings.lenientFormat;
-
 import com.google.gerrit.entities.Project;
 import com.google.gerrit.server.config.GerritServerConfig;
 import com.google.gerrit.server.config.SitePaths;
 import com.google.inject.Inject;
-import com.google.inject.ProvisionException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsSettings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.nio.file.Path;
-import java.util.Arrays;
-import java.util.Locale;
 import java.util.Optional;
-import java.util.stream.Collectors;
 import org.eclipse.jgit.lib.Config;
 
 /** The settings of parsed ref lists, in {@code gerrit.config} and in a repository's own config. */
@@ -85,32 +79,12 @@ final class PackedRefsConfig {
         folder());
   }
 
-  /**
-   * How refs are updated.
-   *
-   * @throws ProvisionException if a setting has an invalid value
-   */
+  /** How refs are updated. The module has refused invalid values. */
   UpdateSettings updates() {
     return new UpdateSettings(
-        choice("updates", UpdateSettings.DEFAULT.by()),
-        choice("atomic", UpdateSettings.DEFAULT.atomic()),
+        config.getEnum(SECTION, null, "updates", UpdateSettings.DEFAULT.by()),
+        config.getEnum(SECTION, null, "atomic", UpdateSettings.DEFAULT.atomic()),
         config.getInt(SECTION, "maxLoose", UpdateSettings.DEFAULT.maxLoose()));
-  }
-
-  private <T extends Enum<T>> T choice(String name, T unset) {
-    try {
-      return config.getEnum(SECTION, null, name, unset);
-    } catch (IllegalArgumentException e) {
-      String choices =
-          Arrays.stream(unset.getDeclaringClass().getEnumConstants())
-              .map(value -> value.name().toLowerCase(Locale.ROOT))
-              .collect(Collectors.joining(" or "));
-      throw new ProvisionException(
-          lenientFormat(
-              "%s.%s is \"%s\" in gerrit.config: set it to %s, or remove it",
-              SECTION, name, config.getString(SECTION, null, name), choices),
-          e);
-    }
   }
 
   private Optional<Path> folder() {

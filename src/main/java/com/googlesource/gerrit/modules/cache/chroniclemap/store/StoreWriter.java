@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import static com.google.common.base.Strings.lenientFormat;
+
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
@@ -230,8 +232,8 @@ final class StoreWriter {
 
   /** The reason why a value does not fit that is larger than the limit allows. */
   String overLimit() {
-    return "cache.%s.diskLimit is %d bytes"
-        .formatted(context.settings.name(), context.settings.maxBytes());
+    return lenientFormat(
+        "cache.%s.diskLimit is %s bytes", context.settings.name(), context.settings.maxBytes());
   }
 
   /** Counts and logs a value that is left out, and why. */

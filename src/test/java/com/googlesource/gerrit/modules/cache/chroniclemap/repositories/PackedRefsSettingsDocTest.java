@@ -15,10 +15,8 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.repositories;
 
 import static com.google.common.truth.Truth.assertThat;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.gerrit.server.config.SitePaths;
-import com.google.inject.ProvisionException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -49,19 +47,6 @@ class PackedRefsSettingsDocTest {
       asked.add(section + (subsection == null ? "" : "." + subsection) + "." + name);
       return super.getString(section, subsection, name);
     }
-  }
-
-  @Test
-  void aChoiceThatThereIsNotTellsThoseThatThereAre() throws Exception {
-    Config config = new Config();
-    config.setString("packedRefs", null, "atomic", "Rewrite");
-    PackedRefsConfig settings = new PackedRefsConfig(config, new SitePaths(temp));
-    assertThat(settings.updates().atomic()).isEqualTo(UpdateSettings.Atomic.REWRITE);
-    config.setString("packedRefs", null, "updates", "mine");
-    assertThat(assertThrows(ProvisionException.class, settings::updates))
-        .hasMessageThat()
-        .contains(
-            "packedRefs.updates is \"mine\" in gerrit.config: set it to own or jgit, or remove it");
   }
 
   @Test

@@ -30,6 +30,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -171,14 +172,9 @@ public final class FilesOnDisk {
 
   GenerationName generation(int number, long bytes, int bytesPerSlot) {
     String name =
-        String.format(
-            Locale.ROOT,
-            "%s-g%d-%d-%d-%08x.chm",
-            versioned,
-            number,
-            bytes,
-            bytesPerSlot,
-            fingerprint(bytes, bytesPerSlot));
+        lenientFormat("%s-g%s-%s-%s-", versioned, number, bytes, bytesPerSlot)
+            + HexFormat.of().toHexDigits(fingerprint(bytes, bytesPerSlot))
+            + ".chm";
     return new GenerationName(
         directory.resolve(name), number, bytes, bytesPerSlot, MADE.incrementAndGet());
   }

@@ -1,0 +1,93 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+package com.googlesource.gerrit.modules.cache.chroniclemap;
+
+import static java.util.concurrent.TimeUnit.SECONDS;
+
+import com.google.common.flogger.FluentLogger;
+import java.io.IOException;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Collections;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.jar.JarEntry;
+import java.util.jar.JarFile;
+
+/**
+ * The jar of this module while the server runs. Java reads a class when the class is first used, at
+ * the place in the jar where it was when the server started. If the jar was overwritten (rather
+ * than renamed over), that fails. So all classes are loaded once the server has started, and a
+ * change of the jar is reported once.
+ */
+final class RunningJar {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+  private static final AtomicBoolean begun = new AtomicBoolean();
+
+  /**
+   * The pause before the classes are loaded, so that the start is not delayed, and before checks.
+   */
+  private static final long PAUSE_SECONDS = 10;
+
+  private static final String IDENTITY = "fileKey,size,lastModifiedTime";
+
+  private RunningJar() {}
+
+  /** Begins to watch the jar, once per process, on a thread of its own. Never throws. */
+  static void begin() {
+    if (begun.compareAndSet(false, true)) {
+      var unused =
+          Thread.ofPlatform().daemon().name("cache-chroniclemap-jar").start(RunningJar::run);
+    }
+  }
+
+  private static void run() {
+    try {
+      Class<?> self = RunningJar.class;
+      Path jar = Path.of(self.getProtectionDomain().getCodeSource().getLocation().toURI());
+      if (Files.isRegularFile(jar)) {
+        Map<String, Object> first = Files.readAttributes(jar, IDENTITY);
+        SECONDS.sleep(PAUSE_SECONDS);
+        loadAll(jar, self.getClassLoader());
+        logger.atInfo().log("The classes of %s are loaded", jar);
+        while (Files.readAttributes(jar, IDENTITY).equals(first)) {
+          SECONDS.sleep(PAUSE_SECONDS);
+        }
+        logger.atWarning().log(
+            "%s has changed. This server keeps its classes until it is restarted", jar);
+      }
+    } catch (IOException | URISyntaxException | InterruptedException | RuntimeException e) {
+      logger.atWarning().withCause(e).log(
+          "The jar of this module cannot be read any more. If it is replaced, restart the server");
+    }
+  }
+
+  /** Loads all classes of a jar but those for other systems, which are never used. */
+  static void loadAll(Path jar, ClassLoader loader) throws IOException {
+    try (JarFile file = new JarFile(jar.toFile())) {
+      for (JarEntry entry : Collections.list(file.entries())) {
+        String name = entry.getName();
+        if (name.endsWith(".class") && !name.matches("META-INF/.*|.*/platform/.*")) {
+          try {
+            name = name.replace(".class", "").replace('/', '.');
+            var unused = Class.forName(name, /* initialize= */ false, loader);
+          } catch (ClassNotFoundException | LinkageError e) {
+            logger.atFine().withCause(e).log("not loaded, as it is for a library that is not here");
+          }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,119 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
+
+import static com.google.common.base.Strings.lenientFormat;
+import static java.util.Comparator.comparing;
+import static java.util.concurrent.TimeUnit.SECONDS;
+
+import com.google.common.base.Ascii;
+import com.google.common.base.Strings;
+import com.google.gerrit.common.Nullable;
+import com.google.gerrit.server.config.ConfigUtil;
+import com.google.inject.ProvisionException;
+import java.util.List;
+import org.apache.commons.text.similarity.LevenshteinDistance;
+import org.eclipse.jgit.lib.Config;
+
+/**
+ * A setting in {@code gerrit.config}, whose value can be checked before Gerrit opens its log. The
+ * class that uses the value reads it again.
+ *
+ * <p>Sections are named as in documentation: {@code cache.web_sessions} is {@code [cache
+ * "web_sessions"]}.
+ *
+ * @param name its key
+ * @param allowed what its value may be, in the words of a message
+ * @param reader reads the value
+ */
+public record Setting(String name, String allowed, Reader reader) {
+  /** Reads a value, and throws an exception if the value is invalid. */
+  public interface Reader {
+    Object read(Config config, String section, @Nullable String subsection, String name);
+  }
+
+  /** A setting that is either true or false. */
+  public static Setting truth(String name) {
+    return new Setting(name, "true or false", (c, s, sub, n) -> c.getBoolean(s, sub, n, true));
+  }
+
+  /** A number without a unit, or with {@code k}, {@code m} or {@code g}. */
+  public static Setting number(String name) {
+    return new Setting(
+        name, "a number, such as 1000 or 256m", (c, s, sub, n) -> c.getLong(s, sub, n, 0));
+  }
+
+  /** A time with its unit. An empty one is not set. */
+  static Setting time(String name) {
+    Reader reader =
+        (c, s, sub, n) ->
+            Strings.isNullOrEmpty(c.getString(s, sub, n))
+                ? 0
+                : ConfigUtil.getTimeUnit(c, s, sub, n, 0, SECONDS);
+    return new Setting(name, "a time, such as 90 s or 5 days", reader);
+  }
+
+  /**
+   * Checks the settings of a section.
+   *
+   * @throws ProvisionException if a value is invalid; the message says what is allowed
+   */
+  public static void check(Config config, String section, List<Setting> settings) {
+    String[] parts = parts(section);
+    for (Setting setting : settings) {
+      try {
+        setting.reader.read(config, parts[0], parts[1], setting.name);
+      } catch (RuntimeException e) {
+        throw new ProvisionException(
+            lenientFormat(
+                "%s.%s is \"%s\" in etc/gerrit.config: set it to %s, or remove it",
+                section,
+                setting.name,
+                config.getString(parts[0], parts[1], setting.name),
+                setting.allowed),
+            e);
+      }
+    }
+  }
+
+  /** A warning for each key of a section that is not among its settings, and so has no effect. */
+  public static List<String> warnings(Config config, String section, List<Setting> settings) {
+    String[] parts = parts(section);
+    return config.getNames(parts[0], parts[1]).stream()
+        .filter(key -> settings.stream().noneMatch(known -> known.name.equalsIgnoreCase(key)))
+        .map(
+            key ->
+                lenientFormat(
+                    "%s.%s in etc/gerrit.config has no effect: there is no such setting; the"
+                        + " nearest one is %s.%s",
+                    section, key, section, nearest(key, settings)))
+        .toList();
+  }
+
+  private static String nearest(String key, List<Setting> settings) {
+    LevenshteinDistance distance = LevenshteinDistance.getDefaultInstance();
+    return settings.stream()
+        .map(Setting::name)
+        .min(comparing(name -> distance.apply(Ascii.toLowerCase(key), Ascii.toLowerCase(name))))
+        .orElseThrow();
+  }
+
+  /** The section and the subsection, which may be null. */
+  private static String[] parts(String section) {
+    int dot = section.indexOf('.');
+    return dot < 0
+        ? new String[] {section, null}
+        : new String[] {section.substring(0, dot), section.substring(dot + 1)};
+  }
+}

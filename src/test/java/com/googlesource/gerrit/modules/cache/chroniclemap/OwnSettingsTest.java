@@ -1,0 +1,173 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+package com.googlesource.gerrit.modules.cache.chroniclemap;
+
+import static com.google.common.truth.Truth.assertThat;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import com.google.gerrit.server.config.SitePaths;
+import com.google.inject.ProvisionException;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.eclipse.jgit.lib.Config;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What an administrator reads about a setting that is wrong, before Gerrit has opened its log. */
+class OwnSettingsTest {
+  private static final Path PAGE = Path.of("resources/Documentation/config.md");
+  private static final Pattern HEADING =
+      Pattern.compile(
+          "^### ((?:packedRefs|cache-chroniclemap|cache\\.packed_refs)\\.\\w+)$",
+          Pattern.MULTILINE);
+
+  @TempDir Path temp;
+  private final Config config = new Config();
+  private final ByteArrayOutputStream printed = new ByteArrayOutputStream();
+  private final PrintStream before = System.err;
+  private SitePaths site;
+
+  @BeforeEach
+  void makeSite() throws Exception {
+    site = new SitePaths(temp);
+    Files.createDirectories(site.logs_dir);
+    System.setErr(new PrintStream(printed, true, UTF_8));
+  }
+
+  @AfterEach
+  void giveBack() {
+    System.setErr(before);
+  }
+
+  private String errorLog() throws Exception {
+    return Files.readString(site.logs_dir.resolve("error_log"));
+  }
+
+  private void set(String name, String value) {
+    int dot = name.lastIndexOf('.');
+    String[] section = name.substring(0, dot).split("\\.", 2);
+    config.setString(
+        section[0], section.length > 1 ? section[1] : null, name.substring(dot + 1), value);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          packedRefs.enabled           | nein  | true or false
+          packedRefs.groupBranches     | 2     | true or false
+          packedRefs.updates           | jgitt | own or jgit
+          packedRefs.atomic            | lose  | loose or rewrite
+          packedRefs.maxLoose          | many  | a number, such as 1000
+          packedRefs.maxLoose          | 9g    | a number, such as 1000
+          cache.packed_refs.memoryLimit| 256mb | a number, such as 1000 or 256m
+          cache.packed_refs.diskLimit  | all   | a number, such as 1000 or 256m
+          cache-chroniclemap.checkGerritVersion | nope | true or false
+          """)
+  void aWrongValueIsRefusedWithWhatIsAllowed(String name, String value, String allowed)
+      throws Exception {
+    set(name, value);
+    assertThrows(ProvisionException.class, () -> new PackedRefsModule(site, config));
+    String message =
+        name
+            + " is \""
+            + value
+            + "\" in etc/gerrit.config: set it to "
+            + allowed
+            + ", or remove it";
+    assertThat(errorLog()).contains("ERROR");
+    assertThat(errorLog()).contains(message);
+    assertThat(printed.toString(UTF_8)).contains(message);
+  }
+
+  @Test
+  void theModuleOfTheCachesChecksItsOwn() throws Exception {
+    set("packedRefs.updates", "jgitt");
+    var unused = new ChronicleMapCacheModule(site, config);
+    set("cache-chroniclemap.checkGerritVersion", "nope");
+    assertThrows(ProvisionException.class, () -> new ChronicleMapCacheModule(site, config));
+    assertThat(errorLog()).contains("checkGerritVersion is \"nope\"");
+  }
+
+  @Test
+  void aLineWithoutAPrefixIsRefused() throws Exception {
+    config.fromText("[packedRefs]\n\tadvertise = refs/heads/\n\tadvertise =\n");
+    assertThrows(ProvisionException.class, () -> new PackedRefsModule(site, config));
+    assertThat(errorLog()).contains("set it to a prefix of refs, such as refs/heads/");
+  }
+
+  @Test
+  void whatIsNoSettingIsNamedWithTheNearestOne() throws Exception {
+    set("packedRefs.maxlose", "5");
+    set("packedRefs.MAXLOOSE", "7");
+    set("cache.packed_refs.memory", "1g");
+    set("cache-chroniclemap.checkVersion", "false");
+    set("packedRefs.advertise", "refs/heads/");
+    var unused = new PackedRefsModule(site, config);
+    String log = errorLog();
+    assertThat(log.lines().toList()).hasSize(3);
+    assertThat(log).containsMatch("WARN .*packedRefs.maxlose in .* is packedRefs.maxLoose");
+    assertThat(log).containsMatch("cache.packed_refs.memory in .* cache.packed_refs.memoryLimit");
+    assertThat(log).containsMatch("checkVersion in .* cache-chroniclemap.checkGerritVersion");
+  }
+
+  @Test
+  void allThatAreDocumentedAreChecked() throws Exception {
+    Set<String> documented = new TreeSet<>();
+    Matcher matcher = HEADING.matcher(Files.readString(PAGE));
+    while (matcher.find()) {
+      documented.add(matcher.group(1));
+    }
+    // In the config of a repository.
+    assertThat(documented.remove("cache-chroniclemap.packedRefs")).isTrue();
+    Set<String> checked = new TreeSet<>();
+    OwnSettings.OF_REFS.forEach(
+        (section, settings) ->
+            settings.forEach(setting -> checked.add(section + "." + setting.name())));
+    assertThat(checked).isEqualTo(documented);
+  }
+
+  /** As in a container, where the user's id has no name. */
+  @Test
+  void aUserWithoutANameWritesTheLog() throws Exception {
+    String name = System.setProperty("user.name", "?");
+    try {
+      set("packedRefs.enabled", "nein");
+      assertThrows(ProvisionException.class, () -> new PackedRefsModule(site, config));
+    } finally {
+      System.setProperty("user.name", name);
+    }
+    assertThat(errorLog()).contains("packedRefs.enabled");
+  }
+
+  @Test
+  void withoutAFolderForLogsTheMessageIsPrinted() throws Exception {
+    Files.delete(site.logs_dir);
+    set("packedRefs.enabled", "nein");
+    assertThrows(ProvisionException.class, () -> new PackedRefsModule(site, config));
+    assertThat(printed.toString(UTF_8)).contains("packedRefs.enabled is \"nein\"");
+  }
+}
