@@ -69,6 +69,9 @@ final class RefsJson {
     out.addProperty("lookups", report.lookups());
     out.addProperty("left_to_jgit", report.leftToJGit());
     report.leftReason().ifPresent(why -> out.addProperty("left_reason", why));
+    JsonArray bad = new JsonArray();
+    report.badRefs().forEach(bad::add);
+    out.add("bad_refs", bad);
     out.addProperty("no_memory", report.noMemory());
     out.addProperty("last_parse", report.lastParse());
     out.addProperty("last_parse_micros", report.lastParseMicros());

@@ -73,6 +73,7 @@ public final class RefsMetrics extends PublishedMetrics {
     t.count("left_to_jgit", "files that only JGit can read", "lists", RefsTotals::leftToJGit);
     t.count("no_memory", "lists without memory", "lists", RefsTotals::noMemory);
     t.count("failures", "lookups left to JGit by a fault", "lookups", RefsTotals::failures);
+    t.gauge("bad_refs", "broken refs and such in the last hour", "refs", RefsTotals::badRefs);
     t.gauge("reftables", "projects read from reftables", "projects", RefsTotals::reftables);
     t.gauge("table_bytes", "size of these reftables", BYTES, RefsTotals::tableBytes);
     t.count("table_lookups", "lookups in reftables", "lookups", RefsTotals::tableLookups);

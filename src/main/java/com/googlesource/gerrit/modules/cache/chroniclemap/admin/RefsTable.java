@@ -29,6 +29,9 @@ final class RefsTable {
   private static final int NAME_WIDTH = 22;
   private static final String ROW = "%-" + NAME_WIDTH + "s %7s %7s %7s %5s %6s %6s %6s %6s %7s %8s";
 
+  /** So many bad refs of a project are named; JSON names more of them. */
+  private static final int MOST_BAD = 10;
+
   private RefsTable() {}
 
   static void print(
@@ -141,6 +144,9 @@ final class RefsTable {
       refs.report()
           .leftReason()
           .ifPresent(why -> notes.add("JGit answers for " + refs.project() + ": " + why + "."));
+      refs.report().badRefs().stream()
+          .limit(MOST_BAD)
+          .forEach(bad -> notes.add("Bad ref in " + refs.project() + ": " + bad + "."));
     }
     if (totals.noMemory() > 0) {
       notes.add(

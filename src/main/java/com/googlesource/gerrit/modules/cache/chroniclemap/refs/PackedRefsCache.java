@@ -204,8 +204,8 @@ public final class PackedRefsCache implements AutoCloseable {
   }
 
   /**
-   * Returns the path of {@code packed-refs}. A link there is not followed, as a rewrite replaces
-   * it.
+   * Returns the path of {@code packed-refs}. A link there is followed at each use, as it may lead
+   * elsewhere by then.
    */
   private static File packedRefs(File gitFolder) {
     File folder;
@@ -449,6 +449,7 @@ public final class PackedRefsCache implements AutoCloseable {
         counts.lookups.sum(),
         counts.notParsable.sum(),
         leftReason(file),
+        file.looseMemory.bad(),
         counts.noMemory.sum(),
         counts.lastParse.get(),
         TimeUnit.NANOSECONDS.toMicros(counts.lastParseNanos));
@@ -494,6 +495,7 @@ public final class PackedRefsCache implements AutoCloseable {
         lists == null ? 0 : lists.memory.evictions(),
         forgotten.noMemory.sum() + sum(reports, RefsReport::noMemory),
         failures.count.sum(),
+        sum(reports, report -> report.badRefs().size()),
         Math.max(
             forgotten.lastParse.get(),
             reports.stream().mapToLong(RefsReport::lastParse).max().orElse(0)),

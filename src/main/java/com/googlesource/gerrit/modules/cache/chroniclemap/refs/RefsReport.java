@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import java.io.File;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -34,6 +35,8 @@ import java.util.Optional;
  * @param lookups lookups of refs
  * @param leftToJGit contents that were left to JGit
  * @param leftReason why JGit answers for the current content; empty if it does not
+ * @param badRefs what was found in the last hour, at most 100: refs that are broken, can't be read
+ *     or whose objects are missing, and files whose names git refuses; each with what is wrong
  * @param noMemory lists for which there was no memory, so that JGit answered for a while
  * @param lastParse time of the last parse in milliseconds since the epoch; 0 if there was none
  * @param lastParseMicros duration of the last parse
@@ -52,6 +55,7 @@ public record RefsReport(
     long lookups,
     long leftToJGit,
     Optional<String> leftReason,
+    List<String> badRefs,
     long noMemory,
     long lastParse,
     long lastParseMicros) {}

@@ -40,6 +40,8 @@ import java.util.Optional;
  * @param evictions lists that were evicted from memory
  * @param noMemory lists for which there was no memory, so that JGit answered for a while
  * @param failures lookups that JGit answered because of a fault
+ * @param badRefs refs and files that were found bad in the last hour, see {@link
+ *     RefsReport#badRefs}
  * @param lastParse time of the last parse in milliseconds since the epoch; 0 if there was none
  * @param reftables repositories that are read from mapped reftables
  * @param tableBytes size of these tables
@@ -67,6 +69,7 @@ public record RefsTotals(
     long evictions,
     long noMemory,
     long failures,
+    long badRefs,
     long lastParse,
     long reftables,
     long tableBytes,

@@ -21,6 +21,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableStack
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TablesFile;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -122,6 +123,8 @@ final class TableRefDatabase extends RefDatabase {
         checkList();
       }
       return question.ask(file.stack());
+    } catch (FileSystemException e) {
+      throw e; // JGit takes a list that it can't open for one without tables
     } catch (IOException | RuntimeException | InternalError | OutOfMemoryError e) {
       // A mapped file that somebody has cut short is an InternalError.
       failures.count(file.list.toFile(), e);

@@ -51,6 +51,7 @@ class RefsShownTest {
               9_999_999_999L,
               3,
               Optional.of("two refs have the same name"),
+              List.of("refs/heads/a~: git allows no ref of this name"),
               2,
               1,
               40_123));
@@ -72,6 +73,7 @@ class RefsShownTest {
               5,
               0,
               Optional.empty(),
+              List.of(),
               0,
               0,
               0));
@@ -106,6 +108,7 @@ class RefsShownTest {
         4,
         failures,
         failures,
+        1,
         1,
         3,
         12_000_000,
@@ -157,6 +160,15 @@ class RefsShownTest {
   void theReasonIsSaidWhyAFileIsLeftToJGit() {
     String said = "JGit answers for a-project-with-a-name-that-is-too-long: two refs have the same";
     assertThat(table(totals(0, 0))).contains(said);
+  }
+
+  @Test
+  void badRefsAreNamed() {
+    assertThat(table(totals(0, 0))).contains("refs/heads/a~: git allows no ref");
+    JsonObject json = RefsJson.of(totals(0, 0), new TransportCounts(), List.of(LARGE));
+    assertThat(json.getAsJsonObject("totals").get("bad_refs").getAsLong()).isEqualTo(1);
+    JsonObject project = json.getAsJsonArray("projects").get(0).getAsJsonObject();
+    assertThat(project.getAsJsonArray("bad_refs").get(0).getAsString()).contains("refs/heads/a~");
   }
 
   @Test

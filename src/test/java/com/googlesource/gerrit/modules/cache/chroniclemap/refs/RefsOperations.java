@@ -146,8 +146,7 @@ final class RefsOperations {
         return "batch";
       }
       case 10 -> {
-        // A loose file that is no ref, or a broken one.
-        String[] contents = {"", "x", "ref: refs/heads/none\n", "ref: refs/sym/one\n"};
+        String[] contents = {"ref: refs/heads/none\n", "ref: refs/sym/one\n"};
         Path file = repository.folder().resolve("refs/heads/odd");
         Files.writeString(file, contents[random.nextInt(contents.length)]);
         return "odd file";

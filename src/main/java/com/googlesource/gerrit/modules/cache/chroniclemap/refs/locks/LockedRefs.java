@@ -109,6 +109,9 @@ public final class LockedRefs implements Closeable {
 
   @Nullable private Lock packedLock;
 
+  /** Null until the first attempt to lock {@code packed-refs}. */
+  @Nullable private Path packedRefs;
+
   /** Whether all files of this transaction could be deleted so far. */
   private boolean isUnlocked = true;
 
@@ -337,8 +340,14 @@ public final class LockedRefs implements Closeable {
    * @return false if there is another lock holder
    */
   public boolean lockPackedRefs() throws IOException {
-    packedLock = tryLock(RefPaths.lockOf(paths.packedRefs));
+    packedRefs = RefPaths.behindLinks(paths.packedRefs.toPath());
+    packedLock = tryLock(RefPaths.lockOf(packedRefs.toFile()));
     return packedLock != null;
+  }
+
+  /** The file to replace while {@code packed-refs} is locked: behind symbolic links, as in git. */
+  public Path packedRefs() {
+    return packedRefs;
   }
 
   /** Unlocks {@code packed-refs}, if it is locked. */
@@ -351,8 +360,8 @@ public final class LockedRefs implements Closeable {
 
   /** A file on the file system of {@code packed-refs}, for its new content. */
   public Path besidePackedRefs() {
-    return journal == null
-        ? plainFileIn(paths.packedRefs.getParentFile().toPath())
+    return journal == null || !packedRefs.equals(paths.packedRefs.toPath())
+        ? plainFileIn(packedRefs.getParent())
         : journal.beside("packed");
   }
 

@@ -17,7 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.io.File;
-import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -56,14 +56,13 @@ public final class FileNames {
   /**
    * Checks a file's name.
    *
-   * @throws IOException if this process can't express the name; its message begins like JGit's
+   * @throws FileSystemException if this process can't express the name
    */
-  static void check(File file) throws IOException {
+  static void check(File file) throws FileSystemException {
     try {
       Path unused = file.toPath();
     } catch (InvalidPathException e) {
-      throw new IOException(
-          "Cannot read file " + file + ": " + limits().orElseGet(e::getReason), e);
+      throw LooseFile.unreadable(file, limits().orElseGet(e::getReason), e);
     }
   }
 }

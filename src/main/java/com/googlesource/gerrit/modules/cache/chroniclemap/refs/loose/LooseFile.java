@@ -16,12 +16,22 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose;
 
 import java.io.File;
 import java.io.FileInputStream;
+import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.errors.InvalidObjectIdException;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ObjectIdRef;
@@ -30,8 +40,17 @@ import org.eclipse.jgit.lib.SymbolicRef;
 import org.eclipse.jgit.util.FileUtils;
 import org.eclipse.jgit.util.RawParseUtils;
 
-/** The file of a loose ref. Each content has the same result as in JGit's RefDirectory. */
+/**
+ * The file of a loose ref. A content that is a ref has the same result as in JGit's RefDirectory.
+ * Any other content, such as that of a file that a loss of power has emptied, is a broken ref, as
+ * in native git: JGit takes some of it for a missing file, and serves an older packed value.
+ */
 public final class LooseFile {
+  /** How often a file is opened that others replace meanwhile; as often as JGit does. */
+  public static final int MOST_ATTEMPTS = 5;
+
+  private static final String BROKEN = "broken ref: neither an id nor symbolic";
+
   private static final int MOST = 4096;
 
   /** Room for an id and its line end, which nearly all of these files contain. */
@@ -66,15 +85,48 @@ public final class LooseFile {
     }
   }
 
-  /** Whether there is certainly no folder of this name. */
+  /**
+   * Whether there is certainly no folder of this name.
+   *
+   * @throws IOException if the disk does not tell
+   */
   static boolean isNoFolder(Path folder) throws IOException {
-    BasicFileAttributes found = attributesIfThere(folder);
-    return found == null || !found.isDirectory();
+    try {
+      BasicFileAttributes found = attributesIfThere(folder);
+      return found == null || !found.isDirectory();
+    } catch (IOException e) {
+      if (mayBeThere(folder)) {
+        throw e;
+      }
+      return true;
+    }
   }
 
   @Nullable
-  private static BasicFileAttributes attributesIfThere(Path file) throws IOException {
-    return file.getFileSystem().provider().readAttributesIfExists(file, BasicFileAttributes.class);
+  static BasicFileAttributes attributesIfThere(Path file, LinkOption... options)
+      throws IOException {
+    return file.getFileSystem()
+        .provider()
+        .readAttributesIfExists(file, BasicFileAttributes.class, options);
+  }
+
+  /**
+   * Lists a folder, in any order. The list is empty if there is certainly no such folder.
+   *
+   * @throws IOException if the folder can't be listed to its end. It must not count as empty then
+   */
+  public static List<Path> list(Path folder) throws IOException {
+    List<Path> entries = new ArrayList<>();
+    try (DirectoryStream<Path> stream = Files.newDirectoryStream(folder)) {
+      stream.forEach(entries::add);
+    } catch (DirectoryIteratorException e) {
+      throw unreadable(folder.toFile(), e.getCause());
+    } catch (IOException e) {
+      if (!isNoFolder(folder)) {
+        throw e;
+      }
+    }
+    return entries;
   }
 
   /**
@@ -97,22 +149,47 @@ public final class LooseFile {
     return true;
   }
 
+  /** Returns a failure to read a file as one that names the file. */
+  public static FileSystemException unreadable(File file, IOException why) {
+    return why instanceof FileSystemException named
+        ? named
+        : unreadable(file, why.getMessage(), why);
+  }
+
+  static FileSystemException unreadable(File file, String why, @Nullable Exception cause) {
+    FileSystemException named = new FileSystemException(file.getPath(), null, why);
+    named.initCause(cause);
+    return named;
+  }
+
   /**
-   * Reads the ref in a file. Returns null if there is no file, or no ref in it.
+   * Whether the failure to read a file that exists may be one of the file that had its name before.
+   */
+  public static boolean isOfAnotherFile(IOException e) {
+    return e instanceof FileNotFoundException
+        || e instanceof NoSuchFileException
+        || FileUtils.isStaleFileHandleInCausalChain(e);
+  }
+
+  /**
+   * Reads the ref in a file. Returns null if there is certainly no file.
    *
-   * @throws IOException if the file can't be read, or has other content
+   * @throws FileSystemException if the file can't be read or is a broken ref; it names the file
    */
   @Nullable
   static Ref read(String name, File file) throws IOException {
-    byte[] content;
-    try {
-      content = FileUtils.readWithRetries(file, LooseFile::content);
-    } catch (IOException e) {
-      throw e;
-    } catch (Exception e) {
-      throw new IOException("Cannot read file " + file, e);
+    for (int attempt = 1; ; attempt++) {
+      try {
+        return parse(name, file, content(file));
+      } catch (IOException e) {
+        if (!isThere(file)) {
+          return null;
+        }
+        if (attempt == MOST_ATTEMPTS || !isOfAnotherFile(e)) {
+          throw unreadable(file, e);
+        }
+      }
     }
-    return content == null ? null : parse(name, content);
   }
 
   /** Reads as much of the content as matters: what follows an id is ignored. */
@@ -131,35 +208,24 @@ public final class LooseFile {
     }
   }
 
-  @Nullable
-  private static Ref parse(String name, byte[] content) throws IOException {
-    int length = content.length;
+  private static Ref parse(String name, File file, byte[] content) throws FileSystemException {
     if (isSymbolic(content)) {
-      if (length == MOST) {
-        return null; // the target may be incomplete
-      }
       int end = trimmed(content);
-      if (end <= SYMBOLIC.length) {
-        throw notARef(name, content, end, null);
+      if (end <= SYMBOLIC.length || content.length == MOST) { // the target may be incomplete
+        throw unreadable(file, BROKEN, null);
       }
       String target = RawParseUtils.decode(content, SYMBOLIC.length, end);
       return new SymbolicRef(name, new ObjectIdRef.Unpeeled(Ref.Storage.NEW, target, null));
     }
-    if (length < Constants.OBJECT_ID_STRING_LENGTH) {
-      return null;
-    }
-    ObjectId id;
     try {
-      id = ObjectId.fromString(content, 0);
-    } catch (IllegalArgumentException e) {
-      throw notARef(name, content, trimmed(content), e);
+      ObjectId id = ObjectId.fromString(content, 0);
+      if (!id.equals(ObjectId.zeroId())) {
+        return new ObjectIdRef.Unpeeled(Ref.Storage.LOOSE, name, id);
+      }
+    } catch (InvalidObjectIdException e) {
+      throw unreadable(file, BROKEN, e);
     }
-    return new ObjectIdRef.Unpeeled(Ref.Storage.LOOSE, name, id);
-  }
-
-  private static IOException notARef(String name, byte[] content, int end, Exception cause) {
-    String text = RawParseUtils.decode(content, 0, end);
-    return new IOException("Not a ref: " + name + ": " + text, cause);
+    throw unreadable(file, BROKEN, null);
   }
 
   private static boolean isSymbolic(byte[] content) {

@@ -14,11 +14,13 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose;
 
+import com.google.common.flogger.FluentLogger;
 import java.io.File;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -40,8 +42,15 @@ import org.eclipse.jgit.util.FS.FileStoreAttributes;
  * waits for another.
  */
 public final class LooseMemory {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
   /** Each ref takes 244 bytes of heap with its name (measured), 24 MB for a repository at most. */
   public static final int MOST = 100_000;
+
+  private static final int MOST_BAD = 100;
+
+  /** So long, a bad ref is reported that nobody has met again. */
+  private static final long BAD_NANOS = TimeUnit.HOURS.toNanos(1);
 
   /** So many refs that are gone are not worth a sweep. */
   private static final int SPARE = 1024;
@@ -54,6 +63,9 @@ public final class LooseMemory {
   private final ConcurrentHashMap<String, Known> refs = new ConcurrentHashMap<>();
   private final AtomicBoolean sweeping = new AtomicBoolean();
   private final AtomicLong turnedAway = new AtomicLong();
+
+  /** What was found bad by the name of the ref or file, {@value #MOST_BAD} names at most. */
+  private final ConcurrentHashMap<String, Bad> bad = new ConcurrentHashMap<>();
 
   /** The number of refs at which the next sweep is due. */
   private volatile int sweepAt = SPARE;
@@ -161,6 +173,45 @@ public final class LooseMemory {
                 : known);
   }
 
+  // ---- bad refs
+
+  /**
+   * A ref that is broken, can't be read or misses its object, or a file whose name is none of a
+   * ref.
+   *
+   * @param ref the ref whose object is missing; null for the other kinds
+   * @param met the time of {@link System#nanoTime} when it was last met
+   */
+  private record Bad(String why, @Nullable Ref ref, long met) {}
+
+  /** Notes a bad ref, and logs its name once. */
+  void bad(String name, String why, @Nullable Ref ref) {
+    if ((bad.size() < MOST_BAD || bad.containsKey(name))
+        && bad.put(name, new Bad(why, ref, System.nanoTime())) == null) {
+      logger.atWarning().log("%s in %s is bad: %s", name, refsFolder.getParent(), why);
+    }
+  }
+
+  /**
+   * Notes that a ref is not bad.
+   *
+   * @param read the ref that was read, whose object may be missing; null if there is none or the
+   *     object was read
+   */
+  void sound(String name, @Nullable Ref read) {
+    if (!bad.isEmpty()) {
+      bad.computeIfPresent(
+          name, (n, b) -> read != null && b.ref != null && isSame(read, b.ref) ? b : null);
+    }
+  }
+
+  /** Returns the bad refs that were met in the last hour, each with what is wrong, in order. */
+  public List<String> bad() {
+    long now = System.nanoTime();
+    bad.values().removeIf(each -> now - each.met > BAD_NANOS);
+    return bad.entrySet().stream().map(e -> e.getKey() + ": " + e.getValue().why).sorted().toList();
+  }
+
   /** Forgets a ref. */
   void forget(String name) {
     refs.remove(name);
@@ -169,6 +220,7 @@ public final class LooseMemory {
   /** Forgets all. */
   public void clear() {
     refs.clear();
+    bad.clear();
     sweepAt = SPARE;
   }
 

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose;
 
 import java.io.File;
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.LinkOption;
@@ -23,10 +24,10 @@ import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.errors.MissingObjectException;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
@@ -39,7 +40,9 @@ import org.eclipse.jgit.revwalk.RevWalk;
 
 /**
  * The loose refs of a repository. A lookup costs one stat if the ref is not loose, as for nearly
- * all refs, or need not be read again. All answers are those of JGit's RefDirectory.
+ * all refs, or need not be read again. The answers are those of JGit's RefDirectory, except for
+ * what it hides: a file or folder that can't be read fails here, a broken ref too, and a file whose
+ * name git refuses is no ref.
  *
  * <p>{@code core.trustLooseRefStat} says when a file is read again, as in JGit: under {@code
  * always} and {@code never}, when its attributes have changed; under {@code after_open}, each time.
@@ -58,12 +61,18 @@ import org.eclipse.jgit.revwalk.RevWalk;
  */
 public record LooseRefs(
     FileRepository repository, RefPaths paths, TrustStat trust, LooseMemory memory, Opener opener) {
+  /** What Java decodes bytes to that the encoding of file names lacks. */
+  private static final char UNDECODED = '\ufffd';
+
   /** By name. The name of a folder ends with a slash, so it sorts where its refs belong. */
   private static final Comparator<Object> BY_NAME = Comparator.comparing(LooseRefs::nameOf);
 
   /** Returns the loose ref of a name, or null. */
   @Nullable
   public Ref read(String name) throws IOException {
+    if (!isAllowed(name)) {
+      return null;
+    }
     LooseMemory.Known known = isRemembered(name) ? memory.get(name) : null;
     File file = paths.loose(name);
     Ref ref = null;
@@ -71,11 +80,14 @@ public record LooseRefs(
         && (trust == TrustStat.ALWAYS || refreshFolders(name, known != null))) {
       // A stat is cheaper than an exception.
       if (known != null || LooseFile.isThere(file)) {
-        ref = isRemembered(name) ? read(name, file, known) : LooseFile.read(name, file);
+        ref = isRemembered(name) ? read(name, file, known) : readNow(name, file);
       }
     }
-    if (ref == null && known != null) {
-      memory.forget(name);
+    if (ref == null) {
+      memory.sound(name, null);
+      if (known != null) {
+        memory.forget(name);
+      }
     }
     return ref;
   }
@@ -86,17 +98,32 @@ public record LooseRefs(
    */
   @Nullable
   public Ref readFile(String name) throws IOException {
-    if (!paths.mayBeLoose(name) || (trust != TrustStat.ALWAYS && !refreshFolders(name, false))) {
+    if (!paths.mayBeLoose(name)
+        || !isAllowed(name)
+        || (trust != TrustStat.ALWAYS && !refreshFolders(name, false))) {
       return null;
     }
     File file = paths.loose(name);
-    return LooseFile.isThere(file) ? LooseFile.read(name, file) : null;
+    return LooseFile.isThere(file) ? readNow(name, file) : null;
+  }
+
+  /** Reads the file, and notes whether the ref is broken. */
+  @Nullable
+  private Ref readNow(String name, File file) throws IOException {
+    try {
+      Ref ref = LooseFile.read(name, file);
+      memory.sound(name, ref);
+      return ref;
+    } catch (FileSystemException e) {
+      memory.bad(name, e.getMessage(), null);
+      throw e;
+    }
   }
 
   @Nullable
   private Ref read(String name, File file, @Nullable LooseMemory.Known known) throws IOException {
     if (trust == TrustStat.AFTER_OPEN || name.equals(Constants.HEAD)) {
-      Ref ref = LooseFile.read(name, file);
+      Ref ref = readNow(name, file);
       return ref == null ? null : memory.read(ref, null, Instant.EPOCH);
     }
     Instant asked = Instant.now();
@@ -107,7 +134,7 @@ public record LooseRefs(
       attributes = attributes(path);
     } catch (IOException | InvalidPathException e) {
       // Most likely the file is gone.
-      return LooseFile.isThere(file) ? LooseFile.read(name, file) : null;
+      return LooseFile.isThere(file) ? readNow(name, file) : null;
     }
     return readIfChanged(name, path, known, attributes, asked);
   }
@@ -136,7 +163,7 @@ public record LooseRefs(
     if (!attributes.isRegularFile() && !LooseFile.isThere(file)) {
       return null;
     }
-    Ref ref = LooseFile.read(name, file);
+    Ref ref = readNow(name, file);
     return ref == null ? null : memory.read(ref, attributes, asked);
   }
 
@@ -164,11 +191,20 @@ public record LooseRefs(
               ? new ObjectIdRef.PeeledTag(
                   leaf.getStorage(), leaf.getName(), leaf.getObjectId(), walk.peel(object).copy())
               : new ObjectIdRef.PeeledNonTag(leaf.getStorage(), leaf.getName(), leaf.getObjectId());
+    } catch (MissingObjectException e) {
+      missesObject(leaf);
+      throw e;
     }
+    memory.sound(leaf.getName(), null);
     if (leaf.getStorage() == Ref.Storage.LOOSE) {
       memory.peeled(peeled);
     }
     return onto(peeled, ref);
+  }
+
+  /** Notes that the object of a ref is missing. */
+  public void missesObject(Ref ref) {
+    memory.bad(ref.getName(), "the object " + ref.getObjectId().name() + " is missing", ref);
   }
 
   private static Ref onto(Ref leaf, Ref old) {
@@ -184,19 +220,8 @@ public record LooseRefs(
 
   /** Returns the loose ref of a name, or null if {@link #scan} would not find it. */
   @Nullable
-  public Ref readListed(String name) {
-    if (!isListed(name)) {
-      return null;
-    }
-    try {
-      return read(name);
-    } catch (IOException e) {
-      return null; // a scan leaves the ref out
-    }
-  }
-
-  private static boolean isListed(String name) {
-    return (name.startsWith(Constants.R_REFS) || name.equals(Constants.HEAD)) && mayBeRef(name);
+  public Ref readListed(String name) throws IOException {
+    return isRemembered(name) ? read(name) : null;
   }
 
   /** Whether a prefix leads to no other folder than that of its name, and a ref may have it. */
@@ -228,16 +253,43 @@ public record LooseRefs(
   }
 
   /**
+   * Whether git allows a name, so that its file may be a ref. Files of other names are leftovers,
+   * such as those of NFS ({@code .nfs0123}) and of editors ({@code master~}), whatever they hold.
+   */
+  public static boolean isAllowed(String name) {
+    for (int start = 0, slash; start <= name.length(); start = slash + 1) {
+      slash = name.indexOf('/', start);
+      slash = slash < 0 ? name.length() : slash;
+      if (!mayBePart(name, start, slash)) {
+        return false;
+      }
+    }
+    return !name.endsWith(".") && !name.equals("@");
+  }
+
+  /** Whether git's check-ref-format allows a part of a name. */
+  private static boolean mayBePart(String name, int start, int end) {
+    char before = '.'; // as if a part that starts with a dot had two of them
+    for (int i = start; i < end; i++) {
+      char c = name.charAt(i);
+      if (c <= ' '
+          || "\u007f~^:?*[\\".indexOf(c) >= 0
+          || (before == '.' && c == '.')
+          || (before == '@' && c == '{')) {
+        return false;
+      }
+      before = c;
+    }
+    int suffix = RefPaths.LOCK.length();
+    return start < end && !name.regionMatches(end - suffix, RefPaths.LOCK, 0, suffix);
+  }
+
+  /**
    * Opens the folder of a loose ref that was read before, whatever the settings trust, so that a
    * network file system looks up the names in it again.
    */
   public void refreshFolder(String name) throws IOException {
-    Path folder = paths.loose(name).getParentFile().toPath();
-    try {
-      opener.open(folder);
-    } catch (IOException e) {
-      // The ref was deleted together with its folder, or the folder cannot be listed.
-    }
+    opener.openFolder(paths.loose(name).getParentFile().toPath());
   }
 
   /**
@@ -246,8 +298,9 @@ public record LooseRefs(
    *
    * @param expected whether the folders existed before
    * @return false if a folder is missing, and so the ref
+   * @throws IOException if a folder can't be opened. Old attributes might hide the ref then
    */
-  private boolean refreshFolders(String name, boolean expected) {
+  private boolean refreshFolders(String name, boolean expected) throws IOException {
     try {
       Path folder = paths.commonFolder.toPath();
       int start = 0;
@@ -260,22 +313,24 @@ public record LooseRefs(
         if (!refs && !expected && LooseFile.isNoFolder(folder)) {
           return false;
         }
-        opener.open(folder);
+        opener.openFolder(folder);
       }
-    } catch (IOException | InvalidPathException e) {
-      return true; // a folder that can't be listed may contain the ref
+    } catch (InvalidPathException e) {
+      return true; // File accepts more names than Path
     }
     return true;
   }
 
   /**
-   * Returns the loose refs in a folder and in all folders below, in the order of names. Files that
-   * are no refs are left out.
+   * Returns the loose refs in a folder and in all folders below, in the order of names. Files whose
+   * names git refuses are left out.
    *
    * @param folder {@code refs/} or a folder below, with a slash at its end; empty for all refs and
    *     HEAD
+   * @throws IOException if a file or folder can't be read, or a ref is broken. An older value may
+   *     be packed, and replication would delete a ref that is not listed
    */
-  public List<Ref> scan(String folder) {
+  public List<Ref> scan(String folder) throws IOException {
     List<Ref> refs = new ArrayList<>();
     if (folder.isEmpty()) {
       Ref head = readListed(Constants.HEAD);
@@ -285,56 +340,71 @@ public record LooseRefs(
       scanAll(refs);
     } else if (folder.equals(Constants.R_REFS)) {
       scanAll(refs);
-    } else if (folder.startsWith(Constants.R_REFS) && paths.mayBeLoose(folder)) {
+    } else if (folder.startsWith(Constants.R_REFS)
+        && paths.mayBeLoose(folder)
+        && isAllowed(folder + "x")) {
       try {
-        scan(folder, paths.loose(folder), refs);
-      } catch (IOException e) {
-        return refs; // JGit leaves out a folder that can't be named
+        scan(folder, paths.loose(folder).toPath(), true, refs);
+      } catch (InvalidPathException e) {
+        return refs; // no file system has it
       }
     }
     return refs;
   }
 
-  private void scanAll(List<Ref> refs) {
+  /** Returns the refs of {@link #scan} that can be read, for a packer, which leaves the others. */
+  public List<Ref> scanReadable(String folder) throws IOException {
+    List<Ref> refs = new ArrayList<>();
+    scan(folder, paths.loose(folder).toPath(), false, refs);
+    return refs;
+  }
+
+  private void scanAll(List<Ref> refs) throws IOException {
     int before = refs.size();
-    scan(Constants.R_REFS, paths.refsFolder, refs);
+    scan(Constants.R_REFS, paths.refsFolder.toPath(), true, refs);
     int others = memory.get(Constants.HEAD) == null ? 0 : 1;
     if (memory.size() - others > refs.size() - before) {
       memory.sweep();
     }
   }
 
-  private void scan(String prefix, File folder, List<Ref> refs) {
-    String[] entries = folder.list();
-    if (entries == null || entries.length == 0) {
-      return;
-    }
-    Path path;
-    try {
-      path = folder.toPath();
-    } catch (InvalidPathException e) {
-      return; // left out, like a file of such a name
-    }
+  private void scan(String prefix, Path folder, boolean all, List<Ref> refs) throws IOException {
     Instant asked = Instant.now();
+    List<Path> entries = List.of();
+    try {
+      entries = LooseFile.list(folder);
+      memory.sound(prefix, null);
+    } catch (FileSystemException e) {
+      unreadable(prefix, e, all);
+    }
     // Refs, and names of folders.
-    Object[] found = new Object[entries.length];
-    int count = 0;
-    for (String entry : entries) {
-      if (!entry.endsWith(RefPaths.LOCK)) {
-        Object one = look(prefix + entry, path, entry, asked);
+    List<Object> found = new ArrayList<>();
+    for (Path entry : entries) {
+      try {
+        Object one = look(prefix, entry, asked);
         if (one != null) {
-          found[count++] = one;
+          found.add(one);
         }
+      } catch (FileSystemException e) {
+        unreadable(prefix + entry.getFileName(), e, all);
       }
     }
-    Arrays.sort(found, 0, count, BY_NAME);
-    for (int i = 0; i < count; i++) {
-      if (found[i] instanceof Ref ref) {
+    found.sort(BY_NAME);
+    for (Object one : found) {
+      if (one instanceof Ref ref) {
         refs.add(ref);
       } else {
-        String name = nameOf(found[i]);
-        scan(name, new File(folder, name.substring(prefix.length())), refs);
+        String name = nameOf(one);
+        scan(name, folder.resolve(name.substring(prefix.length())), all, refs);
       }
+    }
+  }
+
+  private void unreadable(String name, FileSystemException why, boolean all)
+      throws FileSystemException {
+    memory.bad(name, why.getMessage(), null);
+    if (all) {
+      throw why;
     }
   }
 
@@ -344,19 +414,43 @@ public record LooseRefs(
 
   /** Returns the ref of a file, the name of a folder with a slash, or null. */
   @Nullable
-  private Object look(String name, Path folder, String entry, Instant asked) {
-    try {
-      // One stat tells the kind of file, and whether it has changed.
-      Path path = folder.resolve(entry);
-      BasicFileAttributes attributes = attributes(path);
-      if (attributes.isDirectory() || (attributes.isSymbolicLink() && Files.isDirectory(path))) {
-        return name + '/';
-      }
-      return readIfChanged(name, path, memory.get(name), attributes, asked);
-    } catch (IOException e) {
-      return null; // JGit leaves the file out too
-    } catch (InvalidPathException e) {
-      return null; // the locale can't express the name; JGit leaves it out too
+  private Object look(String prefix, Path entry, Instant asked) throws IOException {
+    String last = entry.getFileName().toString();
+    if (last.endsWith(RefPaths.LOCK)) {
+      return null;
     }
+    String name = prefix + last;
+    if (!mayBePart(last, 0, last.length())) {
+      return refused(name);
+    }
+    if (last.indexOf(UNDECODED) >= 0) {
+      FileNames.check(entry.toFile());
+      if (!entry.toFile().toPath().equals(entry)) {
+        return refused(name); // it is not UTF-8
+      }
+    }
+    // One stat tells the kind of file, and whether it has changed.
+    BasicFileAttributes attributes;
+    try {
+      attributes = attributes(entry);
+    } catch (IOException e) {
+      if (LooseFile.isThere(entry.toFile())) {
+        throw e;
+      }
+      return null; // deleted since
+    }
+    if (attributes.isDirectory() || (attributes.isSymbolicLink() && Files.isDirectory(entry))) {
+      return name + '/';
+    }
+    return last.endsWith(".")
+        ? refused(name)
+        : readIfChanged(name, entry, memory.get(name), attributes, asked);
+  }
+
+  /** Notes a file that is no ref. Returns null. */
+  @Nullable
+  private Ref refused(String name) {
+    memory.bad(name, "git allows no ref of this name", null);
+    return null;
   }
 }

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose;
 
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
@@ -27,4 +28,22 @@ public interface Opener {
   Opener OF_SYSTEM = path -> Files.newInputStream(path).close();
 
   void open(Path path) throws IOException;
+
+  /**
+   * Opens a folder, unless there is none or only its list can't be read, which does not hide its
+   * files.
+   *
+   * @throws IOException if it can't be opened otherwise. Its attributes may be old ones then
+   */
+  default void openFolder(Path folder) throws IOException {
+    try {
+      open(folder);
+    } catch (AccessDeniedException e) {
+      // Its files can be read by name.
+    } catch (IOException e) {
+      if (!LooseFile.isNoFolder(folder)) {
+        throw e;
+      }
+    }
+  }
 }

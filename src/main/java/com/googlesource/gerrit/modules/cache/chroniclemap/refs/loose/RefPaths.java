@@ -25,6 +25,7 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.SecureDirectoryStream;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
@@ -45,6 +46,8 @@ public final class RefPaths {
 
   /** A folder in the repository, as git and JGit look for refs only in {@code refs/}. */
   private static final String TRANSACTIONS = "cache-chroniclemap";
+
+  private static final int MOST_LINKS = 5;
 
   private final File gitFolder;
   final File commonFolder;
@@ -116,6 +119,24 @@ public final class RefPaths {
   /** The folders of refs that are not below {@code refs/}, such as HEAD. */
   public Set<Path> foldersOfPseudorefs() {
     return Set.copyOf(List.of(gitFolder.toPath(), commonFolder.toPath()));
+  }
+
+  /**
+   * Returns the file to which symbolic links lead, which may be missing. Like native git, follows
+   * {@value #MOST_LINKS} links at most.
+   *
+   * @throws IOException if a link can't be read
+   */
+  public static Path behindLinks(Path file) throws IOException {
+    Path target = file;
+    for (int links = 0; links < MOST_LINKS; links++) {
+      BasicFileAttributes found = LooseFile.attributesIfThere(target, LinkOption.NOFOLLOW_LINKS);
+      if (found == null || !found.isSymbolicLink()) {
+        break;
+      }
+      target = target.resolveSibling(Files.readSymbolicLink(target));
+    }
+    return target;
   }
 
   /** The lock file of a file. */

@@ -14,9 +14,11 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.FileText;
 import java.io.File;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
 import java.util.concurrent.TimeUnit;
@@ -42,6 +44,12 @@ public final class FileStamp {
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   private final File file;
+
+  /**
+   * What the file is a symbolic link to, or the file itself. JGit reads the attributes of links.
+   */
+  private final File target;
+
   private final FileSnapshot snapshot;
 
   /** The attributes; null if they changed while the snapshot was taken, or have no file key. */
@@ -49,25 +57,35 @@ public final class FileStamp {
 
   private volatile boolean settled;
 
-  private FileStamp(File file, FileSnapshot snapshot, @Nullable BasicFileAttributes attributes) {
+  private FileStamp(
+      File file, File target, FileSnapshot snapshot, @Nullable BasicFileAttributes attributes) {
     this.file = file;
+    this.target = target;
     this.snapshot = snapshot;
     this.attributes = attributes;
   }
 
   /** Makes the stamp of a file that is about to be read. */
-  public static FileStamp of(File file) {
+  public static FileStamp of(File file) throws IOException {
+    File target = behindLinks(file);
     // Attributes are read before and after the snapshot, which does not reveal its file key.
-    BasicFileAttributes before = read(file);
-    FileSnapshot snapshot = FileSnapshot.save(file);
-    BasicFileAttributes after = read(file);
+    BasicFileAttributes before = read(target);
+    FileSnapshot snapshot = FileSnapshot.save(target);
+    BasicFileAttributes after = read(target);
     boolean known =
         before != null
             && after != null
             && isSame(before, after)
             && snapshot.size() == after.size()
             && snapshot.lastModifiedInstant().equals(after.lastModifiedTime().toInstant());
-    return new FileStamp(file, snapshot, known ? after : null);
+    return new FileStamp(file, target, snapshot, known ? after : null);
+  }
+
+  /** Returns the file itself if it is no link. */
+  private static File behindLinks(File file) throws IOException {
+    Path path = file.toPath();
+    Path target = RefPaths.behindLinks(path);
+    return target.equals(path) ? file : target.toFile();
   }
 
   /**
@@ -76,21 +94,21 @@ public final class FileStamp {
    * the file was just written, so that every later change will change the time of the file.
    *
    * @param written the file
-   * @param place the name after the rename
+   * @param place the name after the rename, which may be a link to where it is renamed to
    */
-  public static FileStamp ofWritten(File written, File place) {
+  public static FileStamp ofWritten(File written, File place) throws IOException {
     FileSnapshot snapshot = FileSnapshot.save(written);
     long end = System.nanoTime() + LONGEST_WAIT_NANOS;
     while (snapshot.isModified(written) && System.nanoTime() - end < 0) {
       LockSupport.parkNanos(PAUSE_NANOS);
       snapshot = FileSnapshot.save(written);
     }
-    return new FileStamp(place, snapshot, read(written));
+    return new FileStamp(place, behindLinks(place), snapshot, read(written));
   }
 
   /** Makes the stamp of a file that does not exist. */
   static FileStamp missing(File file) {
-    return new FileStamp(file, FileSnapshot.MISSING_FILE, null);
+    return new FileStamp(file, file, FileSnapshot.MISSING_FILE, null);
   }
 
   /** Returns the key that tells a file from a file that replaces it; null if there is none. */
@@ -102,8 +120,11 @@ public final class FileStamp {
 
   /** Whether the file has to be read again. */
   public boolean isModified() {
+    if (target != file && leadsElsewhere()) {
+      return true;
+    }
     if (settled) {
-      BasicFileAttributes now = read(file);
+      BasicFileAttributes now = read(target);
       if (now != null && isSame(now, attributes)) {
         return false;
       }
@@ -111,11 +132,19 @@ public final class FileStamp {
     if (snapshot.equals(FileSnapshot.MISSING_FILE)) {
       return !isSurelyMissing();
     }
-    boolean modified = snapshot.isModified(file);
+    boolean modified = snapshot.isModified(target);
     if (!modified && attributes != null) {
       settled = true;
     }
     return modified;
+  }
+
+  private boolean leadsElsewhere() {
+    try {
+      return !behindLinks(file).equals(target);
+    } catch (IOException e) {
+      return true;
+    }
   }
 
   /** JGit takes a file for missing, too, if the disk does not tell. */

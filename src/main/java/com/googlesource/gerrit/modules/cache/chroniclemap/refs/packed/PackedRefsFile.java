@@ -19,8 +19,10 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ContentDige
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Draft;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.Opener;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.EditedText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.FileText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedEdits;
@@ -33,6 +35,7 @@ import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.channels.ReadableByteChannel;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
@@ -42,7 +45,6 @@ import java.util.function.Consumer;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
-import org.eclipse.jgit.util.FileUtils;
 
 /**
  * The {@code packed-refs} file of one repository, and its current list.
@@ -293,11 +295,12 @@ public final class PackedRefsFile implements ListMemory.Holder {
    * .nfs1234, while anybody has it open. Opening the folder has the client ask the server for the
    * folder's attributes. If these have changed, the client looks up the names in the folder again.
    */
-  private void refreshFolder() {
-    try {
-      opener.open(file.getParentFile().toPath());
-    } catch (IOException e) {
-      // The folder may be unreadable, which does not hide its files; or it was deleted.
+  private void refreshFolder() throws IOException {
+    Path path = file.toPath();
+    Path target = RefPaths.behindLinks(path);
+    opener.openFolder(path.getParent());
+    if (!target.equals(path)) {
+      opener.openFolder(target.getParent());
     }
   }
 
@@ -490,19 +493,18 @@ public final class PackedRefsFile implements ListMemory.Holder {
     counts.readings.increment();
     PackedRefsReader reader = tiers.readers.take();
     try {
-      State read = FileUtils.readWithRetries(file, f -> read(f, reader, before, stamped));
-      if (read != null) {
-        return read;
+      for (int attempt = 1; ; attempt++) {
+        try {
+          return read(file, reader, before, stamped);
+        } catch (IOException e) {
+          if (!FileText.isThere(file)) {
+            return new State(FileStamp.missing(file), tiers.none, tiers.none.digest());
+          }
+          if (attempt == LooseFile.MOST_ATTEMPTS || !LooseFile.isOfAnotherFile(e)) {
+            throw LooseFile.unreadable(file, e);
+          }
+        }
       }
-      if (FileText.isThere(file)) {
-        return read(before, stamped); // the file was just made
-      }
-      ParsedRefs none = tiers.none;
-      return new State(FileStamp.missing(file), none, none.digest());
-    } catch (IOException e) {
-      throw e;
-    } catch (Exception e) {
-      throw new IOException("Cannot read file " + file, e);
     } finally {
       tiers.readers.giveBack(reader);
     }

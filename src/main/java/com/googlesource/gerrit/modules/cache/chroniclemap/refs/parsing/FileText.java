@@ -22,7 +22,7 @@ import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
-import java.nio.file.NoSuchFileException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
@@ -49,7 +49,7 @@ public final class FileText implements TextSource, Closeable {
     T read(FileText text) throws IOException;
   }
 
-  /** Opens a file. Throws a {@link FileNotFoundException} or a similar one if there is none. */
+  /** Opens a file. */
   FileText(File path) throws IOException {
     this(path, !Thread.currentThread().isInterrupted());
   }
@@ -64,7 +64,7 @@ public final class FileText implements TextSource, Closeable {
       if (!isThere(path)) {
         throw new FileNotFoundException(path.getPath());
       }
-      channel = open(path);
+      channel = FileChannel.open(path.toPath(), StandardOpenOption.READ);
       file = null;
       part = null;
     }
@@ -73,22 +73,17 @@ public final class FileText implements TextSource, Closeable {
   /**
    * Whether a file exists.
    *
-   * @throws IOException if the disk does not tell. The file must not count as missing then
+   * @throws IOException if the disk does not tell, or if the name is that of a folder. The file
+   *     must not count as missing then
    */
   public static boolean isThere(File file) throws IOException {
     Path path = file.toPath();
     BasicFileAttributes found =
         path.getFileSystem().provider().readAttributesIfExists(path, BasicFileAttributes.class);
-    return found != null && found.isRegularFile();
-  }
-
-  private static FileChannel open(File path) throws IOException {
-    try {
-      return FileChannel.open(path.toPath(), StandardOpenOption.READ);
-    } catch (NoSuchFileException e) {
-      // JGit's retries only handle this exception.
-      throw (IOException) new FileNotFoundException(path.getPath()).initCause(e);
+    if (found != null && !found.isRegularFile()) {
+      throw new FileSystemException(file.getPath(), null, "is not a regular file");
     }
+    return found != null;
   }
 
   /**

@@ -149,12 +149,14 @@ public record RefReader(
     return Arrays.stream(names).map(all::get).filter(Objects::nonNull).findFirst().orElse(null);
   }
 
-  /** Follows a name. A file outside of refs/ that is no ref is ignored. */
+  /** Follows a name. A file outside of refs/ that is no ref is ignored, but for HEAD. */
   private FollowedRef follow(String name) throws IOException {
     try {
       return new FollowedRef(name, loose::read);
     } catch (IOException e) {
-      if (!name.contains("/") && e.getCause() instanceof InvalidObjectIdException) {
+      if (!name.contains("/")
+          && !name.equals(Constants.HEAD)
+          && e.getCause() instanceof InvalidObjectIdException) {
         return new FollowedRef(name, other -> null);
       }
       throw e;

@@ -18,6 +18,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -97,18 +98,32 @@ public final class TablesFile {
   private boolean isChanged() {
     Known now = known;
     return now.changes != changes.get()
-        || (now.stack == null && System.nanoTime() - now.failed > FAILED_FOR.toNanos());
+        || (now.stack == null
+            && (isOfThisMoment(now.failure)
+                || System.nanoTime() - now.failed > FAILED_FOR.toNanos()));
+  }
+
+  /** Whether a failure is one to open a file, which may go by with that of the process. */
+  private static boolean isOfThisMoment(@Nullable Throwable failure) {
+    return failure instanceof FileSystemException && !(failure instanceof NoSuchFileException);
   }
 
   /**
    * Returns the stack, with all changes before this call.
    *
-   * @throws IOException if it cannot be read; also at later calls, until it has changed or some
-   *     seconds have passed
+   * @throws FileSystemException if the list or a table can't be opened, such as without a free file
+   *     handle
+   * @throws IOException if it cannot be read otherwise; also at later calls, until it has changed
+   *     or some seconds have passed
    */
   public TableStack stack() throws IOException {
     Known now = isChanged() ? read() : known;
     if (now.stack == null) {
+      if (isOfThisMoment(now.failure)) {
+        throw (FileSystemException)
+            new FileSystemException(list.toString(), null, now.failure.getMessage())
+                .initCause(now.failure);
+      }
       throw new IOException(now.failure);
     }
     return now.stack;

@@ -88,6 +88,9 @@ final class FileBatchUpdate extends BatchRefUpdate {
       reject(pending.get(0), REJECTED_OTHER_REASON, JGitText.get().atomicSymRefNotSupported);
       return;
     }
+    for (ReceiveCommand command : pending) {
+      RefUpdater.checkName(command.getRefName(), NameConflicts.deletes(command));
+    }
     if (!blockUntilTimestamps(MAX_WAIT)) {
       return;
     }

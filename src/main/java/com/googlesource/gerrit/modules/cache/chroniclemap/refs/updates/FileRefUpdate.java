@@ -211,6 +211,7 @@ final class FileRefUpdate extends RefUpdate {
 
   @Override
   protected Result doLink(String target) throws IOException {
+    RefUpdater.checkName(locks.names.get(0), false);
     if (isInConflict()) {
       return Result.LOCK_FAILURE;
     }

@@ -22,8 +22,8 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import java.io.File;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -32,7 +32,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Predicate;
 import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
@@ -112,7 +111,7 @@ final class NameConflicts {
   // ---- files are read before the list, in which refs that are packed meanwhile are found
 
   /** Checks the batch itself and loose refs. */
-  static NameConflicts before(LooseRefs loose, List<ReceiveCommand> commands) {
+  static NameConflicts before(LooseRefs loose, List<ReceiveCommand> commands) throws IOException {
     NameConflicts conflicts = new NameConflicts(commands);
     conflicts.find(
         parent ->
@@ -202,20 +201,34 @@ final class NameConflicts {
   }
 
   /** Whether a folder contains anything but empty folders and the caller's locks. */
-  private static boolean holdsForeign(File folder, Set<File> own) {
-    File[] files = folder.listFiles();
-    return files != null
-        && Arrays.stream(files)
-            .anyMatch(file -> file.isDirectory() ? holdsForeign(file, own) : !own.contains(file));
+  private static boolean holdsForeign(File folder, Set<File> own) throws IOException {
+    for (Path path : LooseFile.list(folder.toPath())) {
+      File file = path.toFile();
+      if (file.isDirectory() ? holdsForeign(file, own) : !own.contains(file)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** A question about a name that may need the disk. */
+  private interface Question {
+    boolean ask(String name) throws IOException;
   }
 
   /** Adds commands whose name is below a ref, or that set a ref with the name of a folder. */
-  private void find(Predicate<String> isRef, Predicate<String> isFolder, Set<ReceiveCommand> bad) {
+  private void find(Question isRef, Question isFolder, Set<ReceiveCommand> bad) throws IOException {
     Map<String, Boolean> refs = new HashMap<>();
     for (ReceiveCommand command : sorted) {
       String name = command.getRefName();
-      if (RefReader.parents(name).stream().anyMatch(p -> refs.computeIfAbsent(p, isRef::test))
-          || (!deletes(command) && isFolder.test(name))) {
+      boolean isBad = !deletes(command) && isFolder.ask(name);
+      for (String parent : RefReader.parents(name)) {
+        if (!isBad && !refs.containsKey(parent)) {
+          refs.put(parent, isRef.ask(parent));
+        }
+        isBad = isBad || refs.get(parent);
+      }
+      if (isBad) {
         bad.add(command);
       }
     }
@@ -228,7 +241,7 @@ final class NameConflicts {
    *
    * @throws RefusedException if there is a conflict
    */
-  void refuse(ParsedRefs packed) throws RefusedException {
+  void refuse(ParsedRefs packed) throws IOException {
     Set<ReceiveCommand> all = new HashSet<>(bad);
     find(
         parent -> !deleted.contains(parent) && packed.contains(parent),

@@ -303,7 +303,7 @@ final class PackedRefsQueue {
       for (Waiting each : failed) {
         each.request.restore(packed, edits);
       }
-      publish(failed, writeEdited(packed, edits, target), target);
+      publish(failed, writeEdited(packed, edits, target), target, leader.packedRefs());
     } catch (IOException | RuntimeException | Error e) {
       failed.forEach(
           each ->
@@ -331,7 +331,7 @@ final class PackedRefsQueue {
         going.removeAll(undecided);
         return false;
       }
-      publish(going, written, target);
+      publish(going, written, target, leader.packedRefs());
     } finally {
       deleteUnused(target);
     }
@@ -365,12 +365,13 @@ final class PackedRefsQueue {
   }
 
   /** Renames a new file into place. */
-  private void publish(List<Waiting> requests, Written written, Path target) throws IOException {
+  private void publish(List<Waiting> requests, Written written, Path target, Path place)
+      throws IOException {
     if (written.stamp == null) {
       return;
     }
     try {
-      disk.rename(target, file.file.toPath());
+      disk.rename(target, place);
     } catch (NoSuchFileException e) {
       // A network file system may have renamed the file and lost its answer.
       if (Files.exists(target) || written.stamp.isModified()) {
@@ -380,7 +381,7 @@ final class PackedRefsQueue {
     file.published(
         written.list, written.stamp, requests.stream().anyMatch(each -> each.terms.changesRefs()));
     if (requests.stream().anyMatch(each -> each.terms.durable())) {
-      disk.syncFolders(List.of(file.file.getParentFile().toPath()));
+      disk.syncFolders(List.of(place.getParent()));
     }
   }
 

@@ -71,10 +71,11 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
     List<Dead> dead = new ArrayList<>();
     try {
       takeDead(dead);
+      Path packedRefs = RefPaths.behindLinks(paths.packedRefs.toPath());
       // This comes first, as the completion of any transaction may have to write packed-refs.
       for (Dead each : dead) {
         for (Journal.Found journal : each.journals) {
-          deleteIfOwn(RefPaths.lockOf(paths.packedRefs), journal);
+          deleteIfOwn(RefPaths.lockOf(packedRefs.toFile()), journal);
         }
       }
       for (Dead each : dead) {
@@ -247,10 +248,10 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
    * Whether any locks are still links to the journal. After all named refs are unlocked, such locks
    * mean that a crash of the machine took the journal's text.
    */
-  private static boolean hasMoreNames(Path file) {
+  private static boolean hasMoreNames(Path file) throws IOException {
     try {
       return (int) Files.getAttribute(file, "unix:nlink") > 1;
-    } catch (IOException | UnsupportedOperationException | IllegalArgumentException e) {
+    } catch (UnsupportedOperationException | IllegalArgumentException e) {
       return false;
     }
   }

@@ -48,10 +48,11 @@ import org.eclipse.jgit.revwalk.RevWalk;
  * deletes their files.
  *
  * <p>A ref is read and peeled before {@code packed-refs} is locked, and read again under that lock.
- * A ref that was deleted or changed in between is skipped, so that no deleted ref comes back. A
- * locked ref is skipped too, as the lock holder may be about to delete it. A file is deleted under
- * the ref's own lock, and only if it and {@code packed-refs} still have the packed value. So a ref
- * that was deleted and made again meanwhile keeps its file, even with the same value.
+ * A ref that was deleted or changed in between is skipped, so that no deleted ref comes back. What
+ * can't be read, and files whose names git refuses, are left alone. A locked ref is skipped too, as
+ * the lock holder may be about to delete it. A file is deleted under the ref's own lock, and only
+ * if it and {@code packed-refs} still have the packed value. So a ref that was deleted and made
+ * again meanwhile keeps its file, even with the same value.
  *
  * <p>Any thread may call.
  */
@@ -114,8 +115,8 @@ final class RefPacker {
     }
   }
 
-  private int countLoose() {
-    return refs.reader().loose().scan(Constants.R_REFS).size();
+  private int countLoose() throws IOException {
+    return refs.reader().loose().scanReadable(Constants.R_REFS).size();
   }
 
   /**
@@ -124,7 +125,7 @@ final class RefPacker {
    * @param all whether to pack all refs; otherwise only tags
    */
   void pack(ProgressMonitor monitor, boolean all) throws IOException {
-    List<Ref> found = refs.reader().loose().scan(all ? Constants.R_REFS : Constants.R_TAGS);
+    List<Ref> found = refs.reader().loose().scanReadable(all ? Constants.R_REFS : Constants.R_TAGS);
     monitor.beginTask(JGitText.get().packRefs, found.size());
     try {
       Map<String, Ref> loose = new LinkedHashMap<>();
@@ -217,6 +218,7 @@ final class RefPacker {
         } catch (MissingObjectException e) {
           // One broken ref should not keep the others from being packed.
           broken.add(ref.getName());
+          refs.reader().loose().missesObject(ref);
         }
       }
     }

@@ -18,6 +18,7 @@ import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.SharedMode;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import java.io.File;
@@ -30,6 +31,7 @@ import org.eclipse.jgit.lib.Config;
 import org.eclipse.jgit.lib.ConfigConstants;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.CoreConfig;
+import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ObjectIdRef;
 import org.eclipse.jgit.lib.ProgressMonitor;
 import org.eclipse.jgit.lib.Ref;
@@ -129,6 +131,9 @@ public final class RefUpdater {
    */
   LockedRefs lock(List<Journal.Entry> entries, long waitMillis)
       throws IOException, LockedRefs.Refused {
+    for (Journal.Entry entry : entries) {
+      checkName(entry.name(), entry.newId().equals(ObjectId.zeroId()));
+    }
     try {
       return writes.locks.lock(paths, entries, waitMillis);
     } catch (LockedRefs.Refused e) {
@@ -176,10 +181,24 @@ public final class RefUpdater {
     }
   }
 
+  /**
+   * Refuses to make or change a ref whose name git refuses, as its file would be no ref. A line of
+   * such a name can be deleted, unless its lock would be in a folder named like a lock.
+   */
+  static void checkName(String name, boolean deletes) throws IOException {
+    if (!(deletes ? LooseRefs.mayBeRef(name) : LooseRefs.isAllowed(name))) {
+      throw new IOException("git allows no ref of this name: " + name);
+    }
+  }
+
   /** Returns an update of a ref; null if JGit must update it. */
   @Nullable
   public RefUpdate newUpdate(String name, boolean detach) throws IOException {
-    if (!isOwn() || !Journal.isWritable(name)) {
+    if (!isOwn()) {
+      return null;
+    }
+    if (!Journal.isWritable(name)) {
+      checkName(name, false);
       return null;
     }
     Ref ref;

@@ -43,7 +43,7 @@ class FileNamesTest {
         assertThat(FileNames.limits()).isEmpty();
       } else {
         IOException error = assertThrows(IOException.class, () -> paths.loose(NAME));
-        assertThat(error).hasMessageThat().startsWith("Cannot read file " + folder);
+        assertThat(error).hasMessageThat().startsWith(folder.toString());
         assertThat(error).hasMessageThat().contains("LC_ALL=C.UTF-8");
         assertThat(FileNames.limits().orElseThrow()).contains("LC_ALL=C.UTF-8");
       }

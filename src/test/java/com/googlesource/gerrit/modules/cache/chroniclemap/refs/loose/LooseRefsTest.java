@@ -113,7 +113,7 @@ class LooseRefsTest {
     return ref == null ? null : ref.getObjectId();
   }
 
-  private List<ObjectId> scanned(String prefix) {
+  private List<ObjectId> scanned(String prefix) throws IOException {
     return loose.scan(prefix).stream().map(Ref::getObjectId).toList();
   }
 
@@ -289,10 +289,13 @@ class LooseRefsTest {
   }
 
   @Test
-  void whatBecomesNoRefIsForgotten() throws Exception {
+  void whatBecomesBrokenIsNotServedFromMemory() throws Exception {
     write(A, one);
     assertThat(id(A)).isEqualTo(one);
     write(A, "", OLD.plusSeconds(1));
+    assertThrows(IOException.class, () -> loose.read(A));
+    assertThrows(IOException.class, () -> scanned("refs/"));
+    Files.delete(file(A));
     assertThat(loose.read(A)).isNull();
     assertThat(scanned("refs/")).isEmpty();
     assertThat(memory.size()).isEqualTo(0);

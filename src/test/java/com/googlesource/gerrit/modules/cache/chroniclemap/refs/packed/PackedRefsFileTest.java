@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed;
 
 import static com.google.common.truth.Truth.assertThat;
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsFile;
@@ -338,8 +339,10 @@ class PackedRefsFileTest {
   @Test
   void aFailureIsThrownAndTriedAgain() throws Exception {
     Files.createDirectory(path);
-    // JGit takes what is not a file for none.
-    assertThat(names(TrustStat.NEVER)).isEmpty();
+    for (TrustStat trust : List.of(TrustStat.ALWAYS, TrustStat.AFTER_OPEN, TrustStat.NEVER)) {
+      IOException e = assertThrows(IOException.class, () -> names(trust));
+      assertThat(e).hasMessageThat().contains("packed-refs: is not a regular file");
+    }
     Files.delete(path);
     write(ID + " refs/heads/a\n");
     assertThat(names(TrustStat.NEVER)).containsExactly("refs/heads/a");
