@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap;
 
+import static com.tngtech.archunit.core.domain.JavaCall.Predicates.target;
+import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.name;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
 
@@ -24,6 +26,7 @@ import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.library.Architectures.LayeredArchitecture;
+import java.io.File;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Set;
@@ -141,6 +144,25 @@ class ArchitectureTest {
         .should()
         .dependOnClassesThat()
         .resideInAnyPackage("com.google.gerrit.server.cache..")
+        .check(MAIN);
+  }
+
+  /** File.list takes an error in the middle of a folder for its end, and JGit's retries wait. */
+  @Test
+  void refsAreListedAndReadByMethodsThatSayWhatFails() {
+    noClasses()
+        .that()
+        .resideInAPackage(ROOT + ".refs..")
+        .and()
+        .haveSimpleNameNotEndingWith("LooseFile")
+        .and()
+        .haveSimpleNameNotEndingWith("RefPaths")
+        .should()
+        .callMethod(File.class, "list")
+        .orShould()
+        .callMethod(File.class, "listFiles")
+        .orShould()
+        .callMethodWhere(target(name("readWithRetries")))
         .check(MAIN);
   }
 
