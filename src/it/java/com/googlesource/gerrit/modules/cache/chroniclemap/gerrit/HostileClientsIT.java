@@ -46,11 +46,19 @@ import org.junit.jupiter.api.io.TempDir;
 @TestInstance(Lifecycle.PER_CLASS)
 class HostileClientsIT {
   private static final String PROJECT = "cost";
+  private static final String PATCH_SETS = "cost-patch-sets";
   private static final String FETCH = "git-upload-pack";
   private static final int SMALL = 20;
   private static final int LARGE = 10 * SMALL;
   private static final int TAGS_OF_A_COMMIT = 5;
   private static final int LOOSE = 300;
+
+  private static final String MAY_PUSH =
+      """
+      {"add": {"refs/*": {"permissions": {"push":
+        {"rules": {"global:Registered-Users": {"action": "ALLOW"}}}, "create":
+        {"rules": {"global:Registered-Users": {"action": "ALLOW"}}}}}}}
+      """;
 
   /** Bytes of the names. */
   private static final int LONG = 60_000;
@@ -58,8 +66,8 @@ class HostileClientsIT {
   /** Runs of the filter that a request may cost beside those of its small variant: a constant. */
   private static final int SPARE_RUNS = 70;
 
-  /** The server works on other things too. */
-  private static final double SPARE_MEGABYTES = 10;
+  /** For the bytes of a request, which plain Gerrit may refuse at once, and what else goes on. */
+  private static final double SPARE_MEGABYTES = 30;
 
   /** A pack without objects, with its checksum. */
   private static final byte[] EMPTY_PACK =
@@ -119,19 +127,11 @@ class HostileClientsIT {
       Gerrit gerrit = new Gerrit(site);
       gerrit.createUser("reader", readerKey);
       gerrit.rest().put("/accounts/reader/password.http", "{\"http_password\": \"secret\"}");
-      gerrit.createProject(PROJECT);
-      for (int size : new int[] {SMALL, LARGE}) {
-        gerrit.createProject(PROJECT + "-" + size);
-        gerrit.grantToAdministratorsOnly(PROJECT + "-" + size, "refs/heads/hidden", "read");
-      }
-      gerrit.grantToAdministratorsOnly(PROJECT, "refs/heads/hidden", "read");
-      for (String permission : List.of("push", "create")) {
-        String rules = "{\"rules\": {\"global:Registered-Users\": {\"action\": \"ALLOW\"}}}";
-        String permissions = "{\"permissions\": {\"" + permission + "\": " + rules + "}}";
-        gerrit
-            .rest()
-            .post(
-                "/projects/" + PROJECT + "/access", "{\"add\": {\"refs/*\": " + permissions + "}}");
+      for (String project :
+          List.of(PROJECT, PATCH_SETS, PROJECT + "-" + SMALL, PROJECT + "-" + LARGE)) {
+        gerrit.createProject(project);
+        gerrit.grantToAdministratorsOnly(project, "refs/heads/hidden", "read");
+        gerrit.rest().post("/projects/" + project + "/access", MAY_PUSH);
       }
       daemon.stop();
     }
@@ -249,7 +249,11 @@ class HostileClientsIT {
 
   /** A name of many short parts, none of which exists. */
   private static String longName(int number) {
-    return "refs/heads/" + "a/".repeat(LONG / 2) + number;
+    return longName(number, LONG);
+  }
+
+  private static String longName(int number, int bytes) {
+    return "refs/heads/" + "a/".repeat(bytes / 2) + number;
   }
 
   // ---- fetches
@@ -294,7 +298,7 @@ class HostileClientsIT {
         (server, size) -> {
           StringBuilder request = new StringBuilder(packet("command=ls-refs\n") + "0001");
           for (int i = 0; i < size; i++) {
-            request.append(packet("ref-prefix " + longName(i).substring(0, LONG / 10) + "\n"));
+            request.append(packet("ref-prefix " + longName(i, LONG / 10) + "\n"));
           }
           NativeGit git = new NativeGit(server.site, "reader", readerKey, folder("ssh"));
           var unused = git.uploadPack(PROJECT, request + "0000" + "0000");
@@ -303,10 +307,11 @@ class HostileClientsIT {
 
   // ---- pushes
 
-  private void forward(Server server, int size, boolean ssh, String branch) throws IOException {
+  private void forward(Server server, String project, int size, boolean ssh) throws IOException {
+    String branch = "refs/heads/forward/" + branches.getAndIncrement();
     NativeGit git = new NativeGit(server.site, "reader", readerKey, folder("push"));
     share(git, server.site);
-    git.run("push", ssh ? git.ssh(PROJECT) : git.http(PROJECT), commits.get(size) + ":" + branch);
+    git.run("push", ssh ? git.ssh(project) : git.http(project), commits.get(size) + ":" + branch);
   }
 
   @Test
@@ -314,12 +319,8 @@ class HostileClientsIT {
     for (boolean ssh : new boolean[] {false, true}) {
       assertBounded(
           "fast-forward over tags" + (ssh ? ", SSH" : ""),
-          (server, size) -> forward(server, size, ssh, "refs/heads/forward/" + next()));
+          (server, size) -> forward(server, PROJECT, size, ssh));
     }
-  }
-
-  private int next() {
-    return branches.getAndIncrement();
   }
 
   /** The changes have no meta ref, so nobody may see them. */
@@ -327,7 +328,11 @@ class HostileClientsIT {
   void fastForwardsOverPatchSets() throws Exception {
     for (Server server : List.of(plain, ours)) {
       List<String> push = new ArrayList<>(List.of("push", "-q"));
-      push.add(server.site.repository(PROJECT).toString());
+      push.add(server.site.repository(PATCH_SETS).toString());
+      push.add(commits.getFirst() + ":refs/heads/hidden");
+      for (int i = 0; i < 40; i++) {
+        push.add(commits.getFirst() + ":refs/heads/forward/" + i);
+      }
       for (int i = 0; i < commits.size(); i++) {
         push.add(commits.get(i) + ":" + RefsProject.changeRef(900_000 + i, 1));
       }
@@ -336,11 +341,10 @@ class HostileClientsIT {
       git.run(push.toArray(String[]::new));
     }
     assertBounded(
-        "fast-forward over patch sets",
-        (server, size) -> forward(server, size, false, "refs/heads/forward/" + next()));
+        "fast-forward over patch sets", (server, size) -> forward(server, PATCH_SETS, size, false));
   }
 
-  /** Commands with long names are refused. */
+  /** They are refused. The cost of a plain Gerrit grows with their square. */
   @Test
   void longNamesInCommands() throws Exception {
     assertBounded(
@@ -348,7 +352,8 @@ class HostileClientsIT {
         (server, size) -> {
           StringBuilder request = new StringBuilder();
           for (int i = 0; i < size / 7; i++) {
-            String command = "0".repeat(40) + " " + commits.getFirst() + " " + longName(i);
+            String command =
+                "0".repeat(40) + " " + commits.getFirst() + " " + longName(i, LONG / 10);
             request.append(packet(command + (i == 0 ? "\0 report-status" : "")));
           }
           byte[] body = Bytes.concat(bytes(request + "0000"), EMPTY_PACK);

@@ -26,10 +26,12 @@ import java.io.IOException;
 import java.lang.invoke.VarHandle;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.aopalliance.intercept.MethodInvocation;
+import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
@@ -43,7 +45,8 @@ import org.eclipse.jgit.lib.Repository;
  * <ul>
  *   <li>Gerrit wants to know the patch sets with the id of a commit, and asks for all refs with it.
  *       It is given those of changes, so no tag is put to the filter.
- *   <li>If a push comes to many patch sets, the filter runs for all changes at once.
+ *   <li>For each command, it asks for all branches. The filter runs for them once.
+ *   <li>If a push comes to many patch sets or branches, the filter runs for all of them at once.
  *   <li>All refs but those of changes are filtered in one run ({@link #visible}).
  * </ul>
  *
@@ -63,7 +66,7 @@ final class PushView extends DelegateRepository {
   /** Between Gerrit's cache and this class are two methods of its filter. */
   private static final int FRAMES = 8;
 
-  /** How many refs of changes are put to the filter one by one. */
+  /** How many branches and refs of changes are put to the filter one by one. */
   private static final int MOST_QUESTIONS = 64;
 
   private final RefDatabase refs;
@@ -72,8 +75,15 @@ final class PushView extends DelegateRepository {
   /** The refs that {@link #visible} leaves out; none unless it runs. */
   private Set<String> leftOut = Set.of();
 
-  /** Whether refs of changes are visible, by name; null until the filter has run for all. */
-  @Nullable private Map<String, Boolean> judged;
+  /** All branches, and those that the filter has left; null until Gerrit has asked for them. */
+  @Nullable private List<Ref> branches;
+
+  @Nullable private Object visibleBranches;
+
+  /** The namespaces for which the filter has run, and whether their refs are visible, by name. */
+  private final Set<String> namespaces = new HashSet<>();
+
+  private final Map<String, Boolean> judged = new HashMap<>();
 
   private PushView(Repository below) {
     super(below);
@@ -82,13 +92,17 @@ final class PushView extends DelegateRepository {
           @Override
           public Set<Ref> getTipsWithSha1(ObjectId id) throws IOException {
             Set<Ref> tips = super.getTipsWithSha1(id);
-            return tips.isEmpty() || !isForPatchSets()
+            return tips.isEmpty() || !isForGerritsCache()
                 ? tips
                 : Sets.filter(tips, PushView::isChange);
           }
 
           @Override
           public List<Ref> getRefsByPrefix(String prefix) throws IOException {
+            if (prefix.equals(Constants.R_HEADS) && isForGerritsCache()) {
+              branches = branches != null ? branches : super.getRefsByPrefix(prefix);
+              return branches;
+            }
             return prefix.isEmpty() && !leftOut.isEmpty()
                 ? getRefsByPrefixWithExclusions(prefix, leftOut)
                 : super.getRefsByPrefix(prefix);
@@ -116,8 +130,11 @@ final class PushView extends DelegateRepository {
     return ref.getName().startsWith(RefNames.REFS_CHANGES);
   }
 
-  /** Whether Gerrit asks, which drops all refs but those of patch sets. Others may want them. */
-  private static boolean isForPatchSets() {
+  /**
+   * Whether Gerrit asks where it may have a cache of one moment instead, and drops all tips but
+   * those of patch sets. Others may want them, and want them as they are now.
+   */
+  private static boolean isForGerritsCache() {
     String gerrits = ReceivePackRefCache.class.getName();
     return STACK.walk(
         frames -> frames.limit(FRAMES).anyMatch(frame -> frame.getClassName().startsWith(gerrits)));
@@ -147,16 +164,25 @@ final class PushView extends DelegateRepository {
   @SuppressWarnings("unchecked") // by the types of the filter
   private Object answer(MethodInvocation filter) throws Throwable {
     Collection<Ref> asked = (Collection<Ref>) filter.getArguments()[0];
+    if (asked == branches) {
+      visibleBranches = visibleBranches != null ? visibleBranches : filter.proceed();
+      return visibleBranches;
+    }
     Ref one = asked.size() == 1 ? Iterables.getOnlyElement(asked) : null;
-    if (one == null || !isChange(one) || ++questions <= MOST_QUESTIONS) {
+    String namespace =
+        one == null
+            ? null
+            : isChange(one)
+                ? RefNames.REFS_CHANGES
+                : one.getName().startsWith(Constants.R_HEADS) ? Constants.R_HEADS : null;
+    if (namespace == null || ++questions <= MOST_QUESTIONS) {
       return filter.proceed();
     }
-    if (judged == null) {
-      Collection<Ref> all = getRefDatabase().getRefsByPrefix(RefNames.REFS_CHANGES);
+    if (namespaces.add(namespace)) {
+      Collection<Ref> all = refs.getRefsByPrefix(namespace);
       filter.getArguments()[0] = all;
       Collection<Ref> visible = (Collection<Ref>) filter.proceed();
       filter.getArguments()[0] = asked;
-      judged = new HashMap<>();
       all.forEach(ref -> judged.put(ref.getName(), false));
       visible.forEach(ref -> judged.put(ref.getName(), true));
     }
