@@ -14,13 +14,11 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
-import com.google.common.base.Throwables;
 import com.google.common.flogger.FluentLogger;
 import java.io.Closeable;
 import java.io.File;
 import java.io.IOException;
 import java.lang.reflect.Constructor;
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -72,11 +70,15 @@ final class NewestTables extends ReftableDatabase implements Closeable {
     Supplier<Config> settings = () -> config;
     Runnable onChange = () -> isChanged = true;
     File folder = list.getParentFile();
-    stack =
-        (FileReftableStack)
-            (MAKE.getParameterCount() == 3
-                ? call(() -> MAKE.newInstance(folder, onChange, settings))
-                : call(() -> MAKE.newInstance(list, folder, onChange, settings)));
+    Object[] arguments =
+        MAKE.getParameterCount() == 3
+            ? new Object[] {folder, onChange, settings}
+            : new Object[] {list, folder, onChange, settings};
+    try {
+      stack = (FileReftableStack) MAKE.newInstance(arguments);
+    } catch (ReflectiveOperationException e) {
+      throw new IOException(list + " cannot be read", e);
+    }
     return stack.getMergedReftable();
   }
 
@@ -103,31 +105,12 @@ final class NewestTables extends ReftableDatabase implements Closeable {
   /** Makes one table of all, unless others change the tables meanwhile. */
   void compact() throws IOException {
     openMergedReftable();
-    call(
-        () -> {
-          Method compact = FileReftableStack.class.getDeclaredMethod("compactFully");
-          compact.setAccessible(true);
-          return compact.invoke(stack);
-        });
-  }
-
-  /** A call by reflection. */
-  @FunctionalInterface
-  private interface Reflective {
-    @Nullable
-    Object call() throws ReflectiveOperationException;
-  }
-
-  @Nullable
-  private static Object call(Reflective reflective) throws IOException {
     try {
-      return reflective.call();
-    } catch (InvocationTargetException e) {
-      Throwables.throwIfInstanceOf(e.getCause(), IOException.class);
-      Throwables.throwIfUnchecked(e.getCause());
-      throw new IOException(e.getCause());
+      Method compact = FileReftableStack.class.getDeclaredMethod("compactFully");
+      compact.setAccessible(true);
+      compact.invoke(stack);
     } catch (ReflectiveOperationException e) {
-      throw new IOException("this JGit has other reftables", e);
+      throw new IOException(list + ": the tables cannot be compacted", e);
     }
   }
 

@@ -66,7 +66,6 @@ import org.eclipse.jgit.lib.ReflogReader;
  * <p>Any thread may call.
  */
 final class TableRefDatabase extends RefDatabase {
-
   /** Attempts for a call of JGit that fails if another thread replaces the tables meanwhile. */
   private static final int MOST_ATTEMPTS = 10;
 

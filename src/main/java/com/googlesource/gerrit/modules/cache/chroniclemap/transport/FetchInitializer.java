@@ -36,7 +36,8 @@ import org.eclipse.jgit.transport.UploadPack.RequestPolicy;
  *
  * <p>Any thread may call.
  */
-record FetchInitializer(TransportCounts counts) implements UploadPackInitializer {
+record FetchInitializer(TransportCounts counts, RecentLists recent)
+    implements UploadPackInitializer {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final String SECTION = "uploadpack";
   private static final String REF_IN_WANT = "allowRefInWant";
@@ -50,7 +51,7 @@ record FetchInitializer(TransportCounts counts) implements UploadPackInitializer
           && fetch.getAdvertiseRefsHook() == AdvertiseRefsHook.DEFAULT
           && fetch.getRepository() instanceof DelegateRepository repository
           && repository.getConfig().getStringList(SECTION, null, "hiderefs").length == 0) {
-        WantedTips hook = new WantedTips(fetch, repository, counts);
+        WantedTips hook = new WantedTips(fetch, repository, counts, project, recent);
         fetch.setAdvertiseRefsHook(hook);
         if (repository.getConfig().getString(SECTION, null, REF_IN_WANT) == null) {
           fetch.setTransferConfig(new WantRefOverHttp(fetch, hook));
@@ -81,6 +82,12 @@ record FetchInitializer(TransportCounts counts) implements UploadPackInitializer
       super(fetch.getRepository());
       this.fetch = fetch;
       this.hook = hook;
+    }
+
+    /** JGit filters each list by prefixes that it sends over HTTP. No config hides refs here. */
+    @Override
+    public RefFilter getRefFilter() {
+      return fetch.isBiDirectionalPipe() ? super.getRefFilter() : hook.noting();
     }
 
     @Override

@@ -33,6 +33,7 @@ import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.transport.AdvertiseRefsHook;
 import org.eclipse.jgit.transport.ReceivePack;
 import org.eclipse.jgit.transport.RefFilter;
+import org.eclipse.jgit.transport.ServiceMayNotContinueException;
 import org.eclipse.jgit.transport.UploadPack;
 
 /**
@@ -124,8 +125,19 @@ final class PushAdvertisement implements AdvertiseRefsHook {
     return push != null && push.getAdvertisedRefs() == byName;
   }
 
+  /** A failure is one that git shows, as with Gerrit's hook, and not an error of the server. */
   @Override
-  public void advertiseRefs(ReceivePack push) throws IOException {
+  public void advertiseRefs(ReceivePack push) throws ServiceMayNotContinueException {
+    try {
+      advertise(push);
+    } catch (IOException | UncheckedIOException e) {
+      throw e instanceof ServiceMayNotContinueException why
+          ? why
+          : new ServiceMayNotContinueException(e);
+    }
+  }
+
+  private void advertise(ReceivePack push) throws IOException {
     Map<String, Ref> before = push.getAdvertisedRefs();
     if (before == null) {
       // Another module may have set a filter since.

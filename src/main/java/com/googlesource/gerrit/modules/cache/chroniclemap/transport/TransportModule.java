@@ -67,7 +67,7 @@ public final class TransportModule extends AbstractModule {
     TransportCounts counts = new TransportCounts();
     bind(TransportCounts.class).toInstance(counts);
     PushInitializer pushes = new PushInitializer(settings, counts);
-    FetchInitializer fetches = new FetchInitializer(counts);
+    FetchInitializer fetches = new FetchInitializer(counts, new RecentLists());
     whenMade(
         Key.get(new TypeLiteral<DynamicSet<ReceivePackInitializer>>() {}),
         set -> set.add(PLUGIN, pushes));

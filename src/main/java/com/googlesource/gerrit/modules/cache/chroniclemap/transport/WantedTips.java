@@ -15,10 +15,16 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
 
 import com.google.gerrit.common.Nullable;
+import com.google.gerrit.entities.Project;
 import com.google.gerrit.server.cache.PerThreadCache;
 import com.google.gerrit.server.git.DelegateRepository;
+import com.google.gerrit.server.git.PermissionAwareReadOnlyRefDatabase;
+import com.google.gerrit.server.permissions.PermissionBackend;
+import com.google.gerrit.server.permissions.PermissionBackend.RefFilterOptions;
+import com.google.gerrit.server.permissions.PermissionBackendException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -73,6 +79,14 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
   private static final Comparator<Ref> BY_COST =
       Comparator.comparing(ref -> ref.getName().startsWith(Constants.R_TAGS));
 
+  /** Gerrit's filter of a database that shows what a user may see; null if this field is gone. */
+  @Nullable
+  private static final VarHandle FILTER =
+      NearConnectivity.fieldOf(
+          PermissionAwareReadOnlyRefDatabase.class,
+          "forProject",
+          "A fetch of a branch that is deleted meanwhile fails, as Gerrit's filter can't be asked");
+
   private final UploadPack fetch;
   private final DelegateRepository repository;
   private final TransportCounts counts;
@@ -90,13 +104,22 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
   private final Set<ObjectId> named = new HashSet<>();
 
   private final Visible byName;
+  private final Project.NameKey project;
+  private final RecentLists recent;
 
   /**
    * Makes the hook of one fetch.
    *
    * @param repository filters refs; its delegate does not
    */
-  WantedTips(UploadPack fetch, DelegateRepository repository, TransportCounts counts) {
+  WantedTips(
+      UploadPack fetch,
+      DelegateRepository repository,
+      TransportCounts counts,
+      Project.NameKey project,
+      RecentLists recent) {
+    this.project = project;
+    this.recent = recent;
     this.fetch = fetch;
     this.repository = repository;
     this.counts = counts;
@@ -187,6 +210,36 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
     }
   }
 
+  /** Returns a filter that hides nothing, and notes the lists that are sent to clients. */
+  RefFilter noting() {
+    return hasFetched() ? RefFilter.DEFAULT : refs -> recent.add(project, refs);
+  }
+
+  /**
+   * Returns a ref that was listed a moment ago and is gone, if the user may see it by Gerrit's
+   * rules, or null. As if the client had asked for its id, the object is then only sent if it is
+   * reachable from visible refs.
+   */
+  @Nullable
+  private Ref findGone(String name) throws IOException {
+    Ref gone = recent.find(project, name);
+    if (gone == null
+        || FILTER == null
+        || !(repository.getRefDatabase() instanceof PermissionAwareReadOnlyRefDatabase visible)) {
+      return null;
+    }
+    PermissionBackend.ForProject filter = (PermissionBackend.ForProject) FILTER.get(visible);
+    try {
+      return filter
+              .filter(List.of(gone), repository.delegate(), RefFilterOptions.defaults())
+              .isEmpty()
+          ? null
+          : gone;
+    } catch (PermissionBackendException e) {
+      throw new IOException(e);
+    }
+  }
+
   @Override
   public void checkWants(UploadPack fetch, List<ObjectId> wanted)
       throws PackProtocolException, IOException {
@@ -247,6 +300,8 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
 
   /** The visible refs, which are listed to a list of refs and not to a fetch. */
   private final class Visible extends RefsByName {
+    private int gone;
+
     Visible(RefDatabase visible) {
       super(visible);
     }
@@ -258,7 +313,11 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
       if (ref != null && ref.getObjectId() != null) {
         named.add(ref.getObjectId());
       }
-      return ref;
+      try {
+        return ref != null || ++gone > MOST_LOOKUPS ? ref : findGone((String) name);
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
     }
 
     @Override

@@ -171,6 +171,21 @@ public final class TestRefs implements Closeable {
     return many;
   }
 
+  /** Returns three commits, of which each is the parent of the next. */
+  public List<ObjectId> chain() throws IOException {
+    List<ObjectId> chain = new ArrayList<>();
+    try (ObjectInserter inserter = repository.newObjectInserter()) {
+      ObjectId tree = inserter.insert(new TreeFormatter());
+      for (int i = 0; i < 3; i++) {
+        CommitBuilder commit = commit(tree, person(i), "of a chain " + i);
+        commit.setParentIds(chain.subList(Math.max(0, i - 1), i));
+        chain.add(inserter.insert(commit));
+      }
+      inserter.flush();
+    }
+    return chain;
+  }
+
   /** Its file of packed refs, whose lists are in memory that nobody else has. */
   public PackedRefsFile packedRefs() {
     return packedRefs(folder());

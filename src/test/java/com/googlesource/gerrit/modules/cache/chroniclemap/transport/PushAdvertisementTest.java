@@ -1,0 +1,58 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
+
+import static com.google.common.truth.Truth.assertThat;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import com.google.gerrit.server.git.DelegateRepository;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.lib.Repository;
+import org.eclipse.jgit.transport.AdvertiseRefsHook;
+import org.eclipse.jgit.transport.ReceivePack;
+import org.eclipse.jgit.transport.ServiceMayNotContinueException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class PushAdvertisementTest {
+  @TempDir Path folder;
+
+  private static final class Delegating extends DelegateRepository {
+    Delegating(Repository delegate) {
+      super(delegate);
+    }
+  }
+
+  /** JGit answers any other exception by an internal error, of which git shows nothing. */
+  @Test
+  void refsThatCannotBeReadAreAnErrorThatGitShows() throws Exception {
+    try (Repository files = new FileRepository(folder.toFile())) {
+      files.create(true);
+      Files.writeString(folder.resolve("packed-refs"), "no line of a ref\n");
+      DelegateRepository repository = new Delegating(files);
+      PushAdvertisement hook =
+          new PushAdvertisement(
+              AdvertiseRefsHook.DEFAULT, repository, name -> true, new TransportCounts());
+      ServiceMayNotContinueException refusal =
+          assertThrows(
+              ServiceMayNotContinueException.class,
+              () -> hook.advertiseRefs(new ReceivePack(repository)));
+      assertThat(refusal).hasCauseThat().isInstanceOf(IOException.class);
+    }
+  }
+}
