@@ -251,7 +251,10 @@ final class FileBatchUpdate extends BatchRefUpdate {
 
   /** As in JGit, the batch does not fail if a log can't be written: the refs have changed. */
   private void writeLogs(List<ReceiveCommand> commands, StoredConfig config) {
-    for (ReceiveCommand command : commands) {
+    List<ReceiveCommand> deletionsFirst = new ArrayList<>(commands);
+    // The log of a deleted ref would be in the way of that of a new ref below or above it.
+    deletionsFirst.sort(comparing(command -> !NameConflicts.deletes(command)));
+    for (ReceiveCommand command : deletionsFirst) {
       try {
         writeLog(command, config);
       } catch (IOException e) {
@@ -262,7 +265,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
 
   private void writeLog(ReceiveCommand command, StoredConfig config) throws IOException {
     String name = command.getRefName();
-    if (command.getType() == ReceiveCommand.Type.DELETE) {
+    if (NameConflicts.deletes(command)) {
       updater.deleteLog(name);
       return;
     }

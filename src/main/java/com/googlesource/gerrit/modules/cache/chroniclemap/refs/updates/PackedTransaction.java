@@ -34,8 +34,8 @@ import org.eclipse.jgit.transport.ReceiveCommand;
 /**
  * A transaction that changes several refs by one rewrite of {@code packed-refs}. Other processes
  * see all of it or nothing too, and a killed process leaves nothing half done. It serves batches of
- * very many refs, batches in which a folder takes the place of a ref or the other way round, and
- * those for which the settings or plain locks require it.
+ * very many refs, batches that replace a ref by refs below it, and those for which the settings or
+ * plain locks require it.
  *
  * <p>The refs are locked, and none of them is loose. The cost grows with the size of {@code
  * packed-refs}. Concurrent transactions share a rewrite.
