@@ -30,6 +30,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileTime;
 import java.util.Collection;
 
 /**
@@ -158,6 +159,12 @@ public class RefDisk {
             StandardOpenOption.TRUNCATE_EXISTING,
             StandardOpenOption.WRITE),
         file);
+  }
+
+  /** Sets the time of the last modification of a file. */
+  public final void setTime(Path file, FileTime time) throws IOException {
+    about("set time", file);
+    Files.setLastModifiedTime(file, time);
   }
 
   /** Renames a file, and atomically replaces any file in the new place. */

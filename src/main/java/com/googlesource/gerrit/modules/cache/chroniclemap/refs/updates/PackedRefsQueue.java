@@ -142,6 +142,9 @@ final class PackedRefsQueue {
   private final RefDisk disk;
   private final Executor writer;
 
+  /** Only for the writing thread. */
+  private final ReplacedFiles replaced;
+
   // Guarded by this.
   private List<Waiting> waiting = new ArrayList<>();
 
@@ -152,6 +155,7 @@ final class PackedRefsQueue {
 
   PackedRefsQueue(PackedRefsFile file, RefDisk disk, Executor writer) {
     this.disk = disk;
+    this.replaced = new ReplacedFiles(disk);
     this.file = file;
     this.writer = writer;
   }
@@ -357,6 +361,7 @@ final class PackedRefsQueue {
     try (FileChannel out = disk.openToWrite(target)) {
       made = file.writeEdited(packed, edits, out);
       if (made != packed) {
+        replaced.prepare(file.file.toPath(), target);
         disk.sync(out, target);
       }
     }

@@ -1,0 +1,212 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.Writer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.RefDatabase;
+import org.eclipse.jgit.transport.ReceiveCommand;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Rewrites of {@code packed-refs} within one second, of which native git must see each: it compares
+ * the inode, the size and the seconds.
+ */
+@Timeout(value = 120, threadMode = ThreadMode.SEPARATE_THREAD)
+class RewritesInOneSecondTest {
+  private static final String DELETED = "refs/heads/s0000";
+
+  /** A file system gives the inode back after a few rewrites, if ever. */
+  private static final int REWRITES = 40;
+
+  /** How often the machine may be too slow for two rewrites in one second. */
+  private static final int ATTEMPTS = 10;
+
+  @TempDir Path folder;
+
+  @AutoClose private TestRefs test;
+  private RefDatabase refs;
+  private int count;
+
+  /** What native git compares. */
+  private record Seen(Object inode, Object size, long modified, long changed) {
+    boolean isOfSecond(Seen other) {
+      return modified == other.modified && changed == other.changed;
+    }
+  }
+
+  @BeforeEach
+  void create() throws Exception {
+    test = TestRefs.create(folder.resolve("test.git"), null);
+    refs =
+        test.database(
+            test.packedRefs(),
+            new RefDisk(),
+            new UpdateSettings(UpdateSettings.By.OWN, UpdateSettings.Atomic.REWRITE, 0));
+  }
+
+  private Path packedRefs() {
+    return test.folder().resolve("packed-refs");
+  }
+
+  private Seen seen() throws IOException {
+    Map<String, Object> of =
+        Files.readAttributes(packedRefs(), "unix:ino,size,lastModifiedTime,ctime");
+    return new Seen(
+        of.get("ino"),
+        of.get("size"),
+        ((FileTime) of.get("lastModifiedTime")).to(TimeUnit.SECONDS),
+        ((FileTime) of.get("ctime")).to(TimeUnit.SECONDS));
+  }
+
+  private static String name(int number) {
+    return "refs/heads/a" + (1000 + number);
+  }
+
+  /** Replaces a line by one of equal length. */
+  private void rewrite(String deleted) throws IOException {
+    ObjectId id = test.commits().get(0);
+    assertThat(
+            TestRefs.batch(
+                test.repository(),
+                refs,
+                new ReceiveCommand(id, ObjectId.zeroId(), deleted),
+                new ReceiveCommand(ObjectId.zeroId(), id, name(++count))))
+        .isTrue();
+  }
+
+  private void rewriteLast() throws IOException {
+    rewrite(name(count));
+  }
+
+  /** Waits for the first third of a second. */
+  private static void awaitSecond() {
+    while (System.currentTimeMillis() % 1000 > 300) {
+      LockSupport.parkNanos(Duration.ofMillis(5).toNanos());
+    }
+  }
+
+  @Test
+  void noFileHasTheInodeOfOneThatItReplacedInTheSameSecond() throws Exception {
+    write(packedRefs(), name(0));
+    for (int attempt = 0; attempt < 3; attempt++) {
+      awaitSecond();
+      rewriteLast();
+      Seen first = seen();
+      for (int i = 0; i < REWRITES && seen().isOfSecond(first); i++) {
+        rewriteLast();
+        assertThat(seen()).isNotEqualTo(first);
+      }
+    }
+  }
+
+  /** The other process may have freed the inode that the new file gets. */
+  @Test
+  void afterAnotherProcessOfThisSecondTheTimeIsInTheNextOne() throws Exception {
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+      awaitSecond();
+      count = 0;
+      write(packedRefs(), name(0));
+      Seen others = seen();
+      rewriteLast();
+      if (seen().changed == others.changed) {
+        assertThat(seen().modified).isEqualTo(others.modified + 1);
+        return;
+      }
+    }
+    throw new AssertionError("no two rewrites in one second");
+  }
+
+  /** As after a packing by native git, which replaces the file. */
+  private void write(Path file, String... names) throws IOException {
+    StringBuilder text = new StringBuilder("# pack-refs with: peeled fully-peeled sorted \n");
+    for (String name : names) {
+      text.append(test.commits().get(0).name()).append(' ').append(name).append('\n');
+    }
+    Files.deleteIfExists(file);
+    Files.writeString(file, text);
+  }
+
+  /** Git has read the list, and has not locked the ref yet, when the ref is deleted. */
+  @Test
+  void gitRefusesToUpdateWhatWasDeletedAfterItRead() throws Exception {
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+      awaitSecond();
+      count = 0;
+      write(packedRefs(), name(0), DELETED);
+      rewriteLast();
+      rewriteLast(); // the first one has another time, as it comes after another writer's
+      Seen before = seen();
+      ProcessBuilder command =
+          new ProcessBuilder("git", "--git-dir=.", "update-ref", "--stdin")
+              .directory(test.folder().toFile())
+              .redirectErrorStream(true);
+      command.environment().put("GIT_TRACE_REFS", "1");
+      Process git = command.start();
+      try (Writer in = git.outputWriter(UTF_8);
+          BufferedReader said = git.inputReader(UTF_8)) {
+        String old = test.commits().get(0).name();
+        in.write("start\nupdate " + DELETED + " " + test.commits().get(1).name() + " " + old);
+        in.write("\n");
+        in.flush();
+        // Git looks for a ref that has the id for its name, so it reads packed-refs here.
+        String line = "";
+        while (!line.contains("refs/remotes/" + old + "/HEAD")) {
+          line = said.readLine();
+          assertThat(line).isNotNull();
+        }
+        rewrite(DELETED);
+        boolean isInTime = seen().isOfSecond(before);
+        for (int i = 0; i < REWRITES && seen().isOfSecond(before); i++) {
+          if (seen().equals(before)) {
+            break;
+          }
+          rewriteLast();
+        }
+        in.write("prepare\ncommit\n");
+        in.close();
+        String rest = String.join("\n", said.lines().toList());
+        assertWithMessage(rest).that(git.waitFor()).isNotEqualTo(0);
+        assertThat(test.refsOfGit()).doesNotContainKey(DELETED);
+        if (isInTime) {
+          return;
+        }
+      } finally {
+        git.destroyForcibly();
+      }
+    }
+    throw new AssertionError("no two rewrites in one second");
+  }
+}
