@@ -281,7 +281,7 @@ public final class PackedRefsCache implements AutoCloseable {
       if (!closed) {
         repeat(made::upkeep, UPKEEP_SECONDS);
         repeat(this::keep, KEEP_SECONDS);
-        repeat(() -> writes.values().forEach(each -> each.locks.closeUnused()), JOURNAL_SECONDS);
+        repeat(() -> writes.values().forEach(each -> each.locks.upkeep()), JOURNAL_SECONDS);
       }
       tiers = made;
     }

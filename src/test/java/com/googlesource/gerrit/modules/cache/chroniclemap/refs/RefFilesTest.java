@@ -17,7 +17,13 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import static com.google.common.truth.Truth.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.google.common.io.MoreFiles;
+import com.google.common.io.RecursiveDeleteOption;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefLocks;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.SharedWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
@@ -38,6 +44,7 @@ import org.apache.log4j.AppenderSkeleton;
 import org.apache.log4j.Logger;
 import org.apache.log4j.spi.LoggingEvent;
 import org.eclipse.jgit.api.PackRefsCommand;
+import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
@@ -559,6 +566,7 @@ class RefFilesTest {
         new RefDisk() {
           @Override
           protected void about(String step, Path file) throws IOException {
+            limitLinks(step, file);
             if (disk[0] == null && step.equals("rename") && file.toString().endsWith(place)) {
               disk[0] = BrokenDisk.killedAt(1);
             }
@@ -574,6 +582,188 @@ class RefFilesTest {
         String end = file.getFileName().toString().replaceFirst("^[0-9]+-[0-9]+", "");
         Files.move(file, file.resolveSibling(owner + end));
       }
+    }
+  }
+
+  /** The links to the journal or anchor that was made last. */
+  private int links;
+
+  /** A file gets few links. */
+  private void limitLinks(String step, Path file) throws IOException {
+    if (file.toString().matches(".*(\\.transaction|\\.anchor-[0-9]+)")) {
+      links = 0;
+    } else if (step.equals("link") && ++links > 3) {
+      throw new FileSystemException(file.toString(), null, "Too many links");
+    }
+  }
+
+  @Test
+  void allLocksOfALargeBatchAreKnown() throws Exception {
+    make(new RefDisk());
+    update(A, 1);
+    pack();
+    List<ReceiveCommand> commands = new ArrayList<>(List.of(command(A, 1, null)));
+    for (int i = 0; i < 8; i++) {
+      commands.add(command("refs/heads/n" + i, null, 2));
+    }
+    writes.locks.close();
+    kill("1-1", "packed-refs", commands.toArray(ReceiveCommand[]::new));
+    assertThat(files(".anchor-1", ".anchor-2", ".anchor-3")).hasSize(3);
+    assertThat(files(".lock")).hasSize(10);
+    open(new RefDisk());
+    assertThat(values()).hasSize(8);
+    assertThat(values()).doesNotContainKey(A);
+    assertThat(test.tryGit("pack-refs", "--all").status()).isEqualTo(0);
+    assertThat(files(".lock", ".anchor-1", ".anchor-2", ".anchor-3", ".decided")).isEmpty();
+  }
+
+  @Test
+  void anAnchorIsDeletedWithItsJournal() throws Exception {
+    make(
+        new RefDisk() {
+          @Override
+          protected void about(String step, Path file) throws IOException {
+            limitLinks(step, file);
+          }
+        });
+    List<ReceiveCommand> commands = new ArrayList<>();
+    for (int i = 0; i < 8; i++) {
+      commands.add(command("refs/heads/n" + i, null, 2));
+    }
+    batch(commands.toArray(ReceiveCommand[]::new));
+    assertThat(files(".lock", ".anchor-1", ".anchor-2", ".decided")).isEmpty();
+  }
+
+  @Test
+  void aLockThatCouldNotBeDeletedIsDeletedLater() throws Exception {
+    boolean[] broken = {true};
+    make(
+        new RefDisk() {
+          @Override
+          protected void about(String step, Path file) throws IOException {
+            if (broken[0] && step.equals("delete") && file.toString().endsWith(".lock")) {
+              throw new IOException("broken");
+            }
+          }
+        });
+    update(A, 1);
+    writes.locks.upkeep();
+    assertThat(files(".lock")).containsExactly(A + ".lock");
+    broken[0] = false;
+    writes.locks.upkeep();
+    assertThat(files(".lock", ".transaction")).isEmpty();
+    update(A, 2);
+  }
+
+  @Test
+  void aLockThatCouldNotBeDeletedIsLeftToAnother() throws Exception {
+    boolean[] broken = {true};
+    make(
+        new RefDisk() {
+          @Override
+          protected void about(String step, Path file) throws IOException {
+            if (broken[0] && step.equals("delete") && file.toString().endsWith(".lock")) {
+              throw new IOException("broken");
+            }
+          }
+        });
+    update(A, 1);
+    Path lock = test.folder().resolve(A + ".lock");
+    Files.delete(lock);
+    Files.createFile(lock);
+    broken[0] = false;
+    writes.locks.upkeep();
+    assertThat(Files.exists(lock)).isTrue();
+  }
+
+  @Test
+  void idleOwnersOfManyRepositoriesAreClosed() throws Exception {
+    make(new RefDisk());
+    List<RefLocks> all = new ArrayList<>();
+    LockedRefs inUse = null;
+    for (int i = 0; i < 100; i++) {
+      try (FileRepository repository = new FileRepository(folder.resolve(i + ".git").toFile())) {
+        Files.createDirectories(folder.resolve(i + ".git/refs/heads"));
+        RefLocks locks = new RefLocks(new RefDisk());
+        LockedRefs held =
+            locks.lock(
+                new RefPaths(repository, folder.resolve(i + ".git/packed-refs").toFile()),
+                List.of(new Journal.Entry(A, id(1))),
+                0);
+        if (inUse == null) {
+          inUse = held;
+        } else {
+          held.close();
+        }
+        all.add(locks);
+      }
+    }
+    assertThat(owners(0)).isEqualTo(1);
+    assertThat(owners(1)).isEqualTo(0);
+    assertThat(owners(99)).isEqualTo(1);
+    int open = 0;
+    for (int i = 0; i < 100; i++) {
+      open += owners(i);
+    }
+    assertThat(open).isAtMost(65);
+    inUse.close();
+    all.forEach(RefLocks::close);
+    assertThat(owners(0)).isEqualTo(0);
+    assertThat(owners(99)).isEqualTo(0);
+  }
+
+  private int owners(int repository) throws IOException {
+    try (Stream<Path> files = Files.list(folder.resolve(repository + ".git/cache-chroniclemap"))) {
+      return (int) files.filter(file -> file.toString().endsWith(".alive")).count();
+    }
+  }
+
+  /** Only locks as git has them stay, which are to be deleted by hand. */
+  @Test
+  void aKilledProcessWithoutAJournalLeavesNothingHidden() throws Exception {
+    make(new RefDisk());
+    batch(command(A, null, 1), command(B, null, 1));
+    pack();
+    writes.locks.close();
+    MoreFiles.deleteRecursively(
+        test.folder().resolve("cache-chroniclemap"), RecursiveDeleteOption.ALLOW_INSECURE);
+    Files.createFile(test.folder().resolve("cache-chroniclemap"));
+    for (String place : List.of("heads/a", "packed-refs")) {
+      BrokenDisk[] disk = new BrokenDisk[1];
+      open(
+          new RefDisk() {
+            @Override
+            protected void about(String step, Path file) throws IOException {
+              if (disk[0] == null && step.equals("rename") && file.toString().endsWith(place)) {
+                disk[0] = BrokenDisk.killedAt(1);
+              }
+              if (disk[0] != null) {
+                disk[0].about(step, file);
+              }
+            }
+          });
+      if (place.equals("packed-refs")) {
+        assertThrows(IOException.class, () -> update(B, null));
+      } else {
+        assertThat(update(A, 2)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+      }
+      assertThat(hidden("refs")).isEmpty();
+      for (String lock : files(".lock")) {
+        Files.delete(test.folder().resolve(lock));
+      }
+    }
+    assertThat(hidden(".")).hasSize(1);
+    open(new RefDisk());
+    assertThat(update(A, 2)).isEqualTo(RefUpdate.Result.FORCED);
+    assertThat(update(B, null)).isEqualTo(RefUpdate.Result.FORCED);
+    assertThat(values()).containsExactly(A, id(2).name());
+    assertThat(hidden(".")).isEmpty();
+    assertThat(files(".lock")).isEmpty();
+  }
+
+  private List<Path> hidden(String below) throws IOException {
+    try (Stream<Path> files = Files.walk(test.folder().resolve(below))) {
+      return files.filter(file -> file.getFileName().toString().startsWith(".cache-")).toList();
     }
   }
 

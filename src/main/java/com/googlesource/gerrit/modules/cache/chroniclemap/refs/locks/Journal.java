@@ -44,8 +44,9 @@ import org.eclipse.jgit.lib.ObjectId;
  * <ol>
  *   <li>The journal is written to a new file {@code OWNER-NUMBER.transaction}. Its text never
  *       changes again. The {@link JournalOwner} shows by a file lock that the process lives.
- *   <li>The refs are locked. Each lock is a hard link to the journal. Making the link fails if the
- *       ref is locked already. The link shows which transaction the lock belongs to.
+ *   <li>The refs are locked. Each lock is a hard link to an anchor: the journal, or an empty file
+ *       beside it if the journal can have no more links (on ext4, 65,000). Making the link fails if
+ *       the ref is locked already. The link shows which transaction the lock belongs to.
  *   <li>The new values of refs are written to files beside the journal.
  *   <li>The journal is renamed to {@code .decided}, or to {@code .durable} if the decision survives
  *       a crash of this machine with all that it needs. From here on the transaction must be
@@ -69,6 +70,9 @@ public final class Journal implements Closeable {
   private static final String DECIDED = ".decided";
   private static final String DURABLE = ".durable";
 
+  /** The mark of the files to which locks are links when the journal has enough of them. */
+  private static final String ANCHOR = "anchor-";
+
   private static final AtomicLong COUNT = new AtomicLong();
 
   private final RefDisk disk;
@@ -77,11 +81,17 @@ public final class Journal implements Closeable {
   /** The path of the file without its suffix. */
   private final String stem;
 
-  /** The {@link #key(Path)} of the file, and of the locks that are links to it. */
-  final Object key;
-
-  /** The journal's file, to which locks are hard links. */
+  /** The journal's file. */
   Path file;
+
+  /** The anchors beside the journal. The last anchor is in use. */
+  final List<Path> more = new ArrayList<>();
+
+  /** The {@link #key(Path)} of the anchor in use, and of the locks that are links to it. */
+  Object key;
+
+  /** Whether there is a link to the anchor in use. */
+  boolean hasLinks;
 
   private Journal(RefDisk disk, JournalOwner owner, Path file) throws IOException {
     this.key = key(file);
@@ -157,6 +167,28 @@ public final class Journal implements Closeable {
     return Path.of(stem + "." + mark);
   }
 
+  /** Returns an anchor by its number; 0 is the journal. */
+  Path anchor(int number) {
+    return number == 0 ? file : more.get(number - 1);
+  }
+
+  /**
+   * Takes another anchor, as no more links can be made to the one in use.
+   *
+   * @return false if that one has no link, so that links are not possible
+   */
+  boolean addAnchor() throws IOException {
+    if (!hasLinks) {
+      return false;
+    }
+    Path made = beside(ANCHOR + (more.size() + 1));
+    disk.create(made);
+    key = key(made);
+    more.add(made);
+    hasLinks = false;
+    return true;
+  }
+
   /**
    * Decides the transaction, which must be completed from here on.
    *
@@ -174,6 +206,7 @@ public final class Journal implements Closeable {
     if (durable) {
       List<Path> files = new ArrayList<>(values);
       files.add(file);
+      files.addAll(more);
       List<Path> all = new ArrayList<>(folders);
       all.add(file.getParent());
       all.add(file.getParent().getParent()); // this transaction may have made its folder
@@ -220,6 +253,9 @@ public final class Journal implements Closeable {
   /** Deletes the journal. The transaction is over, and none of its locks may be left. */
   @Override
   public void close() throws IOException {
+    for (Path anchor : more) {
+      disk.delete(anchor);
+    }
     disk.delete(file);
   }
 
@@ -230,11 +266,17 @@ public final class Journal implements Closeable {
    *
    * @param origin where the process ran; null if the text lacks it
    * @param entries the refs; empty if the text is incomplete
+   * @param anchors the files to which locks are links; the journal is one
    * @param decided whether the transaction was decided, durably or not
    * @param durable whether it was decided durably
    */
   public record Found(
-      Path file, @Nullable Origin origin, List<Entry> entries, boolean decided, boolean durable) {
+      Path file,
+      @Nullable Origin origin,
+      List<Entry> entries,
+      List<Path> anchors,
+      boolean decided,
+      boolean durable) {
     public Path beside(String mark) {
       return Path.of(stem(file) + "." + mark);
     }
@@ -256,8 +298,12 @@ public final class Journal implements Closeable {
     return name.endsWith(PREPARED) || name.endsWith(DECIDED) || name.endsWith(DURABLE);
   }
 
-  /** Reads the journal of a dead process. */
-  public static Found read(Path file) throws IOException {
+  /**
+   * Reads the journal of a dead process.
+   *
+   * @param files all files of the process
+   */
+  public static Found read(Path file, List<Path> files) throws IOException {
     byte[] bytes = Files.readAllBytes(file);
     String text = new String(bytes, UTF_8);
     boolean durable = file.toString().endsWith(DURABLE);
@@ -276,7 +322,10 @@ public final class Journal implements Closeable {
           .skip(Origin.LINES)
           .forEach(line -> entries.add(entry(line)));
     }
-    return new Found(file, origin, entries, decided, durable);
+    List<Path> anchors = new ArrayList<>(List.of(file));
+    String start = stem(file) + "." + ANCHOR;
+    files.stream().filter(each -> each.toString().startsWith(start)).forEach(anchors::add);
+    return new Found(file, origin, entries, anchors, decided, durable);
   }
 
   private static Entry entry(String line) {

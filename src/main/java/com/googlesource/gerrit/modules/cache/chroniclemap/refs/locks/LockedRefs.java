@@ -33,9 +33,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
-import java.util.UUID;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
@@ -45,15 +43,15 @@ import org.eclipse.jgit.lib.Ref;
  * The refs that one transaction has locked, with their new values. Threads of this process are
  * excluded by {@link HeldNames}, other processes by git's lock files ({@code NAME.lock}).
  *
- * <p>A lock file is a hard link to the transaction's {@link Journal}, which shows the owner of the
- * lock after a process was killed. The new value of a ref is written beside the journal and renamed
- * into place while the lock stays. So all refs stay locked until the last one has changed, and
- * changes can be undone.
+ * <p>A lock file is a hard link to an anchor of the transaction's {@link Journal}, which shows the
+ * owner of the lock after a process was killed. The new value of a ref is written beside the
+ * journal and renamed into place while the lock stays. So all refs stay locked until the last one
+ * has changed, and changes can be undone.
  *
- * <p>The lock is a plain file if the journal can't be written, or the ref is on another file
- * system. The new value is then written beside the lock. This is as good for the update of a single
- * ref. But a killed process leaves a plain lock for ever, as git and JGit do, so an atomic batch
- * needs another way ({@link #isPlain}).
+ * <p>The lock is a plain file if the journal can't be written, links are not possible, or the ref
+ * is on another file system. The new value is then written to the lock, which is renamed into
+ * place, as in git. This is as good for the update of a single ref. But a killed process leaves a
+ * plain lock for ever, as git and JGit do, so an atomic batch needs another way ({@link #isPlain}).
  *
  * <p>For one thread at a time: that of the writer or, while the writer waits, that of the {@code
  * PackedRefsQueue}. All costs grow with the refs of the transaction.
@@ -70,19 +68,20 @@ public final class LockedRefs implements Closeable {
   private static final long FIRST_PAUSE_MILLIS = 1;
   private static final long LONGEST_PAUSE_MILLIS = 200;
 
-  /** Numbers the files that belong to no journal. */
-  private static final AtomicLong COUNT = new AtomicLong();
-
-  /** Differs between processes even in containers, where PIDs repeat. */
-  private static final String PROCESS = UUID.randomUUID().toString();
-
   /**
    * A lock file.
    *
    * @param key the {@link Journal#key(Path)} of the file, which a later file of its name lacks
-   * @param isPlain whether the file is not a link to the journal
+   * @param anchor the number of the journal's anchor to which it is a link; {@link #PLAIN} if it is
+   *     none
    */
-  private record Lock(Path file, Object key, boolean isPlain) {}
+  private record Lock(Path file, Object key, int anchor) {
+    boolean isPlain() {
+      return anchor == PLAIN;
+    }
+  }
+
+  private static final int PLAIN = -1;
 
   private final RefPaths paths;
   private final RefDisk disk;
@@ -114,6 +113,9 @@ public final class LockedRefs implements Closeable {
 
   /** Whether all files of this transaction could be deleted so far. */
   private boolean isUnlocked = true;
+
+  /** The locks that could not be deleted. */
+  private final List<Lock> left = new ArrayList<>();
 
   /** Whether a lock is not a link to the journal. */
   private boolean isPlain;
@@ -246,9 +248,11 @@ public final class LockedRefs implements Closeable {
 
   @Nullable
   private Lock link(Path file) throws IOException {
-    Lock lock = new Lock(file, journal.key, false);
+    int anchor = journal.more.size();
+    Lock lock = new Lock(file, journal.key, anchor);
     try {
-      disk.link(file, journal.file);
+      disk.link(file, journal.anchor(anchor));
+      journal.hasLinks = true;
       return lock;
     } catch (FileAlreadyExistsException e) {
       // A network file system may have made the link and lost its answer.
@@ -256,10 +260,13 @@ public final class LockedRefs implements Closeable {
     } catch (NoSuchFileException e) {
       throw e;
     } catch (UnsupportedOperationException | FileSystemException e) {
-      // The file system has no hard links or no more for this file, or it is not the journal's.
+      // The file system has no hard links or no more for this anchor, or it is not the journal's.
       // Or it has made the link although it reports an error.
       Lock own = ifOwn(lock);
-      return own != null ? own : create(file, e);
+      if (own != null) {
+        return own;
+      }
+      return journal.addAnchor() ? link(file) : create(file, e);
     }
   }
 
@@ -292,7 +299,7 @@ public final class LockedRefs implements Closeable {
     }
     Lock lock;
     try {
-      lock = new Lock(file, Journal.key(file), true);
+      lock = new Lock(file, Journal.key(file), PLAIN);
     } catch (Throwable e) {
       delete(file); // else nobody would ever delete it
       throw e;
@@ -314,7 +321,7 @@ public final class LockedRefs implements Closeable {
     try {
       // Without the journal, another file may have got its key.
       return lock.key.equals(Journal.key(lock.file))
-          && (lock.isPlain || lock.key.equals(Journal.key(journal.file)));
+          && (lock.isPlain() || lock.key.equals(Journal.key(journal.anchor(lock.anchor))));
     } catch (NoSuchFileException e) {
       return false;
     } catch (IOException e) {
@@ -342,6 +349,9 @@ public final class LockedRefs implements Closeable {
   public boolean lockPackedRefs() throws IOException {
     packedRefs = RefPaths.behindLinks(paths.packedRefs.toPath());
     packedLock = tryLock(RefPaths.lockOf(packedRefs.toFile()));
+    if (packedLock != null && LooseFile.isThere(plainPackedRefs().toFile())) {
+      delete(plainPackedRefs()); // a killed process left it
+    }
     return packedLock != null;
   }
 
@@ -361,14 +371,13 @@ public final class LockedRefs implements Closeable {
   /** A file on the file system of {@code packed-refs}, for its new content. */
   public Path besidePackedRefs() {
     return journal == null || !packedRefs.equals(paths.packedRefs.toPath())
-        ? plainFileIn(packedRefs.getParent())
+        ? plainPackedRefs()
         : journal.beside("packed");
   }
 
-  /** A file that neither git nor JGit takes for a ref, in any folder. */
-  private static Path plainFileIn(Path folder) {
-    return folder.resolve(
-        ".cache-chroniclemap-" + PROCESS + "-" + COUNT.incrementAndGet() + RefPaths.LOCK);
+  /** The file where no journal can be written. Only the holder of the lock may touch it. */
+  private Path plainPackedRefs() {
+    return packedRefs.resolveSibling(".cache-chroniclemap-packed-refs");
   }
 
   /**
@@ -392,11 +401,8 @@ public final class LockedRefs implements Closeable {
   /** Writes the new content of a loose ref, which {@link #publish} renames into place. */
   public void write(int number, byte[] content) throws IOException {
     Lock lock = locks.get(number);
-    // A plain lock may be on another file system than the journal.
-    Path file =
-        !lock.isPlain
-            ? journal.beside(Integer.toString(number))
-            : plainFileIn(lock.file.getParent());
+    // A plain lock may be on another file system than the journal. It is renamed itself, as by git.
+    Path file = lock.isPlain() ? lock.file : journal.beside(Integer.toString(number));
     values[number] = new Value(file, content);
     disk.write(file, content);
   }
@@ -446,6 +452,7 @@ public final class LockedRefs implements Closeable {
       }
     }
     values[number] = null;
+    isLost |= locks.get(number).isPlain(); // another process may have the lock by now
   }
 
   /**
@@ -527,7 +534,7 @@ public final class LockedRefs implements Closeable {
     try {
       if (!isLost || isOwn(lock)) {
         disk.delete(lock.file);
-      } else if (LooseFile.isThere(lock.file.toFile())) {
+      } else if (!lock.isPlain() && LooseFile.isThere(lock.file.toFile())) {
         logger.atWarning().log("%s is left alone, as it may be another process's", lock.file);
       }
     } catch (IOException e) {
@@ -537,9 +544,16 @@ public final class LockedRefs implements Closeable {
           disk.delete(lock.file);
         }
       } catch (IOException again) {
+        left.add(lock);
         stays(lock.file, again);
       }
     }
+  }
+
+  private void deleteValues() {
+    written().stream()
+        .filter(file -> !file.toString().endsWith(RefPaths.LOCK))
+        .forEach(this::delete);
   }
 
   private void delete(Path file) {
@@ -553,7 +567,23 @@ public final class LockedRefs implements Closeable {
   private void stays(Path file, IOException why) {
     isUnlocked = false;
     logger.atSevere().withCause(why).log(
-        "cannot delete %s: delete it by hand, or Gerrit does when it is next started", file);
+        "cannot delete %s: Gerrit tries again every ten seconds, and when it is next started",
+        file);
+  }
+
+  /** Tries again to delete what could not be deleted, and then the journal. */
+  void unlockAgain() {
+    isUnlocked = true;
+    isLost = true; // others may have the locks by now
+    deleteValues();
+    List<Lock> again = List.copyOf(left);
+    left.clear();
+    again.forEach(this::unlock);
+    if (!isUnlocked) {
+      refLocks.addLeft(this);
+    } else if (journal != null) {
+      RefLocks.close(journal);
+    }
   }
 
   /** Unlocks all and deletes the values that were not published. */
@@ -564,11 +594,14 @@ public final class LockedRefs implements Closeable {
     }
     closed = true;
     try {
-      written().forEach(this::delete);
+      deleteValues();
       unlockPackedRefs();
       unlockFiles();
       if (journal != null) {
         refLocks.end(journal, isUnlocked);
+      }
+      if (!isUnlocked) {
+        refLocks.addLeft(this);
       }
     } finally {
       refLocks.held.giveBack(names);

@@ -19,7 +19,10 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
@@ -38,8 +41,17 @@ public final class RefLocks implements Closeable {
    */
   @Nullable private JournalOwner owner;
 
-  /** Whether the owner was used since the last {@link #closeUnused}. Guarded by this. */
+  /** Whether the owner was used since the last {@link #upkeep}. Guarded by this. */
   private boolean used;
+
+  /** The transactions of which locks could not be deleted. Guarded by this. */
+  private final List<LockedRefs> left = new ArrayList<>();
+
+  /** How many repositories may have an owner file open that is not in use. */
+  private static final int MOST_OWNERS = 64;
+
+  /** Those with an owner file, the one used last at the end. Guarded by itself. */
+  private static final Set<RefLocks> OWNERS = new LinkedHashSet<>();
 
   /** Whether the log has a warning that locks are plain files. Guarded by this. */
   private boolean warned;
@@ -84,6 +96,7 @@ public final class RefLocks implements Closeable {
     Journal journal = null;
     try {
       mine = owner(folder);
+      closeLeastRecentlyUsed();
       journal = Journal.begin(disk, mine, entries);
       return journal;
     } catch (IOException e) {
@@ -122,23 +135,39 @@ public final class RefLocks implements Closeable {
     if (!warned) {
       warned = true;
       logger.atWarning().withCause(e).log(
-          "%s. Refs are updated all the same, but if this process is killed the locks that it leaves"
-              + " have to be deleted by hand, and each atomic batch rewrites packed-refs",
+          "%s. Refs are updated all the same, but if this process is killed the locks that it"
+              + " leaves have to be deleted by hand, and each atomic batch rewrites packed-refs",
           what);
     }
+  }
+
+  /** Keeps only so many owner files open. The calling thread holds no monitor. */
+  private void closeLeastRecentlyUsed() {
+    List<RefLocks> tooMany;
+    synchronized (OWNERS) {
+      OWNERS.remove(this);
+      OWNERS.add(this);
+      tooMany = OWNERS.stream().limit(Math.max(0, OWNERS.size() - MOST_OWNERS)).toList();
+    }
+    tooMany.forEach(RefLocks::closeIdle);
   }
 
   /**
    * Ends a transaction.
    *
-   * @param isUnlocked whether all of its locks are deleted. Otherwise the journal stays, and
-   *     recovery by the next process deletes the rest
+   * @param isUnlocked whether all of its locks are deleted. Otherwise the journal stays until the
+   *     upkeep has deleted the rest, or recovery by the next process
    */
   void end(Journal journal, boolean isUnlocked) {
     if (isUnlocked) {
       close(journal);
     }
     release(journal.owner);
+  }
+
+  /** Has the upkeep try again to delete the locks of a transaction. */
+  synchronized void addLeft(LockedRefs locks) {
+    left.add(locks);
   }
 
   private synchronized void release(JournalOwner of) {
@@ -148,11 +177,27 @@ public final class RefLocks implements Closeable {
     }
   }
 
-  /** Deletes the owner file if no transaction used it since the last call. */
-  public synchronized void closeUnused() {
-    if (owner != null && owner.inUse == 0 && !used) {
+  /** Deletes the owner file unless it is in use. */
+  private synchronized void closeIdle() {
+    if (owner != null && owner.inUse == 0) {
       close(owner);
       owner = null;
+      synchronized (OWNERS) {
+        OWNERS.remove(this);
+      }
+    }
+  }
+
+  /**
+   * Tries again to delete locks that could not be deleted, and deletes the owner file if no
+   * transaction used it since the last call.
+   */
+  public synchronized void upkeep() {
+    List<LockedRefs> again = List.copyOf(left);
+    left.clear();
+    again.forEach(LockedRefs::unlockAgain);
+    if (!used) {
+      closeIdle();
     }
     used = false;
   }
@@ -160,11 +205,11 @@ public final class RefLocks implements Closeable {
   /** Deletes the owner file unless it is in use. */
   @Override
   public void close() {
-    closeUnused();
-    closeUnused();
+    upkeep();
+    upkeep();
   }
 
-  private static void close(Closeable file) {
+  static void close(Closeable file) {
     try {
       file.close();
     } catch (IOException e) {

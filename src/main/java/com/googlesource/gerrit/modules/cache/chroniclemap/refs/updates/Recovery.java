@@ -132,9 +132,10 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
     boolean isDead = false;
     try {
       List<Journal.Found> journals = new ArrayList<>();
-      for (Path each : owner.files()) {
+      List<Path> files = owner.files();
+      for (Path each : files) {
         if (Journal.isJournal(each)) {
-          journals.add(Journal.read(each));
+          journals.add(Journal.read(each, files));
         }
       }
       isDead = !JournalOwner.isLiving(file) && Origin.isDead(origin(journals), paths.transactions);
@@ -195,7 +196,7 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
     checkPlaces(journal);
     List<String> deletions = new ArrayList<>();
     List<Path> folders = new ArrayList<>();
-    if (hasMoreNames(journal.file())) {
+    if (journal.anchors().stream().anyMatch(Recovery::hasMoreNames)) {
       logger.atInfo().log(
           "%s: a killed process left locks of %s refs, which are deleted; %s",
           paths.packedRefs.getParent(),
@@ -224,7 +225,7 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
     for (Journal.Entry entry : journal.entries()) {
       deleteIfOwn(RefPaths.lockOf(paths.loose(entry.name())), journal);
     }
-    if (hasMoreNames(journal.file())) {
+    if (journal.anchors().stream().anyMatch(Recovery::hasMoreNames)) {
       deleteUnknownLocks(journal);
     }
     writes.disk.delete(journal.file());
@@ -245,12 +246,12 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
   }
 
   /**
-   * Whether any locks are still links to the journal. After all named refs are unlocked, such locks
+   * Whether any locks are still links to an anchor. After all named refs are unlocked, such locks
    * mean that a crash of the machine took the journal's text.
    */
-  private static boolean hasMoreNames(Path file) throws IOException {
+  private static boolean hasMoreNames(Path anchor) throws IOException {
     try {
-      return (int) Files.getAttribute(file, "unix:nlink") > 1;
+      return (int) Files.getAttribute(anchor, "unix:nlink") > 1;
     } catch (UnsupportedOperationException | IllegalArgumentException e) {
       return false;
     }
@@ -276,13 +277,18 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
   }
 
   /**
-   * Whether a lock file exists and is a link to a journal.
+   * Whether a lock file exists and is a link to an anchor of a journal.
    *
    * @throws IOException if the disk does not tell. The journal must stay then
    */
   private static boolean isOwn(Path lock, Journal.Found found) throws IOException {
     try {
-      return Files.isSameFile(lock, found.file());
+      for (Path anchor : found.anchors()) {
+        if (Files.isSameFile(lock, anchor)) {
+          return true;
+        }
+      }
+      return false;
     } catch (NoSuchFileException e) {
       return false;
     } catch (IOException e) {
