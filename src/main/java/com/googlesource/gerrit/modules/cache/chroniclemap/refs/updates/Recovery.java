@@ -196,7 +196,7 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
     checkPlaces(journal);
     List<String> deletions = new ArrayList<>();
     List<Path> folders = new ArrayList<>();
-    if (journal.anchors().stream().anyMatch(Recovery::hasMoreNames)) {
+    if (hasMoreNames(journal.anchors())) {
       logger.atInfo().log(
           "%s: a killed process left locks of %s refs, which are deleted; %s",
           paths.packedRefs.getParent(),
@@ -225,7 +225,7 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
     for (Journal.Entry entry : journal.entries()) {
       deleteIfOwn(RefPaths.lockOf(paths.loose(entry.name())), journal);
     }
-    if (journal.anchors().stream().anyMatch(Recovery::hasMoreNames)) {
+    if (hasMoreNames(journal.anchors())) {
       deleteUnknownLocks(journal);
     }
     writes.disk.delete(journal.file());
@@ -249,12 +249,17 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
    * Whether any locks are still links to an anchor. After all named refs are unlocked, such locks
    * mean that a crash of the machine took the journal's text.
    */
-  private static boolean hasMoreNames(Path anchor) throws IOException {
+  private static boolean hasMoreNames(List<Path> anchors) throws IOException {
     try {
-      return (int) Files.getAttribute(anchor, "unix:nlink") > 1;
+      for (Path anchor : anchors) {
+        if ((int) Files.getAttribute(anchor, "unix:nlink") > 1) {
+          return true;
+        }
+      }
     } catch (UnsupportedOperationException | IllegalArgumentException e) {
-      return false;
+      // This file system has no links.
     }
+    return false;
   }
 
   /** Looks at all loose refs, but only after a crash of the machine. */
