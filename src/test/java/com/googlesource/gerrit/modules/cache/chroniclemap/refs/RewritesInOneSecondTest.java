@@ -175,8 +175,8 @@ class RewritesInOneSecondTest {
               .redirectErrorStream(true);
       command.environment().put("GIT_TRACE_REFS", "1");
       Process git = command.start();
-      try (Writer in = git.outputWriter(UTF_8);
-          BufferedReader said = git.inputReader(UTF_8)) {
+      Writer in = git.outputWriter(UTF_8);
+      try (BufferedReader said = git.inputReader(UTF_8)) {
         String old = test.commits().get(0).name();
         in.write("start\nupdate " + DELETED + " " + test.commits().get(1).name() + " " + old);
         in.write("\n");
