@@ -50,6 +50,8 @@ public final class FileStamp {
    */
   private final File target;
 
+  private final boolean isLink;
+
   private final FileSnapshot snapshot;
 
   /** The attributes; null if they changed while the snapshot was taken, or have no file key. */
@@ -61,6 +63,7 @@ public final class FileStamp {
       File file, File target, FileSnapshot snapshot, @Nullable BasicFileAttributes attributes) {
     this.file = file;
     this.target = target;
+    this.isLink = !target.equals(file);
     this.snapshot = snapshot;
     this.attributes = attributes;
   }
@@ -81,7 +84,6 @@ public final class FileStamp {
     return new FileStamp(file, target, snapshot, known ? after : null);
   }
 
-  /** Returns the file itself if it is no link. */
   private static File behindLinks(File file) throws IOException {
     Path path = file.toPath();
     Path target = RefPaths.behindLinks(path);
@@ -120,7 +122,7 @@ public final class FileStamp {
 
   /** Whether the file has to be read again. */
   public boolean isModified() {
-    if (target != file && leadsElsewhere()) {
+    if (isLink && leadsElsewhere()) {
       return true;
     }
     if (settled) {
