@@ -75,7 +75,7 @@ final class Held<V> {
    * @return false if that is under way, or if the value was not confirmed
    */
   boolean beginRefresh() {
-    return ticket == null && REFRESHING.compareAndSet(this, 0, 1);
+    return ticket == null && refreshing == 0 && REFRESHING.compareAndSet(this, 0, 1);
   }
 
   /** Ends a refresh that failed, so that another one may begin. No effect if there is none. */

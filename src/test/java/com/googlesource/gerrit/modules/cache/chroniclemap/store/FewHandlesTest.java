@@ -51,7 +51,8 @@ class FewHandlesTest {
   private Path folder;
 
   private static StoreSettings settings(int number) {
-    OldValues oldValues = OldValues.values()[number % OldValues.values().length];
+    List<OldValues> kinds = List.of(OldValues.values());
+    OldValues oldValues = kinds.get(number % kinds.size());
     return new StoreSettings("cache" + number, 1, 1 << 20, Optional.empty(), oldValues);
   }
 

@@ -303,7 +303,7 @@ final class ScaleWorker {
       if (!Values.isSmall(number) && number % 10 < 7) {
         byte[] key = Values.keyBytes(number);
         long begun = System.nanoTime();
-        var unused = ours().store().remove(key);
+        ours().store().remove(key);
         waits.add(System.nanoTime() - begun);
         removed++;
       }
