@@ -30,6 +30,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.ToIntFunction;
 import java.util.stream.Stream;
 import org.eclipse.jgit.annotations.Nullable;
@@ -80,7 +81,7 @@ class PowerLossTest {
   /** What the disk may have before a step. */
   private record Left(String before, boolean isAcknowledged, List<Path> copies) {}
 
-  private final List<Left> left = new ArrayList<>();
+  private final List<Left> left = new CopyOnWriteArrayList<>();
 
   private void make(boolean durable) throws Exception {
     test = TestRefs.create(folder.resolve("a.git"), null);
@@ -143,8 +144,11 @@ class PowerLossTest {
   private void make(String what, Change change, Check check) throws Exception {
     left.clear();
     change.make();
-    disk.changed();
-    lose("all is over", true);
+    // The upkeep of locks may take a step of its own at any time.
+    synchronized (disk) {
+      disk.changed();
+      lose("all is over", true);
+    }
     for (Left each : left) {
       for (int i = 0; i < each.copies.size(); i++) {
         Path copy = each.copies.get(i);

@@ -25,6 +25,7 @@ import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
@@ -121,6 +122,9 @@ public final class LooseFile {
       stream.forEach(entries::add);
     } catch (DirectoryIteratorException e) {
       throw unreadable(folder.toFile(), e.getCause());
+    } catch (NoSuchFileException | NotDirectoryException e) {
+      // A folder that is there by now was made since, so its refs are newer than this list.
+      return entries;
     } catch (IOException e) {
       if (!isNoFolder(folder)) {
         throw e;
