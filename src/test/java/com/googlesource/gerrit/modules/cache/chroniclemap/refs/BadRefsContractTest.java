@@ -144,6 +144,7 @@ class BadRefsContractTest {
     assertThat(test.refsOfGit().keySet()).containsNoneOf(A, "HEAD");
     FileSystemException e = assertThrows(FileSystemException.class, () -> refs.newUpdate(A, false));
     assertThat(e).hasMessageThat().contains(file(A).toString());
+    assertThrows(FileSystemException.class, () -> update(A + "/x", newer));
     assertThrows(
         FileSystemException.class,
         () ->

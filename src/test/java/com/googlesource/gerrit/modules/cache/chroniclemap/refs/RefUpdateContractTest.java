@@ -792,28 +792,6 @@ class RefUpdateContractTest extends RefsParity {
 
   // ---- damage
 
-  @Test
-  void aBrokenRefIsNotUpdated() throws Exception {
-    alike(
-        side -> {
-          side.loose(NAME, "x".repeat(50));
-          side.update(NAME, A);
-          side.delete(NAME);
-          side.update("refs/heads/a/b", A);
-          side.update("refs/heads/b", A);
-        });
-  }
-
-  @Test
-  void anEmptyFileIsNoRef() throws Exception {
-    alike(
-        side -> {
-          side.loose(NAME, "");
-          side.update(NAME, A);
-          side.see("value", side.refs().exactRef(NAME));
-        });
-  }
-
   /** As when a project is deleted while somebody pushes to it. */
   @Test
   void aRepositoryThatIsGoneFailsUpdatesAndAnswers() throws Exception {
@@ -856,16 +834,6 @@ class RefUpdateContractTest extends RefsParity {
     if (Files.exists(folder)) {
       MoreFiles.deleteRecursively(folder, RecursiveDeleteOption.ALLOW_INSECURE);
     }
-  }
-
-  /** A folder that is a file has no room for a lock. */
-  @Test
-  void aFileInTheWayIsNoRefEither() throws Exception {
-    alike(
-        side -> {
-          side.loose(NAME, "");
-          side.update("refs/heads/a/b", A);
-        });
   }
 
   @ParameterizedTest
