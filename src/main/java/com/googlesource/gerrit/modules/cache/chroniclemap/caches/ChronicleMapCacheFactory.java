@@ -244,7 +244,9 @@ final class ChronicleMapCacheFactory
 
   private Optional<StoreDirectory> memoryOnly(String reason) {
     memoryOnlyReason = Optional.of(reason);
-    log.warn("All caches are kept in memory only: " + reason);
+    if (refusal.isEmpty()) {
+      log.warn("All caches are kept in memory only: " + reason);
+    }
     return Optional.empty();
   }
 

@@ -301,8 +301,9 @@ class TablesOfGitTest {
           now = next;
         }
         isOver.set(true);
+        String last = git.get();
         assertThat(refs.refsOfGit())
-            .containsExactly("refs/heads/master", now.name(), "refs/heads/other", git.get());
+            .containsExactly("refs/heads/master", now.name(), "refs/heads/other", last);
       } finally {
         isOver.set(true);
         threads.shutdown();
