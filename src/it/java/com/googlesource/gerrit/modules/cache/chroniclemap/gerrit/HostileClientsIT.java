@@ -57,6 +57,9 @@ class HostileClientsIT {
       """
       {"add": {"refs/*": {"permissions": {"push":
         {"rules": {"global:Registered-Users": {"action": "ALLOW"}}}, "create":
+        {"rules": {"global:Registered-Users": {"action": "ALLOW"}}}, "forgeCommitter":
+        {"rules": {"global:Registered-Users": {"action": "ALLOW"}}}}},
+      "^refs/n[0-9]+/x": {"permissions": {"read":
         {"rules": {"global:Registered-Users": {"action": "ALLOW"}}}}}}}
       """;
 
