@@ -257,6 +257,7 @@ public final class FileInUse {
     try {
       return make(name);
     } catch (IOException | RuntimeException e) {
+      maker.faults().count(e);
       logger.atInfo().withCause(e).log(
           "Cache %s: its file is deleted before an empty one is made", maker.cache());
     }
@@ -462,7 +463,12 @@ public final class FileInUse {
 
   /** Whether another file was put in the place of the current one. Needs no lock. */
   public boolean isReplaced() {
-    return current.isReplaced();
+    try {
+      return current.isReplaced();
+    } catch (IOException e) {
+      maker.faults().count(e);
+      return false;
+    }
   }
 
   /** Saves how often values are used. Needs no lock. */

@@ -269,13 +269,13 @@ public final class Generation {
   }
 
   /** Whether another file was put in the place of this one, or of its state file. */
-  boolean isReplaced() {
+  boolean isReplaced() throws IOException {
     try {
       state().checkInPlace(name.path());
       return false;
     } catch (FileReplacedException e) {
       return true;
-    } catch (IOException e) {
+    } catch (NoSuchFileException e) {
       // A file that was deleted, by a newer version of a plugin's cache, stays deleted.
       return false;
     }
