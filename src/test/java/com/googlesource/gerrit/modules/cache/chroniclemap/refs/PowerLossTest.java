@@ -145,8 +145,9 @@ class PowerLossTest {
     left.clear();
     change.make();
     // The upkeep of locks may take a step of its own at any time.
-    synchronized (disk) {
-      disk.changed();
+    UnsyncedDisk used = disk;
+    synchronized (used) {
+      used.changed();
       lose("all is over", true);
     }
     for (Left each : left) {

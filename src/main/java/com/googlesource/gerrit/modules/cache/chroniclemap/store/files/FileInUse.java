@@ -257,9 +257,7 @@ public final class FileInUse {
     try {
       return make(name);
     } catch (IOException | RuntimeException e) {
-      maker.faults().count(e);
-      logger.atInfo().withCause(e).log(
-          "Cache %s: its file is deleted before an empty one is made", maker.cache());
+      maker.faults().warn(e, "cannot make an empty file beside the old one, which goes first");
     }
     tidy();
     current.unmap();
@@ -466,7 +464,7 @@ public final class FileInUse {
     try {
       return current.isReplaced();
     } catch (IOException e) {
-      maker.faults().count(e);
+      maker.faults().warn(e, "cannot tell whether its file still has its name");
       return false;
     }
   }
