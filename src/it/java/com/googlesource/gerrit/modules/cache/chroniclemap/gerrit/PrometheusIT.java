@@ -79,6 +79,7 @@ class PrometheusIT {
           "Blocks used again, {{instance}} reused",
           "Memory of lists, {{instance}} id indexes",
           "Lists that left the memory, {{instance}} evicted",
+          "Left to JGit, {{instance}} bad refs",
           "Left to JGit, {{instance}} broken or unusual",
           "Left to JGit, {{instance}} faults",
           "Left to JGit, {{instance}} memory only",
