@@ -116,7 +116,9 @@ class RealGerritIT {
   void everythingIsFoundInAnyLocale() throws Exception {
     Map<String, String> before = team.readAll(reader);
     Set<String> files = null;
-    for (String locale : List.of("fa-IR", "fa-IR", "tr-TR", "")) {
+    // Gerrit names the folders of its indexes in the digits of the locale, so it does not start in one
+    // with other digits than before. The unit tests run in such a one.
+    for (String locale : List.of("tr-TR", "")) {
       Predicate<String> isLocale = option -> option.startsWith("-Duser.");
       site.editJavaOptions(options -> options.removeIf(isLocale));
       if (!locale.isEmpty()) {

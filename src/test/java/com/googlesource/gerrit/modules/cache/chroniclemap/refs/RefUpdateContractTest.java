@@ -92,7 +92,7 @@ class RefUpdateContractTest extends RefsParity {
   @Test
   void readsWhatGitHasMade() throws Exception {
     String name = "refs/heads/\u00e9";
-    both(
+    alike(
         side -> {
           side.attempt("none", () -> side.refs().exactRef(name));
           side.testRefs()
