@@ -116,7 +116,8 @@ class RealGerritIT {
   void everythingIsFoundInAnyLocale() throws Exception {
     Map<String, String> before = team.readAll(reader);
     Set<String> files = null;
-    // Gerrit names the folders of its indexes in the digits of the locale, so it does not start in one
+    // Gerrit names the folders of its indexes in the digits of the locale, so it does not start in
+    // one
     // with other digits than before. The unit tests run in such a one.
     for (String locale : List.of("tr-TR", "")) {
       Predicate<String> isLocale = option -> option.startsWith("-Duser.");
