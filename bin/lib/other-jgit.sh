@@ -7,13 +7,6 @@ cd "$(dirname "$0")/../.."
 
 tests=TableRefDatabaseTest,TableRefUpdateTest,TableFuzzTest,PackedRefsReaderTest,NameOrderTest,ParsedRefsTest,PackedRefsFuzzTest,FileRefDatabaseTest,UpdateFuzzTest,RefUpdateContractTest,SymbolicRefsTest
 
-# The jar with the classes of a Gerrit, in Maven's local repository.
-plugin_api() {
-  local folder
-  folder=$(mvn -B -q help:evaluate -Dexpression=settings.localRepository -DforceStdout)
-  printf '%s/com/google/gerrit/gerrit-plugin-api/%s/gerrit-plugin-api-%s.jar\n' "$folder" "$1" "$1"
-}
-
 # All at the same time, since most of these tests keep one processor busy. Each has its own target folder and log.
 logs=$(mktemp -d)
 running=()
@@ -30,11 +23,13 @@ gerrit=${GERRITS##* }
 folder=$PWD/target-jgit-$newest
 mkdir -p "$folder"
 ln -sfn "../target-$gerrit/classes" "$folder/classes"
-mvn -B -q dependency:copy "-Dartifact=org.eclipse.jgit:org.eclipse.jgit:$newest" "-DoutputDirectory=$folder" -Dmdep.useBaseVersion=true \
-  >"$logs/copy" 2>&1 || { cat "$logs/copy"; exit 1; }
+for artifact in "org.eclipse.jgit:org.eclipse.jgit:$newest" "com.google.gerrit:gerrit-plugin-api:$gerrit"; do
+  mvn -B -q dependency:copy "-Dartifact=$artifact" "-DoutputDirectory=$folder" -Dmdep.useBaseVersion=true \
+    >"$logs/copy" 2>&1 || { cat "$logs/copy"; exit 1; }
+done
 mvn -B "-Dgerrit.version=$gerrit" "-Doutput.directory=$folder" "-Dtest.classes=$PWD/target/test-classes" "-Dtest=$tests" \
   "-Dmaven.test.dependency.excludes=com.google.gerrit:gerrit-plugin-api" \
-  "-Dmaven.test.additionalClasspath=$folder/org.eclipse.jgit-$newest.jar,$(plugin_api "$gerrit")" \
+  "-Dmaven.test.additionalClasspath=$folder/org.eclipse.jgit-$newest.jar,$folder/gerrit-plugin-api-$gerrit.jar" \
   -Dspotless.check.skip=true toolchains:select-jdk-toolchain@default surefire:test >"$logs/JGit $newest" 2>&1 &
 running+=($!)
 bad=0

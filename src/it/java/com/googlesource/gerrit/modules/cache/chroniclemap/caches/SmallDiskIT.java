@@ -30,7 +30,8 @@ class SmallDiskIT {
 
   @ParameterizedTest
   @CsvSource({
-    "full, 2m",
+    "full, 24k",
+    "small, 2m",
     "fills, 6m",
     "grows-then-fills, 14m",
     "filled, 4m",

@@ -20,6 +20,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableStack;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TablesFile;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.ref.WeakReference;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
@@ -353,8 +354,14 @@ final class TableRefDatabase extends RefDatabase {
     jgit.close();
   }
 
+  /** Has JGit's own stack read, too, which JGit itself asks when it converts the refs to files. */
   @Override
   public void refresh() {
+    try {
+      byJGit(() -> null);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
     file.changed();
   }
 

@@ -54,6 +54,14 @@ final class ParsedRefsRepository extends DynamicRefDbRepository {
     hook.repository = this;
   }
 
+  @Override
+  public void convertRefStorage(String format, boolean writeLogs, boolean backup)
+      throws IOException {
+    // JGit converts what its own database knows, not what the hook's knows.
+    getRefDatabase().refresh();
+    super.convertRefStorage(format, writeLogs, backup);
+  }
+
   /** Opens a repository that is open as another instance, and replaces that instance. */
   static Repository open(Repository other, ParsedRefsRepositories owner) throws IOException {
     Key key = new Key(other.getDirectory(), other.getFS(), owner);

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertWithMessage;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.FileNames;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.JGitPackedRefs;
 import java.io.IOException;
 import java.nio.file.InvalidPathException;
@@ -144,8 +145,8 @@ final class RefsComparison {
   private static void same(String when, Answer ours, Answer jgits) {
     Object expected = of(() -> show(jgits.get()));
     Object actual = of(() -> show(ours.get()));
-    // Some answers of JGit take a file that can't be named for none.
-    if (!CANNOT_NAME.equals(actual)) {
+    // In a locale that lacks a name, some answers of JGit take its file for none.
+    if (FileNames.limits().isEmpty() || !CANNOT_NAME.equals(actual)) {
       assertWithMessage("%s", when).that(actual).isEqualTo(expected);
     }
   }

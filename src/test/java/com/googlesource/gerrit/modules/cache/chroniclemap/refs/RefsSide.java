@@ -100,8 +100,14 @@ final class RefsSide {
     return events.getAndSet(0);
   }
 
+  /**
+   * Without what differs between two sides: their folders, and who says that no file has a name.
+   */
   private String withoutFolder(String text) {
-    return text.replace(repository.folder().toString(), "<git>");
+    return text.replace(repository.folder().toString(), "<git>")
+        .replaceAll(
+            "(<git>/\\S+): refs whose names .*LC_ALL=C.UTF-8 in its environment",
+            "Cannot read file $1");
   }
 
   /** Something to try. */

@@ -258,12 +258,14 @@ class ParsedRefsRepositoriesTest {
         ((FileRepository) repository).convertRefStorage("reftable", false, false);
         assertThat(repository.getRefDatabase()).isNotInstanceOf(FileReftableDatabase.class);
         assertThat(names(repository)).containsExactly("refs/heads/a");
+        update(repository, "refs/heads/table");
         ((FileRepository) repository).convertRefStorage("refdir", false, false);
-        assertThat(names(repository)).containsExactly("refs/heads/a");
+        assertThat(names(repository)).containsExactly("refs/heads/a", "refs/heads/table");
       }
       update(repository, "refs/heads/b");
       pack(repository);
-      assertThat(names(repository)).containsExactly("refs/heads/a", "refs/heads/b");
+      assertThat(names(repository))
+          .containsExactly("refs/heads/a", "refs/heads/table", "refs/heads/b");
     }
   }
 
