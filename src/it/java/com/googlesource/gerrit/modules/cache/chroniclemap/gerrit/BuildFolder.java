@@ -23,7 +23,8 @@ final class BuildFolder {
   private BuildFolder() {}
 
   static Path path() {
-    return jarOf(BuildFolder.class).getParent();
+    String folder = System.getProperty("build.folder"); // that of the classes may be another
+    return folder == null ? jarOf(BuildFolder.class).getParent() : Path.of(folder);
   }
 
   /** The jar that users install. */

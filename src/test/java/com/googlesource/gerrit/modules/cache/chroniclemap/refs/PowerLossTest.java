@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.eclipse.jgit.lib.RefUpdate.Result.LOCK_FAILURE;
 
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
@@ -153,13 +154,13 @@ class PowerLossTest {
     for (Left each : left) {
       for (int i = 0; i < each.copies.size(); i++) {
         Path copy = each.copies.get(i);
+        String when = what + ", before " + each.before + ", mixture " + i;
         List<Path> locks = locks(copy);
-        check.check(what + ", before " + each.before + ", mixture " + i, each, copy);
+        check.check(when, each, copy);
         for (Path lock : locks) {
-          assertWithMessage("%s, before %s, mixture %s", what, each.before, i)
-              .that(Files.exists(lock))
-              .isFalse();
+          assertWithMessage("%s", when).that(Files.exists(lock)).isFalse();
         }
+        unlock(when, copy);
         MoreFiles.deleteRecursively(copy, RecursiveDeleteOption.ALLOW_INSECURE);
       }
     }
@@ -188,6 +189,45 @@ class PowerLossTest {
     }
     Path packed = repository.resolve("packed-refs.lock");
     return names + (Files.exists(packed) && Files.isSameFile(packed, file) ? 1 : 0);
+  }
+
+  /** A loss of power may leave some without their journals. */
+  private static List<Path> allLocks(Path repository) throws IOException {
+    try (Stream<Path> files = Files.walk(repository)) {
+      return files.filter(file -> file.toString().endsWith(".lock")).toList();
+    }
+  }
+
+  /** Has each ref that is still locked updated. No lock may stay whose journal's text is there. */
+  private void unlock(String when, Path copy) throws Exception {
+    if (allLocks(copy).isEmpty()) {
+      return;
+    }
+    try (TestRefs opened = TestRefs.open(copy)) {
+      RefDatabase database = open(opened, new RefDisk());
+      for (Path lock : allLocks(copy)) {
+        if (!Files.exists(lock) || Files.size(lock) == 0) {
+          continue; // it went with another one, or its text is lost, so it is like a lock of git's
+        }
+        String name = copy.relativize(lock).toString().replaceFirst("\\.lock$", "");
+        String which = when + ": " + name;
+        boolean isPacked = name.equals("packed-refs");
+        try {
+          RefUpdate update = database.newUpdate(isPacked ? "refs/heads/loose" : name, false);
+          update.setForceUpdate(true);
+          update.setNewObjectId(id(4));
+          assertWithMessage(which).that(update.update()).isNotEqualTo(LOCK_FAILURE);
+        } catch (IOException e) {
+          assertWithMessage(which).that(e).hasMessageThat().contains("broken ref");
+          continue;
+        }
+        if (isPacked) {
+          database.packRefs(
+              NullProgressMonitor.INSTANCE, new PackRefsCommand(opened.repository()).setAll(true));
+        }
+        assertWithMessage(which).that(Files.exists(lock)).isFalse();
+      }
+    }
   }
 
   /** Makes a change that is to survive, and looks what is left if the power goes in each step. */

@@ -20,6 +20,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.io.ByteArrayOutputStream;
 import java.io.Closeable;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -44,9 +45,10 @@ import org.eclipse.jgit.lib.ObjectId;
  * <ol>
  *   <li>The journal is written to a new file {@code OWNER-NUMBER.transaction}. Its text never
  *       changes again. The {@link JournalOwner} shows by a file lock that the process lives.
- *   <li>The refs are locked. Each lock is a hard link to an anchor: the journal, or an empty file
- *       beside it if the journal can have no more links (on ext4, 65,000). Making the link fails if
- *       the ref is locked already. The link shows which transaction the lock belongs to.
+ *   <li>The refs are locked. Each lock is a hard link to an anchor: the journal, or another file
+ *       beside it, without refs, if the journal can have no more links (on ext4, 65,000). Making
+ *       the link fails if the ref is locked already. The link shows which transaction the lock
+ *       belongs to.
  *   <li>The new values of refs are written to files beside the journal.
  *   <li>The journal is renamed to {@code .decided}, or to {@code .durable} if the decision survives
  *       a crash of this machine with all that it needs. From here on the transaction must be
@@ -72,6 +74,9 @@ public final class Journal implements Closeable {
 
   /** The mark of the files to which locks are links when the journal has enough of them. */
   private static final String ANCHOR = "anchor-";
+
+  /** More bytes than the title and the origin have. */
+  private static final int MOST_ORIGIN = 4096;
 
   private static final AtomicLong COUNT = new AtomicLong();
 
@@ -182,7 +187,7 @@ public final class Journal implements Closeable {
       return false;
     }
     Path made = beside(ANCHOR + (more.size() + 1));
-    disk.create(made);
+    disk.write(made, text(owner.origin, List.of()), !owner.origin.isLocal());
     key = key(made);
     more.add(made);
     hasLinks = false;
@@ -292,6 +297,15 @@ public final class Journal implements Closeable {
     }
   }
 
+  /**
+   * The name that a lock gets as the journal of a dead process.
+   *
+   * @param number differs from those of other such locks
+   */
+  public static String nameOfOrphan(long number) {
+    return JournalOwner.NOBODY + Long.toHexString(number) + "-0" + PREPARED;
+  }
+
   /** Whether a file has the name of a journal. */
   public static boolean isJournal(Path file) {
     String name = file.getFileName().toString();
@@ -308,7 +322,7 @@ public final class Journal implements Closeable {
     String text = new String(bytes, UTF_8);
     boolean durable = file.toString().endsWith(DURABLE);
     boolean decided = durable || file.toString().endsWith(DECIDED);
-    Origin origin = text.startsWith(TITLE) ? Origin.parse(text.substring(TITLE.length())) : null;
+    Origin origin = origin(text);
     int end = text.lastIndexOf("\n" + END) + 1;
     boolean isWhole =
         origin != null
@@ -326,6 +340,22 @@ public final class Journal implements Closeable {
     String start = stem(file) + "." + ANCHOR;
     files.stream().filter(each -> each.toString().startsWith(start)).forEach(anchors::add);
     return new Found(file, origin, entries, anchors, decided, durable);
+  }
+
+  /**
+   * Returns the origin of the transaction of a lock, which is a link to its journal or another
+   * anchor; null if the file is another program's lock, or empty.
+   */
+  @Nullable
+  public static Origin originOf(Path lock) throws IOException {
+    try (InputStream in = Files.newInputStream(lock)) {
+      return origin(new String(in.readNBytes(MOST_ORIGIN), UTF_8));
+    }
+  }
+
+  @Nullable
+  private static Origin origin(String text) {
+    return text.startsWith(TITLE) ? Origin.parse(text.substring(TITLE.length())) : null;
   }
 
   private static Entry entry(String line) {

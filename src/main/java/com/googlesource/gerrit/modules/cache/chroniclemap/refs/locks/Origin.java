@@ -96,7 +96,8 @@ public record Origin(String boot, String machine, boolean isLocal) {
     return id.equals(UNKNOWN) ? id : id + " " + read("/proc/sys/kernel/hostname");
   }
 
-  boolean isOfThisBoot() {
+  /** Whether the process ran since the system was last booted. */
+  public boolean isOfThisBoot() {
     return !boot.equals(UNKNOWN) && boot.equals(THIS_BOOT);
   }
 

@@ -93,7 +93,7 @@ public class RefDisk {
    * @throws FileAlreadyExistsException if the new name is taken
    * @throws NoSuchFileException if its folder is missing
    */
-  final void link(Path newName, Path file) throws IOException {
+  public final void link(Path newName, Path file) throws IOException {
     about("link", newName);
     Files.createLink(newName, file);
   }

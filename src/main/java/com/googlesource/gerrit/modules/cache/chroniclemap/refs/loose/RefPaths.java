@@ -144,6 +144,11 @@ public final class RefPaths {
     return new File(file.getParentFile(), file.getName() + LOCK).toPath();
   }
 
+  /** The lock file of {@code packed-refs}: beside the file to which symbolic links lead. */
+  public Path packedRefsLock() throws IOException {
+    return lockOf(behindLinks(packedRefs.toPath()).toFile());
+  }
+
   /** Deletes the empty folders above the loose files of refs, each folder once. */
   public void deleteEmptyParents(Collection<String> names) throws IOException {
     Set<File> done = new HashSet<>();

@@ -37,6 +37,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.eclipse.jgit.annotations.Nullable;
@@ -71,11 +72,11 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
     List<Dead> dead = new ArrayList<>();
     try {
       takeDead(dead);
-      Path packedRefs = RefPaths.behindLinks(paths.packedRefs.toPath());
+      Path packedRefsLock = paths.packedRefsLock();
       // This comes first, as the completion of any transaction may have to write packed-refs.
       for (Dead each : dead) {
         for (Journal.Found journal : each.journals) {
-          deleteIfOwn(RefPaths.lockOf(packedRefs.toFile()), journal);
+          deleteIfOwn(packedRefsLock, journal);
         }
       }
       for (Dead each : dead) {
@@ -87,6 +88,49 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
       dead.forEach(Dead::close);
     }
     return !dead.isEmpty();
+  }
+
+  /**
+   * Recovers the transaction of a lock whose journal is gone. A loss of power may take the journal,
+   * or bring back the lock of a transaction that is over.
+   *
+   * @return whether the lock was one
+   */
+  boolean runForOrphan(Path lock) {
+    Path journal =
+        paths.transactions.resolve(Journal.nameOfOrphan(ThreadLocalRandom.current().nextLong()));
+    Path found = journal.resolveSibling(journal.getFileName() + ".orphan");
+    try {
+      if (!isOrphan(lock)) {
+        return false;
+      }
+      // By now the lock may be another one. This file is the same for good.
+      writes.disk.link(found, lock);
+      if (isOrphan(found)) {
+        writes.disk.rename(found, journal);
+        return run();
+      }
+      writes.disk.delete(found);
+    } catch (NoSuchFileException e) {
+      // The lock is gone, or another recovery has taken it for left over.
+    } catch (IOException | RuntimeException e) {
+      failed(lock, e);
+    }
+    return false;
+  }
+
+  /** Whether a file is a journal of an earlier boot that is no more in the folder of journals. */
+  private boolean isOrphan(Path file) throws IOException {
+    Origin origin = Journal.originOf(file);
+    if (origin == null || origin.isOfThisBoot() || !Origin.isDead(origin, paths.transactions)) {
+      return false;
+    }
+    for (Path other : LooseFile.list(paths.transactions)) {
+      if (!other.equals(file) && Files.isSameFile(other, file)) {
+        return false;
+      }
+    }
+    return true;
   }
 
   private static void failed(Path what, Exception e) {
