@@ -40,8 +40,9 @@ import org.junit.jupiter.api.io.TempDir;
 /**
  * What clients may cost who ask for much: each kind of request at two sizes, one ten times the
  * other, by somebody who may not read all refs. Counted are runs of Gerrit's filter of refs,
- * lookups, and megabytes that the server allocates, which also grow with each scan of loose refs.
- * The larger request costs no more runs of the filter, and no more memory than in a plain Gerrit.
+ * lookups, calls of the system to read files, and megabytes that the server allocates, which also
+ * grow with each scan of loose refs. The larger request costs no more runs of the filter, and not
+ * more reads and memory than in a plain Gerrit; lookups grow with the request at most.
  */
 @TestInstance(Lifecycle.PER_CLASS)
 class HostileClientsIT {
@@ -69,6 +70,9 @@ class HostileClientsIT {
   /** Runs of the filter that a request may cost beside those of its small variant: a constant. */
   private static final int SPARE_RUNS = 70;
 
+  /** For what else the server reads meanwhile. */
+  private static final long SPARE_READS = 2000;
+
   /** For the bytes of a request, which plain Gerrit may refuse at once, and what else goes on. */
   private static final double SPARE_MEGABYTES = 30;
 
@@ -86,10 +90,11 @@ class HostileClientsIT {
   private Server plain;
 
   /** A Gerrit of the comparison. */
-  private record Server(GerritSite site, GerritDaemon daemon, DaemonMeter meter, Gerrit gerrit) {
-    static Server start(GerritSite site) throws IOException {
+  private record Server(
+      GerritSite site, GerritDaemon daemon, DaemonMeter meter, Gerrit gerrit, boolean isOurs) {
+    static Server start(GerritSite site, boolean isOurs) throws IOException {
       GerritDaemon daemon = GerritDaemon.start(site);
-      return new Server(site, daemon, new DaemonMeter(daemon), new Gerrit(site));
+      return new Server(site, daemon, new DaemonMeter(daemon), new Gerrit(site), isOurs);
     }
 
     void stop(String name) throws IOException {
@@ -111,14 +116,36 @@ class HostileClientsIT {
               .values()) {
         runs += metric.getAsJsonObject().get("count").getAsLong();
       }
-      return new Cost(runs, meter.allocatedMegabytes());
+      long lookups =
+          isOurs
+              ? gerrit.ssh().json("refs").getAsJsonObject("totals").get("lookups").getAsLong()
+              : 0;
+      return new Cost(runs, lookups, reads(), meter.allocatedMegabytes());
+    }
+
+    /** How often the process has called the system to read from a file or connection. */
+    private long reads() throws IOException {
+      return Files.readAllLines(Path.of("/proc/" + daemon.pid() + "/io")).stream()
+          .filter(line -> line.startsWith("syscr: "))
+          .mapToLong(line -> Long.parseLong(line.substring("syscr: ".length())))
+          .sum();
     }
   }
 
-  /** What a server has done so far, or for a request. */
-  private record Cost(long runs, double megabytes) {
+  /**
+   * What a server has done so far, or for a request.
+   *
+   * @param runs of the filter
+   * @param lookups of refs in parsed lists; none in a plain Gerrit
+   * @param reads calls of the system
+   */
+  private record Cost(long runs, long lookups, long reads, double megabytes) {
     Cost since(Cost before) {
-      return new Cost(runs - before.runs, megabytes - before.megabytes);
+      return new Cost(
+          runs - before.runs,
+          lookups - before.lookups,
+          reads - before.reads,
+          megabytes - before.megabytes);
     }
   }
 
@@ -145,11 +172,11 @@ class HostileClientsIT {
     AtOnce.run(
         List.of(
             () -> {
-              plain = Server.start(site);
+              plain = Server.start(site, false);
               return null;
             },
             () -> {
-              ours = Server.start(copy);
+              ours = Server.start(copy, true);
               return null;
             }));
   }
@@ -241,6 +268,10 @@ class HostileClientsIT {
     assertWithMessage(all)
         .that(large.runs)
         .isAtMost(Math.max(plains.runs, small.runs + SPARE_RUNS));
+    assertWithMessage(all)
+        .that(large.lookups)
+        .isAtMost(LARGE / SMALL * (small.lookups + SPARE_RUNS));
+    assertWithMessage(all).that(large.reads).isAtMost(2 * plains.reads + SPARE_READS);
     assertWithMessage(all).that(large.megabytes).isAtMost(1.5 * plains.megabytes + SPARE_MEGABYTES);
   }
 
