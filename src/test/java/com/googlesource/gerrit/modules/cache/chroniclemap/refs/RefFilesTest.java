@@ -634,22 +634,26 @@ class RefFilesTest {
     assertThat(files(".lock", ".anchor-1", ".anchor-2", ".decided")).isEmpty();
   }
 
+  /** Deletes no lock while it is broken. */
+  private static final class KeepingDisk extends RefDisk {
+    boolean isBroken = true;
+
+    @Override
+    protected void about(String step, Path file) throws IOException {
+      if (isBroken && step.equals("delete") && file.toString().endsWith(".lock")) {
+        throw new IOException("broken");
+      }
+    }
+  }
+
   @Test
   void aLockThatCouldNotBeDeletedIsDeletedLater() throws Exception {
-    boolean[] broken = {true};
-    make(
-        new RefDisk() {
-          @Override
-          protected void about(String step, Path file) throws IOException {
-            if (broken[0] && step.equals("delete") && file.toString().endsWith(".lock")) {
-              throw new IOException("broken");
-            }
-          }
-        });
+    KeepingDisk disk = new KeepingDisk();
+    make(disk);
     update(A, 1);
     writes.locks.upkeep();
     assertThat(files(".lock")).containsExactly(A + ".lock");
-    broken[0] = false;
+    disk.isBroken = false;
     writes.locks.upkeep();
     assertThat(files(".lock", ".transaction")).isEmpty();
     update(A, 2);
@@ -657,21 +661,13 @@ class RefFilesTest {
 
   @Test
   void aLockThatCouldNotBeDeletedIsLeftToAnother() throws Exception {
-    boolean[] broken = {true};
-    make(
-        new RefDisk() {
-          @Override
-          protected void about(String step, Path file) throws IOException {
-            if (broken[0] && step.equals("delete") && file.toString().endsWith(".lock")) {
-              throw new IOException("broken");
-            }
-          }
-        });
+    KeepingDisk disk = new KeepingDisk();
+    make(disk);
     update(A, 1);
     Path lock = test.folder().resolve(A + ".lock");
     Files.delete(lock);
     Files.createFile(lock);
-    broken[0] = false;
+    disk.isBroken = false;
     writes.locks.upkeep();
     assertThat(Files.exists(lock)).isTrue();
   }
