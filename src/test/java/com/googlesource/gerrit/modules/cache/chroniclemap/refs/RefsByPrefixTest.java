@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.Opener;
@@ -27,8 +28,12 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSet
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
+import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -160,6 +165,57 @@ class RefsByPrefixTest {
       Files.writeString(repository.folder().resolve("refs/heads/s"), "ref: refs/heads/ab\n");
       compare(repository);
     }
+  }
+
+  /** In the order of git, which isn't JGit's, with loose refs among them and over them. */
+  @Test
+  void namesThatGitSortsInAnotherWay() throws Exception {
+    String[] parts = {"a", "\u00e9", "\ue000", "\uff5e", "\ud83d\ude00", "\udbff\udfff"};
+    List<String> names = new ArrayList<>(List.of("refs/changes/01/1/1"));
+    for (String first : parts) {
+      for (String second : parts) {
+        for (String third : parts) {
+          names.add("refs/heads/" + first + second + "/" + third);
+        }
+      }
+    }
+    names.sort((a, b) -> Arrays.compareUnsigned(a.getBytes(UTF_8), b.getBytes(UTF_8)));
+    try (TestRefs repository = TestRefs.create(folder.resolve("r.git"), null)) {
+      StringBuilder text = new StringBuilder("# pack-refs with: peeled fully-peeled \n");
+      for (int i = 0; i < names.size(); i++) {
+        if (i % 5 != 0) {
+          text.append(repository.commits().get(0).name()).append(' ').append(names.get(i));
+          text.append('\n');
+        }
+      }
+      Files.writeString(repository.folder().resolve("packed-refs"), text);
+      for (boolean hasLoose : new boolean[] {false, true}) {
+        for (int i = 0; hasLoose && i < names.size(); i += 1 + i % 3) {
+          loose(repository, names.get(i), 1);
+        }
+        Failures failures = new Failures();
+        RefDatabase ours = ours(repository, failures);
+        RefDatabase peer = repository.peer();
+        for (String part : parts) {
+          String in = "refs/heads/" + part;
+          for (String prefix : List.of("", "refs/heads/", in, in + parts[3], in + "\ud83d")) {
+            assertThat(named(ours.getRefsByPrefix(prefix)))
+                .isEqualTo(named(peer.getRefsByPrefix(prefix)));
+            Set<String> without = Set.of(in + parts[4], "refs/changes/", in + "\ud83d");
+            assertThat(named(ours.getRefsByPrefixWithExclusions(prefix, without)))
+                .isEqualTo(named(peer.getRefsByPrefixWithExclusions(prefix, without)));
+          }
+          String[] some = {in + parts[2], in + parts[5], "refs/changes/"};
+          assertThat(named(ours.getRefsByPrefix(some)))
+              .containsExactlyElementsIn(named(peer.getRefsByPrefix(some)));
+        }
+        assertThat(failures.count.sum()).isEqualTo(0);
+      }
+    }
+  }
+
+  private static List<String> named(List<Ref> refs) {
+    return refs.stream().map(ref -> ref.getName() + " " + ref.getObjectId()).toList();
   }
 
   /** JGit lists a folder by such a name, and calls its refs so: filters take them for others. */

@@ -16,7 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
 /** The layout of a block, as specified in {@code resources/Documentation/refs-format.md}. */
 public final class BlockFormat {
-  public static final byte VERSION = 2;
+  public static final byte VERSION = 3;
 
   /** Flag: the file's header declares {@code peeled}; see {@link PackedRefsTraits}. */
   static final int PEELED = 1;
@@ -24,8 +24,17 @@ public final class BlockFormat {
   /** Flag: the file's header declares {@code fully-peeled}. */
   static final int FULLY_PEELED = 1 << 1;
 
-  /** All flags of blocks. A root has these flags and others. */
+  /** The flags of the header. All blocks of a list and its root have the same. */
   public static final int FLAGS = PEELED | FULLY_PEELED;
+
+  /**
+   * Flag of blocks and roots: the names ascend by bytes, and not by UTF-16 units, which are JGit's
+   * order.
+   */
+  public static final int BYTES_ONLY = 1 << 3;
+
+  /** Flag of blocks and roots: the names ascend by UTF-16 units, and not by bytes. */
+  public static final int UTF16_ONLY = 1 << 4;
 
   /** The size of an object id, which is always a SHA-1 in JGit. */
   public static final int ID_BYTES = 20;

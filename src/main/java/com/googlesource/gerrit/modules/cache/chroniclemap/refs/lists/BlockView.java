@@ -280,20 +280,6 @@ final class BlockView {
     return nameLength >= length && Arrays.equals(name, 0, length, prefix, 0, length);
   }
 
-  /** Compares the decoded name with a target. */
-  int compareName(byte[] target, int length, boolean inUtf16) {
-    int end = Math.min(nameLength, length);
-    int match = Arrays.mismatch(name, 0, end, target, 0, end);
-    return match < 0
-        ? nameLength - length
-        : Names.compareBytes(name[match], target[match], inUtf16);
-  }
-
-  /** Returns the bytes of the decoded name, which are valid until the cursor moves. */
-  byte[] nameBytes() {
-    return name;
-  }
-
   /** Returns the decoded name. */
   String name() {
     return new String(name, 0, nameLength, UTF_8);

@@ -32,8 +32,6 @@ final class Lookup {
   enum Task {
     /** Find the position of the target, or its insertion point. */
     PLACE,
-    /** Find the same among a range of entries that are in UTF-16 order. */
-    PLACE_AMONG,
     /** Find the target. */
     FIND,
     /** Find the target and make its ref. */
@@ -111,16 +109,6 @@ final class Lookup {
     return lookup;
   }
 
-  /** Prepares the lookup of the first name that starts with some bytes and one more. */
-  static Lookup startBound(byte[] prefix, int prefixLength, int next) {
-    Lookup lookup = OF_THREAD.get();
-    lookup.reserve(prefixLength + SPARE);
-    System.arraycopy(prefix, 0, lookup.target, 0, prefixLength);
-    lookup.target[prefixLength] = (byte) next;
-    lookup.length = prefixLength + 1;
-    return lookup;
-  }
-
   private boolean encode(String text) {
     reserve(3 * text.length() + SPARE);
     length = Names.encode(text, target);
@@ -131,12 +119,6 @@ final class Lookup {
     if (target.length < needed || (target.length > KEPT_BYTES && needed <= KEPT_BYTES)) {
       target = new byte[Math.max(512, needed)];
     }
-  }
-
-  /** Restricts the lookup to so many entries from an index on. */
-  void among(int firstIndex, int count) {
-    from = firstIndex;
-    most = count;
   }
 
   /** Has refs from an index on, at most so many, added to a list. */
@@ -158,7 +140,6 @@ final class Lookup {
     try {
       switch (task) {
         case PLACE -> findPlace();
-        case PLACE_AMONG -> findPlaceAmong();
         case FIND -> find();
         case REF -> {
           if (find()) {
@@ -196,21 +177,6 @@ final class Lookup {
   private void findPlace() {
     found = block.find(target, length);
     index = block.index;
-  }
-
-  private void findPlaceAmong() {
-    int low = from;
-    int high = from + most;
-    while (low < high) {
-      int middle = (low + high) >>> 1;
-      block.seek(middle);
-      if (block.compareName(target, length, true) < 0) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    index = low;
   }
 
   private void prefix() {

@@ -54,6 +54,24 @@ public final class Names {
     return x - y;
   }
 
+  /** The order of two names that ascend in neither order, as in no regular file. */
+  public static final int NO_ORDER = -1;
+
+  /**
+   * Returns in which order two names ascend, by their first different bytes; of a name's end, a
+   * line feed.
+   *
+   * @return 0 for both orders, as nearly always; {@link BlockFormat#BYTES_ONLY}, {@link
+   *     BlockFormat#UTF16_ONLY} or {@link #NO_ORDER}
+   */
+  public static int order(byte a, byte b) {
+    boolean bytes = compareBytes(a, b, false) < 0;
+    boolean utf16 = compareBytes(a, b, true) < 0;
+    return utf16
+        ? (bytes ? 0 : BlockFormat.UTF16_ONLY)
+        : (bytes ? BlockFormat.BYTES_ONLY : NO_ORDER);
+  }
+
   /** The rank of a byte from EE on: first F0 to F4, then EE and EF, then all others. */
   private static int rank(int b) {
     return b < FIRST_SURROGATE ? b + 7 : b <= 0xF4 ? b - 2 : b;

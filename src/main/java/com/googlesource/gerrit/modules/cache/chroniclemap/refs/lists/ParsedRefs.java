@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
+import com.google.common.base.Preconditions;
 import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -39,9 +40,6 @@ public final class ParsedRefs {
 
   public final Root root;
   private final ListMemory memory;
-
-  /** Made on demand, if the file is not in JGit's order. */
-  @Nullable private volatile JGitOrder order;
 
   /** Made or inherited on demand. */
   @Nullable private volatile IdBlocks ids;
@@ -108,7 +106,7 @@ public final class ParsedRefs {
 
   /**
    * Returns how many refs precede a name, in the order of {@link String#compareTo(String)} that
-   * JGit uses everywhere.
+   * JGit uses everywhere. The file must have this order ({@link Root#utf16}).
    */
   public int rank(String name) {
     int at = search(name);
@@ -120,14 +118,13 @@ public final class ParsedRefs {
    * Costs one search.
    */
   public int search(String name) {
-    // This call uses the thread's lookup too, so it comes before the lookup is prepared.
-    JGitOrder runs = root.utf16 ? null : order();
+    Preconditions.checkState(root.utf16, "the list has another order");
     Lookup bound = Lookup.startBound(name, false);
     if (bound == null) {
       return -1 - rankByChars(name);
     }
-    int rank = runs == null ? place(bound) : rankInRuns(runs, bound);
-    return (runs == null ? bound.found : contains(name)) ? rank : -1 - rank;
+    int rank = place(bound);
+    return bound.found ? rank : -1 - rank;
   }
 
   /** The rank of a name that has no UTF-8 form. */
@@ -146,63 +143,14 @@ public final class ParsedRefs {
   }
 
   /** Returns how many refs precede a name in the order of the file. */
-  int place(Lookup bound) {
+  private int place(Lookup bound) {
     int block = blockOf(bound);
     return block < 0 ? 0 : root.first(block) + read(block, bound, Lookup.Task.PLACE).index;
   }
 
-  /** Returns how many refs precede a name in JGit's order, if the file has another order. */
-  private int rankInRuns(JGitOrder runs, Lookup bound) {
-    int low = 0;
-    int high = runs.runs;
-    while (low < high) {
-      int middle = (low + high) >>> 1;
-      int first = runs.place(middle);
-      if (placeAmong(bound, blockAt(first), first, first + 1) > first) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    if (low == 0) {
-      return 0;
-    }
-    // Within a run, names ascend in both orders.
-    int run = low - 1;
-    int from = runs.place(run);
-    int to = from + runs.length(run);
-    int block =
-        root.blockOf(bound.target, bound.length, blockAt(from) + 1, blockAt(to - 1) + 1, true);
-    return runs.start(run) + placeAmong(bound, block, from, to) - from;
-  }
-
-  /** The place of a name in the file, among a block's refs between two places. */
-  private int placeAmong(Lookup bound, int block, int from, int to) {
-    int first = root.first(block);
-    int low = Math.max(from, first);
-    bound.among(low - first, Math.min(to, root.first(block + 1)) - low);
-    return first + read(block, bound, Lookup.Task.PLACE_AMONG).index;
-  }
-
-  /** Returns JGit's order of a file that has another order. */
-  private JGitOrder order() {
-    JGitOrder known = order;
-    if (known == null) {
-      known = JGitOrder.of(this);
-      order = known;
-    }
-    return known;
-  }
-
-  /** Returns the ref at a position in the order of names. */
-  public Ref get(int position) {
-    Objects.checkIndex(position, size());
-    int place = position;
-    if (!root.utf16) {
-      JGitOrder runs = order();
-      int run = runs.runAt(position);
-      place = runs.place(run) + position - runs.start(run);
-    }
+  /** Returns the ref at a place in the file. */
+  Ref get(int place) {
+    Objects.checkIndex(place, size());
     int block = blockAt(place);
     Ref[] known = made.of(block);
     if (known != null) {
@@ -228,9 +176,19 @@ public final class ParsedRefs {
     return low;
   }
 
-  /** Returns all refs, which are read during the iteration. */
+  /** Returns all refs in JGit's order, as {@link #refs(String)} does. */
   public List<Ref> refs() {
-    return new Range(0, size());
+    return range(0, size());
+  }
+
+  /**
+   * Returns the refs between two places, read during the iteration. If the file has another order
+   * than JGit, they are read and sorted at once. This concerns only the few repositories whose
+   * names have both characters from U+E000 to U+FFFF and characters behind them.
+   */
+  private List<Ref> range(int from, int to) {
+    Range range = new Range(from, to);
+    return root.utf16 ? range : range.stream().sorted(RefComparator.INSTANCE).toList();
   }
 
   /**
@@ -249,12 +207,10 @@ public final class ParsedRefs {
     Lookup lookup = Lookup.startBound(prefix, false);
     if (lookup == null) {
       // Names only match if the lone surrogate is the first half of a character at the end.
-      int from = rank(prefix);
-      int to = from;
-      while (to < size() && get(to).getName().startsWith(prefix)) {
-        to++;
-      }
-      return new Range(from, to);
+      String whole = prefix.substring(0, prefix.length() - 1);
+      return Lookup.startBound(whole, false) == null
+          ? List.of()
+          : refs(whole).stream().filter(ref -> ref.getName().startsWith(prefix)).toList();
     }
     int block = Math.max(0, blockOf(lookup));
     List<Ref> few = new ArrayList<>(4);
@@ -264,10 +220,8 @@ public final class ParsedRefs {
       return Collections.unmodifiableList(few);
     }
     // The refs with the prefix are contiguous in either order.
-    int place = root.first(block) + lookup.index;
-    int count = place(Lookup.startBound(prefix, true)) - place;
-    int from = root.utf16 ? place : rank(prefix);
-    return new Range(from, from + count);
+    int from = root.first(block) + lookup.index;
+    return range(from, place(Lookup.startBound(prefix, true)));
   }
 
   /**
@@ -340,6 +294,14 @@ public final class ParsedRefs {
     return known == null ? null : known.index();
   }
 
+  /** The {@link Names#order} of the names within a block. */
+  public int orderWithin(int block) {
+    return root.ascendsInBothOrders()
+        ? 0
+        : held.slab(block).memory.get(held.start(block) + BlockFormat.FLAGS_AT)
+            & ~BlockFormat.FLAGS;
+  }
+
   private void inOrder(List<Ref> inTheFile) {
     if (!root.utf16) {
       inTheFile.sort(RefComparator.INSTANCE);
@@ -363,7 +325,7 @@ public final class ParsedRefs {
 
   /** The refs of a range, block by block. For one thread. */
   private final class Blocks {
-    /** The position of the next block. */
+    /** The place of the next ref to read. */
     private int next;
 
     private final int end;
@@ -384,27 +346,20 @@ public final class ParsedRefs {
       return next < end;
     }
 
-    /** Reads refs to the end of their block or run, or of the range. */
+    /** Reads refs to the end of their block or of the range. */
     void read() {
-      int place = next;
-      int last = end;
-      if (!root.utf16) {
-        JGitOrder runs = order();
-        int run = runs.runAt(next);
-        place = runs.place(run) + next - runs.start(run);
-        last = place + Math.min(end, runs.start(run + 1)) - next;
-      }
-      int block = blockAt(place);
+      int block = blockAt(next);
       int first = root.first(block);
       int inBlock = root.first(block + 1) - first;
-      int count = Math.min(last - first, inBlock) - (place - first);
+      int index = next - first;
+      int count = Math.min(end - first, inBlock) - index;
       next += count;
       Ref[] known = made.of(block);
       if (known != null) {
         refs = known;
-        at = place - first;
+        at = index;
       } else {
-        refs = make(block, place - first, count);
+        refs = make(block, index, count);
         at = 0;
         if (count == inBlock) {
           made.keep(block, refs);
@@ -423,9 +378,9 @@ public final class ParsedRefs {
   }
 
   /**
-   * A range of the refs, which are made one by one, or block by block in an iteration. The class is
-   * not {@link java.util.RandomAccess} although access is quick, as streams would then read the
-   * refs one by one.
+   * A range of the refs in the order of the file, which are made one by one, or block by block in
+   * an iteration. The class is not {@link java.util.RandomAccess} although access is quick, as
+   * streams would then read the refs one by one.
    */
   private final class Range extends AbstractList<Ref> {
     private final int from;

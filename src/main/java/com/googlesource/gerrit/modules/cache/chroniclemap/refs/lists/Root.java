@@ -28,18 +28,9 @@ import java.util.Map;
  * <p>Immutable. Any thread may read.
  */
 public final class Root {
-  public static final byte VERSION = 2;
+  public static final byte VERSION = 3;
 
   // Flags in addition to those of BlockFormat.
-
-  /** Set by earlier snapshots of this module, for blocks whose text is not the file's. */
-  public static final int UNSUPPORTED = 1 << 2;
-
-  /** Flag: the names ascend by bytes, and not by UTF-16 units, which are JGit's order. */
-  public static final int BYTES_ONLY = 1 << 3;
-
-  /** Flag: the names ascend by UTF-16 units, and not by bytes. */
-  public static final int UTF16_ONLY = 1 << 4;
 
   /** Flag: the header declares {@code sorted}. */
   public static final int SORTED = 1 << 5;
@@ -76,7 +67,6 @@ public final class Root {
   private final int firstsAt;
   private final int fencesAt;
   private final int lengthsAt;
-  private final int pairsAt;
   private final int namesAt;
 
   /**
@@ -101,16 +91,13 @@ public final class Root {
     firstsAt = IDS_AT + blocks * ID_BYTES;
     fencesAt = firstsAt + (blocks + 1) * Integer.BYTES;
     lengthsAt = fencesAt + (blocks + 1) * Integer.BYTES;
-    pairsAt = lengthsAt + blocks * Short.BYTES;
-    namesAt = pairsAt + (hasPairs(flags) ? blocks : 0);
-    utf16 = (flags & BYTES_ONLY) == 0;
+    namesAt = lengthsAt + blocks * Short.BYTES;
+    utf16 = (flags & BlockFormat.BYTES_ONLY) == 0;
   }
 
-  /**
-   * Whether a root has {@link NamePairs} for each block. If not, all names ascend in both orders.
-   */
-  public static boolean hasPairs(int flags) {
-    return (flags & (BYTES_ONLY | UTF16_ONLY)) != 0;
+  /** Whether all names ascend both by bytes and in JGit's order, as in nearly all lists. */
+  public boolean ascendsInBothOrders() {
+    return utf16 && ascendsByBytes();
   }
 
   private int intAt(int at) {
@@ -121,14 +108,14 @@ public final class Root {
     return (long) WORD.get(bytes, at);
   }
 
-  /** The flags that the blocks of the list have. */
+  /** The flags of the header that all blocks of the list have. */
   public int blockFlags() {
     return flags & BlockFormat.FLAGS;
   }
 
   /** Whether names ascend by bytes, as native git expects of a sorted file. */
   public boolean ascendsByBytes() {
-    return (flags & UTF16_ONLY) == 0;
+    return (flags & BlockFormat.UTF16_ONLY) == 0;
   }
 
   public long textBytes() {
@@ -186,11 +173,6 @@ public final class Root {
     return (short) SHORT.get(bytes, lengthsAt + block * Short.BYTES) & 0xFFFF;
   }
 
-  /** The {@link NamePairs} flags of a block. */
-  public int pairs(int block) {
-    return hasPairs(flags) ? bytes[pairsAt + block] : 0;
-  }
-
   private int fence(int block) {
     return intAt(fencesAt + block * Integer.BYTES);
   }
@@ -205,20 +187,12 @@ public final class Root {
 
   /** Finds the last block whose first name is not after the target; -1 if there is none. */
   int blockOf(byte[] target, int length) {
-    return blockOf(target, length, 0, blocks, utf16);
+    return blockOf(target, length, utf16);
   }
 
-  /**
-   * Finds the last block of a range whose first name is not after the target; the block before the
-   * range if there is none.
-   *
-   * @param low the first block of the range
-   * @param high the block behind the range
-   * @param inUtf16 the order of the first names
-   */
-  int blockOf(byte[] target, int length, int low, int high, boolean inUtf16) {
-    int from = low;
-    int to = high;
+  private int blockOf(byte[] target, int length, boolean inUtf16) {
+    int from = 0;
+    int to = blocks;
     int lowMatch = 0;
     int highMatch = 0;
     while (from < to) {
@@ -272,7 +246,7 @@ public final class Root {
   /** Finds the block in whose text a name belongs, in the order of {@link #compareNames}. */
   public int blockToEdit(byte[] name) {
     byte[] target = Arrays.copyOf(name, name.length + PADDING);
-    return Math.max(0, blockOf(target, name.length, 0, blocks, !ascendsByBytes()));
+    return Math.max(0, blockOf(target, name.length, !ascendsByBytes()));
   }
 
   private int order(

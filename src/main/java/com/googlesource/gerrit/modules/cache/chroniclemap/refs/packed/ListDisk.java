@@ -107,9 +107,7 @@ public final class ListDisk {
 
   @Nullable
   private static Root root(byte[] bytes, ContentDigest digest) {
-    if (bytes.length < Root.IDS_AT
-        || bytes[Root.VERSION_AT] != Root.VERSION
-        || (bytes[Root.FLAGS_AT] & Root.UNSUPPORTED) != 0) {
+    if (bytes.length < Root.IDS_AT || bytes[Root.VERSION_AT] != Root.VERSION) {
       return null;
     }
     Root root = new Root(bytes);

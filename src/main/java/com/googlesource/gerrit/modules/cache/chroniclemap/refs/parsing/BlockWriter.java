@@ -42,7 +42,8 @@ final class BlockWriter {
   private final byte[] block = new byte[2 * MAX_BYTES];
   private final ByteBuffer result = ByteBuffer.wrap(block);
 
-  private int flags;
+  /** Of the header, and of the orders of the names so far. */
+  int flags;
 
   /** Number of refs in this block. */
   int count;

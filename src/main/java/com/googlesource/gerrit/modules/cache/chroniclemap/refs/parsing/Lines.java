@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing;
 
 import com.google.common.base.Utf8;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.BlockFormat;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.NamePairs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Names;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -81,12 +80,13 @@ final class Lines {
     return i;
   }
 
-  /** Returns the order in which two names ascend; see {@link NamePairs#of}. */
-  static int pair(byte[] text, int name, int other, int end) {
-    int shared = shared(text, name, other, end);
-    return shared < lineEnd(text, other, end) - other
-        ? NamePairs.of(text[name + shared], text[other + shared])
-        : NamePairs.NEITHER;
+  /**
+   * Returns the order in which two names ascend, which share some bytes; see {@link Names#order}.
+   */
+  static int order(byte[] text, int name, int other, int otherLength, int shared) {
+    return shared < otherLength
+        ? Names.order(text[name + shared], text[other + shared])
+        : Names.NO_ORDER;
   }
 
   /** Returns the start of the line with a position, in a text from a start on. */

@@ -18,7 +18,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.BlockFormat
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ContentDigest;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Draft;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.NamePairs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Names;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsTraits;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
@@ -94,8 +93,8 @@ public final class PackedRefsReader {
   /** Whether {@link #end} is the end of the file. */
   private boolean atEnd;
 
-  /** The {@link NamePairs} flags of the last chunk. */
-  private int pairs;
+  /** The {@link Names#order} of the first name of the last chunk and the name before it. */
+  private int orderOfFirst;
 
   /** Whether all names so far ascend in the same order. */
   private boolean orderly;
@@ -216,7 +215,7 @@ public final class PackedRefsReader {
   @Nullable
   public ParsedRefs read(TextSource from, Draft draft, @Nullable ParsedRefs old)
       throws IOException {
-    int flags = readInto(from, draft, old == null ? null : old.root);
+    int flags = readInto(from, draft, old);
     if (flags < 0) {
       return null;
     }
@@ -302,19 +301,20 @@ public final class PackedRefsReader {
    *
    * @return the flags of the header, or -1 if the file is not regular
    */
-  private int readInto(TextSource from, Draft draft, @Nullable Root oldRoot) throws IOException {
+  private int readInto(TextSource from, Draft draft, @Nullable ParsedRefs oldList)
+      throws IOException {
     open(from);
     rootWriter.start();
     parsedBlocks = 0;
     reusedBlocks = 0;
     orderly = true;
-    Root old = oldRoot;
+    Root old = oldList == null ? null : oldList.root;
     int flags = -1;
     int candidate = 0;
     int aligned = old != null && old.blocks > 0 ? 0 : -1;
     boolean wasReused = false;
     for (fill(); position < end; fill()) {
-      if (aligned >= 0 && reuse(old, aligned, wasReused)) {
+      if (aligned >= 0 && reuse(oldList, aligned, wasReused)) {
         if (!orderly) {
           return -1;
         }
@@ -365,7 +365,8 @@ public final class PackedRefsReader {
   }
 
   /** Reuses a block if its text comes next and would still be a chunk of its own. */
-  private boolean reuse(Root old, int block, boolean wasReused) {
+  private boolean reuse(ParsedRefs list, int block, boolean wasReused) {
+    Root old = list.root;
     int length = old.textLength(block);
     int chunkEnd = position + length;
     if (chunkEnd > end || old.fenceLength(block) == 0) {
@@ -375,20 +376,21 @@ public final class PackedRefsReader {
     if (chunkEnd < end && (block == old.blocks - 1 || direct.get(chunkEnd) == '^')) {
       return false;
     }
-    int pairs = old.pairs(block);
+    int order = list.orderWithin(block);
     // The block may follow another block now, so its first name is compared again.
-    if (!wasReused) {
-      int toFirst = 0;
-      if (rootWriter.blocks > 0) {
-        copyToHeap();
-        int before = previousName();
-        int nameAt = position + Lines.HEX_LENGTH + 1;
-        toFirst = before < 0 ? NamePairs.NEITHER : Lines.pair(window, before, nameAt, end);
-      }
-      if (toFirst == NamePairs.NEITHER) {
+    if (rootWriter.blocks > 0 && !(wasReused && old.ascendsInBothOrders())) {
+      copyToHeap();
+      int before = previousName();
+      int nameAt = position + Lines.HEX_LENGTH + 1;
+      if (before < 0) {
         return false;
       }
-      pairs = NamePairs.flags(NamePairs.within(pairs), toFirst);
+      int shared = Lines.shared(window, before, nameAt, end);
+      int toFirst = Lines.order(window, before, nameAt, old.fenceLength(block), shared);
+      if (toFirst == Names.NO_ORDER) {
+        return false;
+      }
+      order |= toFirst;
     }
     hash.of(direct, position, length, old.blockFlags());
     if (hash.hi != old.idHi(block) || hash.lo != old.idLo(block)) {
@@ -397,7 +399,7 @@ public final class PackedRefsReader {
     int fenceLength = old.fenceLength(block);
     old.copyFence(block, rootWriter.fence(fenceLength), rootWriter.fenceAt());
     int count = old.first(block + 1) - old.first(block);
-    orderly = rootWriter.add(hash.hi, hash.lo, count, length, fenceLength, pairs);
+    orderly = rootWriter.add(hash.hi, hash.lo, count, length, fenceLength, order);
     position = chunkEnd;
     reusedBlocks++;
     return true;
@@ -416,7 +418,8 @@ public final class PackedRefsReader {
     }
     draft.put(hash.hi, hash.lo, writer.finish());
     parsedBlocks++;
-    return rootWriter.add(hash.hi, hash.lo, writer.count, length, fenceLength, pairs);
+    int order = orderOfFirst | (writer.flags & ~BlockFormat.FLAGS);
+    return rootWriter.add(hash.hi, hash.lo, writer.count, length, fenceLength, order);
   }
 
   /** The end of the comments that start here, or a position a chunk away. */
@@ -456,7 +459,7 @@ public final class PackedRefsReader {
     int start = position;
     byte[] text = window;
     writer.start(flags);
-    pairs = 0;
+    orderOfFirst = 0;
     for (int p = position; p < refsAt; p++) {
       if (text[p] == '\r') {
         return false;
@@ -476,14 +479,15 @@ public final class PackedRefsReader {
       int shared = 0;
       if (previous >= 0) {
         shared = Lines.shared(text, previous, nameAt, end);
-        int pair =
-            shared < nameEnd - nameAt
-                ? NamePairs.of(text[previous + shared], text[nameAt + shared])
-                : NamePairs.NEITHER;
-        if (pair == NamePairs.NEITHER) {
+        int order = Lines.order(text, previous, nameAt, nameEnd - nameAt, shared);
+        if (order == Names.NO_ORDER) {
           return false;
         }
-        pairs |= writer.count == 0 ? NamePairs.flags(0, pair) : pair;
+        if (writer.count == 0) {
+          orderOfFirst = order;
+        } else {
+          writer.flags |= order;
+        }
       }
       writer.add(text, nameAt, nameEnd - nameAt, shared);
       previous = nameAt;

@@ -14,8 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.BlockFormat;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ContentDigest;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.NamePairs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Names;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Root;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -31,8 +32,7 @@ final class RootWriter {
   private int[] firsts = new int[128];
   private int[] fences = new int[128];
   private short[] lengths = new short[128];
-  private byte[] pairs = new byte[128];
-  private int anyPair;
+  private int orders;
   private byte[] names = new byte[8 << 10];
 
   /** Starts a root. */
@@ -41,35 +41,33 @@ final class RootWriter {
     refs = 0;
     textBytes = 0;
     namesEnd = 0;
-    anyPair = 0;
+    orders = 0;
   }
 
   /**
    * Adds a block, whose first name has been written to {@link #fence}.
    *
-   * @param pairFlags see {@link NamePairs}
+   * @param order of its names and the name before them, see {@link Names#order}
    * @return false if the names of all blocks together ascend in neither order
    */
-  boolean add(long idHi, long idLo, int count, int textLength, int fenceLength, int pairFlags) {
+  boolean add(long idHi, long idLo, int count, int textLength, int fenceLength, int order) {
     if (blocks == lengths.length) {
       ids = Arrays.copyOf(ids, 4 * blocks);
       firsts = Arrays.copyOf(firsts, 2 * blocks);
       fences = Arrays.copyOf(fences, 2 * blocks);
       lengths = Arrays.copyOf(lengths, 2 * blocks);
-      pairs = Arrays.copyOf(pairs, 2 * blocks);
     }
     ids[2 * blocks] = idHi;
     ids[2 * blocks + 1] = idLo;
     firsts[blocks] = refs;
     fences[blocks] = namesEnd;
     lengths[blocks] = (short) textLength;
-    pairs[blocks] = (byte) pairFlags;
-    anyPair |= NamePairs.any(pairFlags);
+    orders |= order;
     blocks++;
     refs += count;
     textBytes += textLength;
     namesEnd += fenceLength;
-    return anyPair != (NamePairs.BYTES_ONLY | NamePairs.UTF16_ONLY);
+    return orders != (BlockFormat.BYTES_ONLY | BlockFormat.UTF16_ONLY);
   }
 
   /** Returns the buffer for the first name of the next block, at {@link #fenceAt}. */
@@ -97,20 +95,15 @@ final class RootWriter {
    * @param flags of the header
    */
   Root finish(int flags) {
-    int all =
-        flags
-            | ((anyPair & NamePairs.BYTES_ONLY) == 0 ? 0 : Root.BYTES_ONLY)
-            | ((anyPair & NamePairs.UTF16_ONLY) == 0 ? 0 : Root.UTF16_ONLY);
     int size =
         Root.IDS_AT
             + blocks * (Root.ID_BYTES + 2 * Integer.BYTES + Short.BYTES)
-            + (Root.hasPairs(all) ? blocks : 0)
             + 2 * Integer.BYTES
             + namesEnd
             + Root.PADDING;
     ByteBuffer bytes = ByteBuffer.allocate(size).order(ByteOrder.LITTLE_ENDIAN);
     bytes.put(Root.VERSION_AT, Root.VERSION);
-    bytes.put(Root.FLAGS_AT, (byte) all);
+    bytes.put(Root.FLAGS_AT, (byte) (flags | orders));
     bytes.putInt(Root.BLOCKS_AT, blocks);
     bytes.putInt(Root.REFS_AT, refs);
     bytes.putLong(Root.TEXT_BYTES_AT, textBytes);
@@ -124,9 +117,6 @@ final class RootWriter {
     bytes.position(bytes.position() + 2 * (blocks + 1) * Integer.BYTES);
     bytes.asShortBuffer().put(lengths, 0, blocks);
     bytes.position(bytes.position() + blocks * Short.BYTES);
-    if (Root.hasPairs(all)) {
-      bytes.put(pairs, 0, blocks);
-    }
     bytes.put(names, 0, namesEnd);
     return new Root(bytes.array());
   }

@@ -25,6 +25,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.TreeMap;
 import java.util.function.IntConsumer;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.errors.InvalidObjectIdException;
@@ -203,7 +204,17 @@ public record RefReader(
   private static List<Ref> merge(
       String prefix, ScannedRefs found, ParsedRefs packed, Transactions.Changes changes) {
     List<Ref> over = overPacked(prefix, found, packed, changes);
-    return over.isEmpty() ? packed.refs(prefix) : new MergedRefs(over, packed, prefix);
+    if (over.isEmpty()) {
+      return packed.refs(prefix);
+    }
+    if (packed.root.utf16) {
+      return new MergedRefs(over, packed, prefix);
+    }
+    // The packed refs are in another order than JGit's, so places among them are of no use.
+    TreeMap<String, Ref> merged = new TreeMap<>();
+    packed.refs(prefix).forEach(ref -> merged.put(ref.getName(), ref));
+    over.forEach(ref -> merged.put(ref.getName(), ref));
+    return merged.values().stream().filter(ref -> ref.getObjectId() != null).toList();
   }
 
   /**

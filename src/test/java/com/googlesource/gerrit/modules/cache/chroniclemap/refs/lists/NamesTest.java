@@ -46,11 +46,11 @@ class NamesTest {
       if (at >= 0 && at < a.length && at < b.length) {
         boolean bytes = Arrays.compareUnsigned(a, b) < 0;
         boolean utf16 = one.compareTo(other) < 0;
-        assertThat(NamePairs.of(a[at], b[at]))
+        assertThat(Names.order(a[at], b[at]))
             .isEqualTo(
                 bytes
-                    ? utf16 ? 0 : NamePairs.BYTES_ONLY
-                    : utf16 ? NamePairs.UTF16_ONLY : NamePairs.NEITHER);
+                    ? utf16 ? 0 : BlockFormat.BYTES_ONLY
+                    : utf16 ? BlockFormat.UTF16_ONLY : Names.NO_ORDER);
       }
     }
   }

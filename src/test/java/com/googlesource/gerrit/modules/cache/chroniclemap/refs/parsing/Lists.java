@@ -84,7 +84,7 @@ public final class Lists {
     assertThat(all(list)).isEqualTo(all(expected));
     assertThat(list.digest()).isEqualTo(expected.digest());
     if (list.size() > 0) {
-      Ref last = expected.get(expected.size() - 1);
+      Ref last = expected.refs().get(expected.size() - 1);
       assertThat(list.exactRef(last.getName()).getObjectId()).isEqualTo(last.getObjectId());
     }
   }
