@@ -36,8 +36,6 @@ final class Lookup {
     FIND,
     /** Find the target and make its ref. */
     REF,
-    /** Make the ref at an index. */
-    REF_AT,
     /** Make the refs from an index on. */
     REFS,
     /** Make the refs whose names start with the target. */
@@ -145,10 +143,6 @@ final class Lookup {
           if (find()) {
             ref = block.ref(name);
           }
-        }
-        case REF_AT -> {
-          block.seek(from);
-          ref = block.ref(block.name());
         }
         case REFS -> {
           block.seek(from);

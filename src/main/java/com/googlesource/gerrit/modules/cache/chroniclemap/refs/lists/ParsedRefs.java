@@ -152,14 +152,18 @@ public final class ParsedRefs {
   Ref get(int place) {
     Objects.checkIndex(place, size());
     int block = blockAt(place);
+    int index = place - root.first(block);
     Ref[] known = made.of(block);
-    if (known != null) {
-      return known[place - root.first(block)];
-    }
+    return known != null ? known[index] : make(block, index, 1)[0];
+  }
+
+  /** Makes some refs of a block. */
+  private Ref[] make(int block, int index, int count) {
+    List<Ref> some = new ArrayList<>(count);
     Lookup lookup = Lookup.start();
-    lookup.collect(place - root.first(block), 1, Collections.emptyList());
-    read(block, lookup, Lookup.Task.REF_AT);
-    return lookup.takeRef();
+    lookup.collect(index, count, some);
+    read(block, lookup, Lookup.Task.REFS);
+    return some.toArray(new Ref[0]);
   }
 
   private int blockAt(int place) {
@@ -366,14 +370,6 @@ public final class ParsedRefs {
         }
       }
       to = at + count;
-    }
-
-    private Ref[] make(int block, int index, int count) {
-      List<Ref> some = new ArrayList<>(count);
-      Lookup lookup = Lookup.start();
-      lookup.collect(index, count, some);
-      ParsedRefs.this.read(block, lookup, Lookup.Task.REFS);
-      return some.toArray(new Ref[0]);
     }
   }
 
